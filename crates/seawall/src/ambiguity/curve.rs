@@ -1,0 +1,329 @@
+//! The worst case against the radius, whole.
+//!
+//! The curve is concave (for costs) and increasing. Every evaluation of the dual gives a point
+//! on it and a line above it, so between two neighbouring points it lies between their chord
+//! and their lines. Refining the widest such triangle first, until none is left that holds
+//! anything, enumerates the exact curve of a Wasserstein set; stopping early leaves an error
+//! that is known. Entropic and KL curves are smooth: they are followed to a tolerance.
+//!
+//! From the curve: the value at any radius, and the breakdown radius at which it crosses a limit
+//! or another curve.
+
+use super::problem::{Direction, Problem};
+use super::settings::Settings;
+use crate::kernel::bracket::{Vertex, uncertainty};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A rise above the chord smaller than this share of the values is rounding.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// A difference between two curves smaller than this share of their values is no difference.
+const INDIFFERENT: f64 = 1e-12;
+
+/// Vertices of a curve being refined, in a solver's units, by falling cost.
+pub(super) struct Vertices {
+    seen: Vec<Vertex>,
+    tolerance: f64,
+    error: f64,
+}
+
+/// A stretch between two vertices that may hold more.
+struct Stretch {
+    uncertainty: f64,
+    left: Vertex,
+    right: Vertex,
+}
+
+impl Vertices {
+    /// Starts from known vertices, the two ends of the curve among them.
+    pub fn new(seen: Vec<Vertex>, tolerance: f64) -> Self {
+        Vertices { seen, tolerance, error: 0.0 }
+    }
+
+    /// Evaluates until no stretch can hold more than the tolerance.
+    pub fn refine(
+        mut self,
+        settings: &Settings<'_>,
+        problem: &Problem<'_>,
+        mut evaluate: impl FnMut(f64) -> Vertex,
+    ) -> Self {
+        let mut open = BinaryHeap::new();
+        for pair in self.seen.windows(2) {
+            open.push(Stretch::new(pair[0], pair[1]));
+        }
+        let mut evaluations = 0;
+        while let Some(Stretch { uncertainty, left, right }) = open.pop() {
+            let slope = (left.value - right.value) / (left.cost - right.cost);
+            let inside = slope > left.price.get() && slope < right.price.get();
+            if uncertainty <= self.tolerance || !inside {
+                self.error = self.error.max(if inside { uncertainty } else { 0.0 });
+                continue;
+            }
+            let go_on = settings.go_on(evaluations, uncertainty / problem.factor.abs());
+            if self.seen.len() >= settings.max_vertices || !go_on {
+                self.error = self.error.max(uncertainty);
+                break;
+            }
+            let vertex = evaluate(slope);
+            evaluations += 1;
+            let above = vertex.line(right.cost) - right.value;
+            let size = left.value.abs().max(right.value.abs()).max(slope * left.cost);
+            let between = vertex.cost > right.cost && vertex.cost < left.cost;
+            if above > ROUNDING * size && between {
+                self.seen.push(vertex);
+                open.push(Stretch::new(left, vertex));
+                open.push(Stretch::new(vertex, right));
+            }
+        }
+        self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
+        self
+    }
+
+    /// The curve in the user's units and direction.
+    pub fn into_curve(self, problem: &Problem<'_>) -> Curve {
+        let factor = problem.factor.abs();
+        let vertices = self.seen.iter().map(|v| CurveVertex {
+            radius: v.cost,
+            value: problem.unscaled(v.value),
+            lambda: v.price.get() / factor,
+        });
+        let mut vertices: Vec<CurveVertex> = vertices.collect();
+        vertices.sort_by(|a, b| a.radius.total_cmp(&b.radius));
+        Curve { vertices, direction: problem.direction, error: self.error / factor }
+    }
+}
+
+impl Stretch {
+    fn new(left: Vertex, right: Vertex) -> Self {
+        Stretch { uncertainty: uncertainty(&left, &right), left, right }
+    }
+}
+
+impl Ord for Stretch {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_cost = || self.left.cost.total_cmp(&other.left.cost);
+        self.uncertainty.total_cmp(&other.uncertainty).then_with(by_cost)
+    }
+}
+
+impl PartialOrd for Stretch {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Stretch {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Stretch {}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurveVertex {
+    /// The radius.
+    pub radius: f64,
+    /// The worst case at that radius.
+    pub value: f64,
+    /// The slope of a line through the point that the curve does not cross: how fast the worst
+    /// case worsens.
+    pub lambda: f64,
+}
+
+/// The worst case at one radius, read off a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurveValue {
+    /// Interpolated between two vertices.
+    pub value: f64,
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
+}
+
+/// Where a curve crosses a limit or another curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Breakdown {
+    /// By interpolation; exact for an exact curve.
+    pub radius: f64,
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this; infinite if it may never happen.
+    pub upper: f64,
+}
+
+/// The worst case against the radius.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    vertices: Vec<CurveVertex>,
+    direction: Direction,
+    error: f64,
+}
+
+impl Curve {
+    /// The vertices, by rising radius. The first is at radius 0; beyond the last the worst case
+    /// worsens no more.
+    pub fn vertices(&self) -> &[CurveVertex] {
+        &self.vertices
+    }
+
+    /// How far the curve may be from straight lines between its vertices; 0 when it is exact.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// Whether straight lines between the vertices are the whole truth.
+    pub fn is_exact(&self) -> bool {
+        self.error == 0.0
+    }
+
+    /// The radius beyond which the worst case worsens no more.
+    pub fn last_radius(&self) -> f64 {
+        self.vertices.last().map_or(0.0, |v| v.radius)
+    }
+
+    /// The worst case at a radius `≥ 0`.
+    pub fn at(&self, radius: f64) -> CurveValue {
+        let chord = self.chords().height(radius);
+        let lines = if self.is_exact() { chord } else { self.lines().height(radius).max(chord) };
+        let sign = self.sign();
+        let (value, other) = (sign * chord, sign * lines);
+        CurveValue { value, lower: value.min(other), upper: value.max(other) }
+    }
+
+    /// The smallest radius at which the worst case passes a limit; None if it never does.
+    pub fn breakdown(&self, limit: f64) -> Option<Breakdown> {
+        let limit = Polyline(vec![(0.0, self.sign() * limit)]);
+        self.first_above(&limit, &limit)
+    }
+
+    /// The smallest radius at which this worst case is worse than another; None if it never is.
+    pub fn breakdown_against(&self, other: &Curve) -> Option<Breakdown> {
+        self.first_above(&other.chords(), &other.lines())
+    }
+
+    fn first_above(&self, other_low: &Polyline, other_high: &Polyline) -> Option<Breakdown> {
+        let (low, high) = (self.chords(), self.lines());
+        let lower = high.first_above(other_low)?;
+        let upper = low.first_above(other_high).unwrap_or(f64::INFINITY);
+        let radius = low.first_above(other_low).unwrap_or(upper);
+        Some(Breakdown { radius, lower, upper }).filter(|b| b.radius.is_finite())
+    }
+
+    /// 1 where larger is worse, −1 where smaller is.
+    fn sign(&self) -> f64 {
+        match self.direction {
+            Direction::Cost => 1.0,
+            Direction::Reward => -1.0,
+        }
+    }
+
+    /// From below, larger being worse: straight lines between the vertices.
+    fn chords(&self) -> Polyline {
+        Polyline(self.vertices.iter().map(|v| (v.radius, self.sign() * v.value)).collect())
+    }
+
+    /// From above, larger being worse: the vertices' lines, cut where neighbours cross.
+    fn lines(&self) -> Polyline {
+        let chords = self.chords();
+        if self.is_exact() {
+            return chords;
+        }
+        let mut lines = Vec::with_capacity(2 * chords.0.len());
+        for (pair, vertex) in chords.0.windows(2).zip(self.vertices.windows(2)) {
+            lines.push(pair[0]);
+            let ((r0, v0), (r1, v1)) = (pair[0], pair[1]);
+            let (steep, flat) = (vertex[0].lambda, vertex[1].lambda);
+            if steep.is_infinite() {
+                lines.push((r0, v1 - flat * (r1 - r0)));
+            } else if steep > flat {
+                let apart = v1 - flat * (r1 - r0) - v0;
+                let over = (apart / (steep - flat)).clamp(0.0, r1 - r0);
+                lines.push((r0 + over, v0 + steep * over));
+            }
+        }
+        lines.extend(chords.0.last());
+        Polyline(lines)
+    }
+}
+
+/// A function of the radius: straight between its corners, constant after the last.
+struct Polyline(Vec<(f64, f64)>);
+
+impl Polyline {
+    fn height(&self, radius: f64) -> f64 {
+        let at = self.0.partition_point(|&(r, _)| r <= radius);
+        match (at.checked_sub(1).map(|i| self.0[i]), self.0.get(at)) {
+            (Some((r0, v0)), Some(&(r1, v1))) => v0 + (v1 - v0) * ((radius - r0) / (r1 - r0)),
+            (Some((_, v)), None) | (None, Some(&(_, v))) => v,
+            (None, None) => f64::NAN,
+        }
+    }
+
+    /// The smallest radius after which this is above `other`.
+    fn first_above(&self, other: &Polyline) -> Option<f64> {
+        let mut corners: Vec<f64> = self.0.iter().chain(&other.0).map(|c| c.0).collect();
+        corners.sort_unstable_by(f64::total_cmp);
+        corners.dedup();
+        let largest = |p: &Polyline| p.0.iter().fold(0.0, |m: f64, c| m.max(c.1.abs()));
+        let slack = INDIFFERENT * largest(self).max(largest(other));
+        let mut before: Option<(f64, f64)> = None;
+        for radius in corners {
+            let above = self.height(radius) - other.height(radius);
+            if above > slack {
+                return Some(match before {
+                    // Below, then above: where the straight line between is 0.
+                    Some((r, d)) if d < 0.0 => r + (radius - r) * (-d / (above - d)),
+                    Some((r, _)) => r,
+                    None => radius,
+                });
+            }
+            before = Some((radius, above));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(vertices: &[(f64, f64, f64)], error: f64) -> Curve {
+        let vertex = |&(radius, value, lambda): &_| CurveVertex { radius, value, lambda };
+        let vertices = vertices.iter().map(vertex).collect();
+        Curve { vertices, direction: Direction::Cost, error }
+    }
+
+    #[test]
+    fn an_exact_curve_is_read_off_by_interpolation() {
+        let c = curve(&[(0.0, 1.0, 4.0), (0.5, 2.0, 2.0), (2.0, 3.0, 0.0)], 0.0);
+        assert_eq!(c.at(0.25), CurveValue { value: 1.5, lower: 1.5, upper: 1.5 });
+        assert_eq!(c.at(9.0).value, 3.0);
+        assert_eq!(c.breakdown(2.5).map(|b| b.radius), Some(1.25));
+        assert_eq!(c.breakdown(0.5).map(|b| b.radius), Some(0.0));
+        assert_eq!(c.breakdown(3.0), None);
+    }
+
+    #[test]
+    fn an_inexact_curve_lies_between_its_chords_and_its_lines() {
+        // √ε at 0 (vertical) and at 1 (slope 1/2).
+        let c = curve(&[(0.0, 0.0, f64::INFINITY), (1.0, 1.0, 0.5)], 0.5);
+        let at = c.at(0.25);
+        assert_eq!((at.lower, at.upper), (0.25, 0.625));
+        assert!(at.lower <= 0.5 && 0.5 <= at.upper);
+        let limit = c.breakdown(0.9).unwrap();
+        assert!(limit.lower <= 0.81 && 0.81 <= limit.upper, "{limit:?}");
+    }
+
+    #[test]
+    fn two_curves_cross_where_one_stops_beating_the_other() {
+        let steady = curve(&[(0.0, 1.5, 0.5), (1.0, 2.0, 0.0)], 0.0);
+        let fragile = curve(&[(0.0, 1.0, 2.0), (1.0, 3.0, 0.0)], 0.0);
+        let radius = fragile.breakdown_against(&steady).unwrap().radius;
+        assert!((radius - 1.0 / 3.0).abs() < 1e-15);
+        assert_eq!(steady.breakdown_against(&fragile).unwrap().radius, 0.0);
+        assert_eq!(steady.breakdown_against(&steady), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! The grid engine: one max-plus pass per feature over all cells at once.
+//!
+//! A grid is its own lattice. Points are laid on the lattice of the levels they use; cells where
+//! no point lies hold `−∞`, and of several points in one cell the highest stands for them, since
+//! moves between them are free. In memory: two numbers a cell beside the problem's own.
+
+use super::{MOST_CELLS, Maxima, Problem, Sums};
+use crate::kernel::max_plus::{Axis, Carry};
+use crate::kernel::order::Price;
+use crate::kernel::sum;
+use crate::space::{Grid, Space, Support};
+
+/// A lattice and how the support lies on it.
+pub(in crate::ambiguity) struct Shape {
+    /// Each feature's coordinates.
+    pub coords: Vec<Vec<f64>>,
+    pub grid: Grid,
+    /// For points: the cell of each.
+    pub cells: Option<Vec<u32>>,
+}
+
+impl Shape {
+    /// The cost of one pass over every axis, in cell-steps.
+    pub fn work(&self) -> f64 {
+        let steps: usize = self.grid.levels().iter().sum();
+        self.grid.len() as f64 * steps as f64
+    }
+
+    /// The cell of a point.
+    #[inline(always)]
+    pub fn cell(&self, point: usize) -> usize {
+        self.cells.as_ref().map_or(point, |cells| cells[point] as usize)
+    }
+}
+
+/// The engine.
+pub(in crate::ambiguity) struct Lattice<'a> {
+    problem: Problem<'a>,
+    shape: Shape,
+    axes: Vec<Axis>,
+    sources: Vec<u32>,
+    /// For points: which of them stands for each cell, `u32::MAX` for none.
+    owners: Option<Vec<u32>>,
+    h: Vec<f64>,
+    ride: Vec<f64>,
+}
+
+impl<'a> Lattice<'a> {
+    /// The lattice under a support, if it is not too large.
+    pub fn shape(problem: &Problem<'_>) -> Option<Shape> {
+        let space = problem.space();
+        match space.support() {
+            Support::Grid(grid) => {
+                let features = grid.levels().len();
+                let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
+                Some(Shape { coords, grid: grid.clone(), cells: None })
+            }
+            Support::Points(points) => points_shape(space, points.len()),
+        }
+    }
+
+    /// The engine over a lattice.
+    pub fn new(problem: &Problem<'a>, shape: Shape) -> Self {
+        let metrics = problem.space().metrics();
+        let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+        let owners = shape.cells.as_ref().map(|cells| owners(problem, cells, shape.grid.len()));
+        let cells = shape.grid.len();
+        Lattice {
+            problem: *problem,
+            axes,
+            sources: problem.sources(),
+            owners,
+            h: vec![0.0; cells],
+            ride: vec![0.0; cells],
+            shape,
+        }
+    }
+
+    /// The value of a cell before any pass.
+    #[inline(always)]
+    fn start(&self, cell: usize) -> f64 {
+        match &self.owners {
+            None => self.problem.scaled(cell),
+            Some(owners) => match owners[cell] {
+                u32::MAX => f64::NEG_INFINITY,
+                owner => self.problem.scaled(owner as usize),
+            },
+        }
+    }
+
+    /// Fills the arrays with what a cell holds before any pass.
+    fn load(&mut self, carry: Carry, height: impl Fn(&Self, usize) -> f64) {
+        let (mut h, mut ride) = (std::mem::take(&mut self.h), std::mem::take(&mut self.ride));
+        for (cell, h) in h.iter_mut().enumerate() {
+            *h = height(self, cell);
+        }
+        match carry {
+            Carry::Cost => ride.fill(0.0),
+            Carry::Index => {
+                for (cell, ride) in ride.iter_mut().enumerate() {
+                    *ride = self.owners.as_ref().map_or(cell as f64, |o| f64::from(o[cell]));
+                }
+            }
+        }
+        (self.h, self.ride) = (h, ride);
+    }
+
+    fn passes(&mut self, price: f64, carry: Carry) {
+        for (k, axis) in self.axes.iter().enumerate() {
+            let inner = self.shape.grid.stride(k);
+            axis.pass(inner, price, carry, &mut self.h, &mut self.ride);
+        }
+    }
+
+    /// As the price falls to 0: the largest value within reach, then the nearest place that has
+    /// it. Returns the mean of those values.
+    fn transform_at_zero(&mut self, carry: Carry) -> f64 {
+        self.load(carry, Self::start);
+        self.passes(0.0, Carry::Index);
+        let value = self.total(|s, cell| s.h[cell]);
+        let reached = std::mem::take(&mut self.h);
+        self.h = vec![0.0; reached.len()];
+        self.load(carry, |s, cell| {
+            if s.start(cell) == reached[cell] { 0.0 } else { f64::NEG_INFINITY }
+        });
+        drop(reached);
+        self.passes(1.0, carry);
+        value
+    }
+
+    /// `Σ p_i term(cell of i)`.
+    fn total(&self, term: impl Fn(&Self, usize) -> f64 + Sync) -> f64 {
+        let weights = self.problem.population.weights();
+        sum::sum(self.sources.len(), |s| {
+            let i = self.sources[s] as usize;
+            weights[i] * term(self, self.shape.cell(i))
+        })
+    }
+}
+
+impl Maxima for Lattice<'_> {
+    fn evaluate(&mut self, price: Price) -> Sums {
+        if price == Price::Zero {
+            let value = self.transform_at_zero(Carry::Cost);
+            return Sums { value, cost: self.total(|s, cell| s.ride[cell]) };
+        }
+        self.load(Carry::Cost, Self::start);
+        self.passes(price.get(), Carry::Cost);
+        let spent = if price == Price::Infinite { 0.0 } else { price.get() };
+        let weights = self.problem.population.weights();
+        let [value, cost] = sum::sums(self.sources.len(), &|s: usize| {
+            let i = self.sources[s] as usize;
+            let cell = self.shape.cell(i);
+            let cost = self.ride[cell];
+            [weights[i] * (self.h[cell] + spent * cost), weights[i] * cost]
+        });
+        Sums { value, cost }
+    }
+
+    fn targets(&mut self, price: Price) -> Vec<u32> {
+        if price == Price::Zero {
+            self.transform_at_zero(Carry::Index);
+        } else {
+            self.load(Carry::Index, Self::start);
+            self.passes(price.get(), Carry::Index);
+        }
+        self.sources.iter().map(|&i| self.ride[self.shape.cell(i as usize)] as u32).collect()
+    }
+}
+
+/// The highest point of each cell.
+fn owners(problem: &Problem<'_>, cells: &[u32], count: usize) -> Vec<u32> {
+    let mut owners = vec![u32::MAX; count];
+    for (point, &cell) in cells.iter().enumerate() {
+        let owner = &mut owners[cell as usize];
+        if *owner == u32::MAX || problem.scaled(point) > problem.scaled(*owner as usize) {
+            *owner = point as u32;
+        }
+    }
+    owners
+}
+
+/// The lattice of the coordinates that scattered points use.
+fn points_shape(space: &Space, points: usize) -> Option<Shape> {
+    let features = space.names().len();
+    let mut coords: Vec<Vec<f64>> = Vec::with_capacity(features);
+    let mut cells = 1usize;
+    for k in 0..features {
+        let mut distinct = space.column(k);
+        // NaN has one bit pattern per sign; missing is one level.
+        distinct.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = f64::NAN);
+        distinct.sort_unstable_by(f64::total_cmp);
+        distinct.dedup_by(|a, b| a == b || (a.is_nan() && b.is_nan()));
+        cells = cells.checked_mul(distinct.len()).filter(|&n| n <= MOST_CELLS)?;
+        coords.push(distinct);
+    }
+    let grid = Grid::new(coords.iter().map(Vec::len).collect()).ok()?;
+    let mut place = vec![0u32; points];
+    for (k, levels) in coords.iter().enumerate() {
+        for (place, x) in place.iter_mut().zip(space.column(k)) {
+            let level = if x.is_nan() {
+                levels.len() - 1
+            } else {
+                levels.partition_point(|&l| l < x)
+            };
+            *place += (level * grid.stride(k)) as u32;
+        }
+    }
+    Some(Shape { coords, grid, cells: Some(place) })
+}

@@ -1,0 +1,303 @@
+//! Engines for smoothed maxima: `(1/η) log Σ_j w_j exp(η (f_j − λ c_ij))` for every source, with
+//! the mean and the variance of the cost under the Gibbs weights.
+//!
+//! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
+//! are summed. A tree would not be exact: every point counts.
+
+use super::lattice::Shape;
+use super::{Lattice, Problem, Scan, Source, lattice_suits, required_shape};
+use crate::ambiguity::settings::Engine;
+use crate::error::{Error, Result};
+use crate::kernel::log_sum::{Axis, Moments};
+use crate::kernel::metric::penalty;
+use crate::kernel::order::Price;
+use crate::kernel::scan::{TILE, costs};
+use crate::kernel::sum::sums;
+use rayon::prelude::*;
+
+/// The smoothed dual at a price, less `ελ`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ambiguity) struct Soft {
+    /// `Σ p_i (1/η) log Σ_j …`
+    pub value: f64,
+    /// Minus its slope: the mean cost `C(λ)`.
+    pub cost: f64,
+    /// Its curvature: `η Σ p_i Var_i(c)`.
+    pub curvature: f64,
+}
+
+/// Sums over all targets for each source.
+pub(in crate::ambiguity) trait Softmax: Send + Sync {
+    /// Value, slope and curvature at a price, from one pass.
+    fn evaluate(&mut self, price: Price) -> Soft;
+    /// `log Σ_j w_j exp(η (f_j − λ c_ij))` for each source, as of the last evaluation.
+    fn log_totals(&self) -> Vec<f64>;
+    /// The worst-case population at the price of the last evaluation.
+    fn population(&mut self, price: Price) -> Vec<f64>;
+}
+
+/// `η f_j + log w_j` for every point.
+pub(in crate::ambiguity) fn exponents(problem: &Problem<'_>, eta: f64) -> Vec<f64> {
+    let log_reference = log_reference(problem);
+    (0..problem.values.len()).map(|j| eta * problem.scaled(j) + log_reference(j)).collect()
+}
+
+/// `log w_j`, uniform unless given.
+pub(in crate::ambiguity) fn log_reference<'a>(
+    problem: &Problem<'a>,
+) -> impl Fn(usize) -> f64 + 'a {
+    let reference = problem.reference;
+    let total: f64 = reference.map_or(problem.values.len() as f64, |w| {
+        sums(w.len(), &|j: usize| [w[j]])[0]
+    });
+    move |j| reference.map_or(1.0, |w| w[j]).ln() - total.ln()
+}
+
+/// The engine asked for, or the one that suits.
+pub(in crate::ambiguity) fn softmax<'a>(
+    problem: &Problem<'a>,
+    engine: Engine,
+    eta: f64,
+) -> Result<Box<dyn Softmax + 'a>> {
+    let shape = match engine {
+        Engine::Auto => Lattice::shape(problem).filter(|s| lattice_suits(problem, s)),
+        Engine::Grid => Some(required_shape(problem)?),
+        Engine::Scan => None,
+        Engine::Tree => {
+            return Err(Error::config(
+                "the tree engine finds maxima; the entropic set sums over every point: use \
+                 the grid or the scan engine",
+            ));
+        }
+    };
+    Ok(match shape {
+        Some(shape) => Box::new(SoftLattice::new(problem, shape, eta)),
+        None => Box::new(SoftScan::new(problem, eta)),
+    })
+}
+
+/// One log-domain pass per feature.
+struct SoftLattice<'a> {
+    problem: Problem<'a>,
+    eta: f64,
+    shape: Shape,
+    axes: Vec<Axis>,
+    sources: Vec<u32>,
+    exponents: Vec<f64>,
+    /// Each cell's `log Σ exp` over the points in it.
+    base: Vec<f64>,
+    spread: f64,
+    log: Vec<f64>,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl<'a> SoftLattice<'a> {
+    fn new(problem: &Problem<'a>, shape: Shape, eta: f64) -> Self {
+        let metrics = problem.space().metrics();
+        let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+        let exponents = exponents(problem, eta);
+        let cells = shape.grid.len();
+        let base = match &shape.cells {
+            None => exponents.clone(),
+            Some(place) => {
+                let mut top = vec![f64::NEG_INFINITY; cells];
+                for (&cell, &x) in place.iter().zip(&exponents) {
+                    top[cell as usize] = top[cell as usize].max(x);
+                }
+                let mut total = vec![0.0; cells];
+                for (&cell, &x) in place.iter().zip(&exponents) {
+                    if x > f64::NEG_INFINITY {
+                        total[cell as usize] += (x - top[cell as usize]).exp();
+                    }
+                }
+                top.iter().zip(&total).map(|(top, total): (&f64, &f64)| top + total.ln()).collect()
+            }
+        };
+        SoftLattice {
+            problem: *problem,
+            eta,
+            axes,
+            sources: problem.sources(),
+            exponents,
+            spread: spread(&base),
+            base,
+            log: vec![0.0; cells],
+            mean: vec![0.0; cells],
+            variance: vec![0.0; cells],
+            shape,
+        }
+    }
+
+    fn passes(&mut self, price: Price, spread: f64) {
+        self.mean.fill(0.0);
+        self.variance.fill(0.0);
+        let sharpness = self.eta * price.get();
+        for (k, axis) in self.axes.iter().enumerate() {
+            let arrays = [&mut self.log[..], &mut self.mean[..], &mut self.variance[..]];
+            axis.pass(self.shape.grid.stride(k), sharpness, spread, arrays);
+        }
+    }
+}
+
+impl Softmax for SoftLattice<'_> {
+    fn evaluate(&mut self, price: Price) -> Soft {
+        self.log.copy_from_slice(&self.base);
+        self.passes(price, self.spread);
+        let weights = self.problem.population.weights();
+        let [value, cost, variance] = sums(self.sources.len(), &|s: usize| {
+            let i = self.sources[s] as usize;
+            let cell = self.shape.cell(i);
+            [self.log[cell], self.mean[cell], self.variance[cell]].map(|x| weights[i] * x)
+        });
+        Soft { value: value / self.eta, cost, curvature: self.eta * variance }
+    }
+
+    fn log_totals(&self) -> Vec<f64> {
+        self.sources.iter().map(|&i| self.log[self.shape.cell(i as usize)]).collect()
+    }
+
+    fn population(&mut self, price: Price) -> Vec<f64> {
+        // The transpose of the same sums: from p_i / Z_i back to the targets.
+        let totals = self.log_totals();
+        let weights = self.problem.population.weights();
+        let mut mass = vec![0.0; self.log.len()];
+        for &i in &self.sources {
+            mass[self.shape.cell(i as usize)] += weights[i as usize];
+        }
+        self.log.fill(f64::NEG_INFINITY);
+        for (&i, total) in self.sources.iter().zip(totals) {
+            let cell = self.shape.cell(i as usize);
+            self.log[cell] = f64::ln(mass[cell]) - total;
+        }
+        let spread = spread(&self.log) + self.spread;
+        self.passes(price, spread);
+        let arrive = |j: usize| (self.exponents[j] + self.log[self.shape.cell(j)]).exp();
+        (0..self.exponents.len()).map(arrive).collect()
+    }
+}
+
+/// The range of the finite entries.
+fn spread(numbers: &[f64]) -> f64 {
+    let finite = numbers.iter().filter(|x| x.is_finite());
+    let (low, high) = finite
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
+    (high - low).max(0.0)
+}
+
+/// All pairs.
+struct SoftScan<'a> {
+    problem: Problem<'a>,
+    eta: f64,
+    scan: Scan<'a>,
+    /// `η f_j + log w_j`, group by group.
+    exponents: Vec<Vec<f64>>,
+    totals: Vec<f64>,
+}
+
+impl<'a> SoftScan<'a> {
+    fn new(problem: &Problem<'a>, eta: f64) -> Self {
+        let scan = Scan::new(problem);
+        let all = exponents(problem, eta);
+        let pick = |m: &[u32]| m.iter().map(|&j| all[j as usize]).collect();
+        let exponents = scan.groups.iter().map(|g| pick(&g.members)).collect();
+        SoftScan { problem: *problem, eta, scan, exponents, totals: Vec::new() }
+    }
+
+    /// `log Σ` and the moments of the cost for one source.
+    fn source(&self, source: Source, sharpness: f64, room: &mut Room) -> (f64, Moments) {
+        let exponents = &self.exponents[source.group as usize];
+        let group = &self.scan.groups[source.group as usize];
+        group.row(source.local as usize, &mut room.x);
+        room.exponents.clear();
+        room.costs.resize(exponents.len(), 0.0);
+        for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
+            costs(&self.scan.metrics, &group.columns, &room.x, at * TILE, tile);
+        }
+        let shifted = exponents.iter().zip(&room.costs).map(|(e, &c)| e - penalty(sharpness, c));
+        room.exponents.extend(shifted);
+        let top = room.exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut moments = Moments::default();
+        for (&e, &c) in room.exponents.iter().zip(&room.costs) {
+            if e - top > -745.0 {
+                moments.add((e - top).exp(), c, 0.0);
+            }
+        }
+        (top + moments.weight.ln(), moments)
+    }
+}
+
+/// Room for one source's sums, kept by each thread.
+#[derive(Default)]
+struct Room {
+    x: Vec<f64>,
+    costs: Vec<f64>,
+    exponents: Vec<f64>,
+}
+
+impl Softmax for SoftScan<'_> {
+    fn evaluate(&mut self, price: Price) -> Soft {
+        let sharpness = self.eta * price.get();
+        let found: Vec<(f64, f64, f64)> = self
+            .scan
+            .sources
+            .par_iter()
+            .map_init(Room::default, |room, &source| {
+                let (log, moments) = self.source(source, sharpness, room);
+                (log, moments.mean, moments.variance())
+            })
+            .collect();
+        let weights = self.problem.population.weights();
+        let [value, cost, variance] = sums(found.len(), &|s: usize| {
+            let p = weights[self.scan.sources[s].point as usize];
+            [p * found[s].0, p * found[s].1, p * found[s].2]
+        });
+        self.totals = found.into_iter().map(|f| f.0).collect();
+        Soft { value: value / self.eta, cost, curvature: self.eta * variance }
+    }
+
+    fn log_totals(&self) -> Vec<f64> {
+        self.totals.clone()
+    }
+
+    fn population(&mut self, price: Price) -> Vec<f64> {
+        // Transposed: every target adds up what reaches it, sources in order.
+        let sharpness = self.eta * price.get();
+        let weights = self.problem.population.weights();
+        let mut arrived = vec![0.0; weights.len()];
+        let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); self.scan.groups.len()];
+        for (s, source) in self.scan.sources.iter().enumerate() {
+            of_group[source.group as usize].push(s);
+        }
+        for ((group, sources), exponents) in
+            self.scan.groups.iter().zip(&of_group).zip(&self.exponents)
+        {
+            let pick = |c: &Vec<f64>| {
+                sources.iter().map(|&s| c[self.scan.sources[s].local as usize]).collect()
+            };
+            let columns: Vec<Vec<f64>> = group.columns.iter().map(pick).collect();
+            let logs: Vec<f64> = sources
+                .iter()
+                .map(|&s| weights[self.scan.sources[s].point as usize].ln() - self.totals[s])
+                .collect();
+            let found: Vec<f64> = (0..group.members.len())
+                .into_par_iter()
+                .map_init(Room::default, |room, local| {
+                    group.row(local, &mut room.x);
+                    room.costs.resize(logs.len(), 0.0);
+                    for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
+                        costs(&self.scan.metrics, &columns, &room.x, at * TILE, tile);
+                    }
+                    let mass = |(l, &c): (&f64, &f64)| {
+                        (exponents[local] + l - penalty(sharpness, c)).exp()
+                    };
+                    logs.iter().zip(&room.costs).map(mass).sum()
+                })
+                .collect();
+            for (&j, mass) in group.members.iter().zip(found) {
+                arrived[j as usize] = mass;
+            }
+        }
+        arrived
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the mass goes: a sparse plan from the observed population to the worst-case one.
+
+use crate::space::Space;
+use std::sync::Arc;
+
+/// One entry of a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// The point the mass comes from.
+    pub from: usize,
+    /// The point it goes to; the same where it stays.
+    pub to: usize,
+    /// How much mass.
+    pub mass: f64,
+    /// What a unit of mass pays. For KL, where mass is reweighted in place, the logarithm of the
+    /// point's new weight over its old one: in every set `Σ mass · cost` is what was spent.
+    pub cost: f64,
+}
+
+/// A sparse plan: entries of positive mass, the stays among them.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    space: Arc<Space>,
+    from: Vec<u32>,
+    to: Vec<u32>,
+    mass: Vec<f64>,
+    /// What each entry pays, where it is not the ground cost.
+    paid: Option<Vec<f64>>,
+    left_out: f64,
+}
+
+impl Plan {
+    /// An empty plan on a space.
+    pub(super) fn new(space: &Arc<Space>) -> Self {
+        Plan {
+            space: space.clone(),
+            from: Vec::new(),
+            to: Vec::new(),
+            mass: Vec::new(),
+            paid: None,
+            left_out: 0.0,
+        }
+    }
+
+    /// An empty plan with room for so many entries.
+    pub(super) fn with_capacity(space: &Arc<Space>, entries: usize) -> Self {
+        let mut plan = Plan::new(space);
+        plan.from.reserve_exact(entries);
+        plan.to.reserve_exact(entries);
+        plan.mass.reserve_exact(entries);
+        plan
+    }
+
+    /// Adds an entry that pays the ground cost; nothing is added for no mass.
+    pub(super) fn push(&mut self, from: u32, to: u32, mass: f64) {
+        if mass > 0.0 {
+            self.from.push(from);
+            self.to.push(to);
+            self.mass.push(mass);
+        }
+    }
+
+    /// Adds an entry that pays a price of its own.
+    pub(super) fn push_paid(&mut self, from: u32, to: u32, mass: f64, paid: f64) {
+        if mass > 0.0 {
+            self.push(from, to, mass);
+            self.paid.get_or_insert_default().push(paid);
+        }
+    }
+
+    /// Says how much mass is in entries too light to be listed.
+    pub(super) fn leave_out(&mut self, mass: f64) {
+        self.left_out = mass;
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.mass.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.mass.is_empty()
+    }
+
+    /// The mass in entries too light to be listed; 0 but for entropic plans.
+    pub fn left_out(&self) -> f64 {
+        self.left_out
+    }
+
+    /// One entry.
+    pub fn get(&self, entry: usize) -> Move {
+        let (from, to) = (self.from[entry] as usize, self.to[entry] as usize);
+        let cost = match &self.paid {
+            Some(paid) => paid[entry],
+            None => self.space.cost(from, to),
+        };
+        Move { from, to, mass: self.mass[entry], cost }
+    }
+
+    /// Every entry.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Move> {
+        (0..self.len()).map(|entry| self.get(entry))
+    }
+
+    /// Where an entry's mass goes, and how much.
+    pub(super) fn arrival(&self, entry: usize) -> (usize, f64) {
+        (self.to[entry] as usize, self.mass[entry])
+    }
+
+    /// The heaviest moves between different places, heaviest first; ties in order of the points.
+    pub fn largest(&self, count: usize) -> Vec<Move> {
+        let mut moves: Vec<usize> =
+            (0..self.len()).filter(|&e| self.from[e] != self.to[e]).collect();
+        let heavier = |a: &usize, b: &usize| self.mass[*b].total_cmp(&self.mass[*a]).then(a.cmp(b));
+        if moves.len() > count && count > 0 {
+            moves.select_nth_unstable_by(count - 1, heavier);
+        }
+        moves.truncate(count);
+        moves.sort_unstable_by(heavier);
+        moves.into_iter().map(|e| self.get(e)).collect()
+    }
+
+    /// The population that the plan leads to: one weight per point.
+    pub fn arrivals(&self) -> Vec<f64> {
+        let mut weights = vec![0.0; self.space.len()];
+        for (to, mass) in (0..self.len()).map(|e| self.arrival(e)) {
+            weights[to] += mass;
+        }
+        weights
+    }
+}

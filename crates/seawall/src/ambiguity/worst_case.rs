@@ -1,0 +1,199 @@
+//! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
+
+use super::plan::Plan;
+use super::problem::Problem;
+use crate::population::Population;
+use crate::space::{Space, Support};
+use std::fmt;
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The bounds agree to the tolerance.
+    Optimal,
+    /// The bounds hold but are further apart than the tolerance: rounding, or the limit on
+    /// evaluations, came first.
+    Inexact,
+    /// The bounds hold; the watcher asked to stop.
+    Stopped,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Status::Optimal => "optimal",
+            Status::Inexact => "inexact",
+            Status::Stopped => "stopped",
+        })
+    }
+}
+
+/// The worst-case mean over an ambiguity set.
+///
+/// For costs the worst case is the largest mean; for rewards the smallest. `lower ≤ truth ≤
+/// upper` either way.
+#[derive(Clone, Debug)]
+pub struct WorstCase {
+    /// The worst-case mean: the bound on the safe side.
+    pub value: f64,
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
+    /// How the solve ended.
+    pub status: Status,
+    /// λ: how fast the worst case worsens as the radius grows. Infinite for an entropic solve
+    /// at radius 0.
+    pub lambda: f64,
+    /// Evaluations of the dual.
+    pub evaluations: usize,
+    /// Where the mass goes. For an entropic solve without a plan, empty.
+    pub plan: Plan,
+    /// The share of the worst-case population on points of zero nominal weight.
+    pub unobserved_mass: f64,
+    /// What only a smoothed worst case has.
+    pub entropic: Option<Entropic>,
+    /// The worst-case population where the plan does not list all of it.
+    pub(super) weights: Option<Vec<f64>>,
+}
+
+/// What only a smoothed worst case has.
+#[derive(Clone, Copy, Debug)]
+pub struct Entropic {
+    /// Bounds of the exact Wasserstein worst case at the same radius: the smoothed value alone
+    /// is not a bound on the safe side.
+    pub exact_lower: f64,
+    /// See [`exact_lower`](Self::exact_lower).
+    pub exact_upper: f64,
+    /// The mean entropy, in nats, of where a unit of mass goes: `exp` of it is the number of
+    /// places it is spread over. NaN when no plan was asked for.
+    pub entropy: f64,
+}
+
+/// The shares of one feature's levels, before and after the shift.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marginal {
+    /// The levels, or ranges of a numeric feature off a grid.
+    pub labels: Vec<String>,
+    /// Their shares of the nominal population.
+    pub nominal: Vec<f64>,
+    /// Their shares of the worst-case population.
+    pub worst: Vec<f64>,
+}
+
+impl WorstCase {
+    /// How far apart the bounds are.
+    pub fn gap(&self) -> f64 {
+        self.upper - self.lower
+    }
+
+    /// The worst-case population: one weight per point. Empty for an entropic solve without a
+    /// plan.
+    pub fn weights(&self) -> Vec<f64> {
+        match &self.weights {
+            Some(weights) => weights.clone(),
+            None => self.plan.arrivals(),
+        }
+    }
+
+    /// A feature's shares before and after the shift.
+    pub fn marginal(&self, population: &Population, feature: usize) -> Marginal {
+        let space = population.space();
+        let (labels, level) = levels(space, feature);
+        let shares = |weights: &[f64]| {
+            let mut shares = vec![0.0; labels.len()];
+            for (i, &p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                shares[level(i)] += p;
+            }
+            shares
+        };
+        let (nominal, worst) = (shares(population.weights()), shares(&self.weights()));
+        Marginal { labels, nominal, worst }
+    }
+}
+
+/// Ranges into which a numeric feature off a grid is cut for people to read.
+const RANGES: usize = 10;
+
+/// A feature's levels, and which of them a point has.
+fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
+    let labels = space.levels(feature);
+    if let (false, Support::Grid(grid)) = (labels.is_empty(), space.support()) {
+        return (labels.to_vec(), Box::new(move |i| grid.level(i, feature)));
+    }
+    let code = move |i: usize| space.code(i, feature);
+    let any_missing = (0..space.len()).any(|i| code(i).is_nan());
+    let with_missing = |mut labels: Vec<String>| {
+        if any_missing {
+            labels.push("(missing)".to_owned());
+        }
+        labels
+    };
+    if !labels.is_empty() {
+        let last = labels.len();
+        let level = move |i| if code(i).is_nan() { last } else { code(i) as usize };
+        return (with_missing(labels.to_vec()), Box::new(level));
+    }
+    let mut distinct: Vec<f64> = (0..space.len()).map(code).filter(|x| !x.is_nan()).collect();
+    distinct.sort_unstable_by(f64::total_cmp);
+    distinct.dedup();
+    if distinct.len() <= 2 * RANGES {
+        let last = distinct.len();
+        let labels = with_missing(distinct.iter().map(f64::to_string).collect());
+        let level = move |i| {
+            if code(i).is_nan() { last } else { distinct.partition_point(|&x| x < code(i)) }
+        };
+        return (labels, Box::new(level));
+    }
+    let (low, high) = (distinct[0], distinct[distinct.len() - 1]);
+    let edge = move |k: usize| low + (high - low) * (k as f64 / RANGES as f64);
+    let labels = (0..RANGES).map(|k| format!("{:.4} to {:.4}", edge(k), edge(k + 1))).collect();
+    let level = move |i| {
+        let share = (code(i) - low) / (high - low);
+        if share.is_nan() { RANGES } else { ((share * RANGES as f64) as usize).min(RANGES - 1) }
+    };
+    (with_missing(labels), Box::new(level))
+}
+
+/// Bounds in a solver's units, to be put into the user's.
+pub(super) struct Certificate {
+    pub lower: f64,
+    pub upper: f64,
+    pub lambda: f64,
+    pub evaluations: usize,
+    pub stopped: bool,
+}
+
+impl Certificate {
+    /// The worst case in the user's units and direction.
+    pub fn into_worst_case(self, problem: &Problem<'_>, tolerance: f64, plan: Plan) -> WorstCase {
+        // The two bounds come from different sums: where they cross by rounding, the safe side
+        // is the higher one.
+        let upper = self.upper.max(self.lower);
+        let gap = upper - self.lower;
+        let size = upper.abs().max(self.lower.abs());
+        let status = if gap <= tolerance * size || gap <= 1e-13 {
+            Status::Optimal
+        } else if self.stopped {
+            Status::Stopped
+        } else {
+            Status::Inexact
+        };
+        let ends = (problem.unscaled(self.lower), problem.unscaled(upper));
+        let weights = problem.population.weights();
+        let arrived = (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| weights[to] == 0.0);
+        let unobserved_mass = arrived.map(|(_, mass)| mass).sum();
+        WorstCase {
+            value: ends.1,
+            lower: ends.0.min(ends.1),
+            upper: ends.0.max(ends.1),
+            status,
+            lambda: self.lambda / problem.factor.abs(),
+            evaluations: self.evaluations,
+            plan,
+            unobserved_mass,
+            entropic: None,
+            weights: None,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Branch and bound over scattered targets: the best target of a source at a price.
+//!
+//! A kd-tree over the targets; each node knows the box of its points and the largest value in
+//! it. A node is opened only if its largest value at the cost of its box's nearest corner could
+//! beat the best target known so far. Exact in any dimension, fast in few.
+//!
+//! Fixed features are not the tree's affair: the caller builds one tree for each of their
+//! combinations.
+
+use super::metric::Metric;
+use super::order::{Order, better};
+
+/// Points in a leaf at most: few enough to scan at once.
+const LEAF: usize = 16;
+
+/// A tree over targets.
+#[derive(Debug)]
+pub struct KdTree {
+    metrics: Vec<Metric>,
+    nodes: Vec<Node>,
+    /// For each node and feature: lowest and highest coordinate, and whether any is missing.
+    boxes: Vec<Extent>,
+    /// Coordinates in tree order, one array per feature.
+    coords: Vec<Vec<f64>>,
+    values: Vec<f64>,
+    /// The caller's names, in tree order.
+    names: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    largest: f64,
+    from: u32,
+    to: u32,
+    /// The right child; the left one follows its parent. 0 for a leaf.
+    right: u32,
+}
+
+/// What a node's points span along one feature. `low > high`: only missing values.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    low: f64,
+    high: f64,
+    missing: bool,
+}
+
+impl Extent {
+    const NONE: Extent =
+        Extent { low: f64::INFINITY, high: f64::NEG_INFINITY, missing: false };
+
+    fn include(&mut self, x: f64) {
+        if x.is_nan() {
+            self.missing = true;
+        } else {
+            self.low = self.low.min(x);
+            self.high = self.high.max(x);
+        }
+    }
+
+    /// The least cost from `x` to any coordinate in here.
+    #[inline(always)]
+    fn nearest(&self, metric: Metric, x: f64) -> f64 {
+        if x.is_nan() {
+            return if self.missing { 0.0 } else { metric.missing() };
+        }
+        let present = match metric {
+            _ if self.low > self.high => f64::INFINITY,
+            Metric::Square { weight, .. } => {
+                let beyond = (self.low - x).max(x - self.high).max(0.0);
+                weight * beyond * beyond
+            }
+            Metric::Flat { .. } | Metric::Wall if x >= self.low && x <= self.high => 0.0,
+            Metric::Flat { weight, .. } => weight,
+            Metric::Wall => f64::INFINITY,
+        };
+        if self.missing { present.min(metric.missing()) } else { present }
+    }
+
+    /// How much a split along here could separate, in units of cost.
+    fn worth(&self, metric: Metric) -> f64 {
+        let between = if self.high > self.low { metric.cost(self.low, self.high) } else { 0.0 };
+        let across = if self.missing && self.low <= self.high { metric.missing() } else { 0.0 };
+        between.max(across)
+    }
+}
+
+/// The best target of one source.
+#[derive(Clone, Copy, Debug)]
+pub struct Best {
+    /// The target, by the caller's name for it.
+    pub target: u32,
+    /// Its value.
+    pub value: f64,
+    /// What getting there costs.
+    pub cost: f64,
+}
+
+impl KdTree {
+    /// Builds a tree over points with coordinates `columns[feature][point]`; `names` is what
+    /// [`Best::target`] calls them. Also returns the points in tree order, in which neighbours
+    /// in space are near each other.
+    pub fn new(
+        metrics: &[Metric],
+        columns: &[Vec<f64>],
+        values: &[f64],
+        names: &[u32],
+    ) -> (Self, Vec<u32>) {
+        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+        let mut tree = KdTree {
+            metrics: metrics.to_vec(),
+            nodes: Vec::new(),
+            boxes: Vec::new(),
+            coords: Vec::new(),
+            values: Vec::new(),
+            names: Vec::new(),
+        };
+        tree.grow(columns, values, &mut order, 0);
+        let sorted = |c: &[f64]| order.iter().map(|&i| c[i as usize]).collect();
+        tree.coords = columns.iter().map(|c| sorted(c)).collect();
+        tree.values = sorted(values);
+        tree.names = order.iter().map(|&i| names[i as usize]).collect();
+        (tree, order)
+    }
+
+    fn grow(&mut self, columns: &[Vec<f64>], values: &[f64], order: &mut [u32], from: usize) {
+        let at = self.nodes.len();
+        let largest = order.iter().map(|&i| values[i as usize]).fold(f64::NEG_INFINITY, f64::max);
+        let span = (from as u32, (from + order.len()) as u32);
+        self.nodes.push(Node { largest, from: span.0, to: span.1, right: 0 });
+        let extents: Vec<Extent> = columns.iter().map(|c| extent(c, order)).collect();
+        let worth = |k: usize| extents[k].worth(self.metrics[k]);
+        let axis = (0..columns.len()).max_by(|&a, &b| worth(a).total_cmp(&worth(b)));
+        let splits = axis.filter(|&k| order.len() > LEAF && worth(k) > 0.0);
+        self.boxes.extend(&extents);
+        let Some(axis) = splits else { return self.order_leaf(values, order) };
+        let middle = order.len() / 2;
+        // total_cmp puts NaN last, so missing values gather at one end.
+        let key = |i: u32| columns[axis][i as usize].abs_nan();
+        order.select_nth_unstable_by(middle, |&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)));
+        let (left, right) = order.split_at_mut(middle);
+        self.grow(columns, values, left, from);
+        self.nodes[at].right = self.nodes.len() as u32;
+        self.grow(columns, values, right, from + middle);
+    }
+
+    /// A leaf that cannot be split may be long (points in one place): the highest comes first.
+    fn order_leaf(&self, values: &[f64], order: &mut [u32]) {
+        let value = |i: u32| values[i as usize];
+        order.sort_unstable_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+    }
+
+    /// The best target of a source at `x`, given one that is known.
+    pub fn best<O: Order>(&self, order: O, x: &[f64], known: Best, stack: &mut Stack) -> Best {
+        let mut best = known;
+        let mut key = order.key(known.value, known.cost);
+        stack.0.clear();
+        stack.0.push((0, self.bound(order, 0, x)));
+        while let Some((at, bound)) = stack.0.pop() {
+            if !better(bound, key) {
+                continue;
+            }
+            let node = self.nodes[at as usize];
+            if node.right == 0 {
+                self.scan(order, node, x, &mut best, &mut key);
+                continue;
+            }
+            let (a, b) = (at + 1, node.right);
+            let (bound_a, bound_b) = (self.bound(order, a, x), self.bound(order, b, x));
+            if better(bound_b, bound_a) {
+                stack.push(a, bound_a, key);
+                stack.push(b, bound_b, key);
+            } else {
+                stack.push(b, bound_b, key);
+                stack.push(a, bound_a, key);
+            }
+        }
+        best
+    }
+
+    #[inline(always)]
+    fn bound<O: Order>(&self, order: O, node: u32, x: &[f64]) -> (f64, f64) {
+        let features = self.metrics.len();
+        let extents = &self.boxes[node as usize * features..][..features];
+        let mut cost = 0.0;
+        for ((extent, &metric), &x) in extents.iter().zip(&self.metrics).zip(x) {
+            cost += extent.nearest(metric, x);
+        }
+        order.key(self.nodes[node as usize].largest, cost)
+    }
+
+    #[inline(always)]
+    fn scan<O: Order>(
+        &self,
+        order: O,
+        node: Node,
+        x: &[f64],
+        best: &mut Best,
+        key: &mut (f64, f64),
+    ) {
+        for i in node.from as usize..node.to as usize {
+            let value = self.values[i];
+            // Leaves are sorted by value: nothing after this can win even at no cost.
+            if !better(order.key(value, 0.0), *key) {
+                break;
+            }
+            let mut cost = 0.0;
+            for ((column, &metric), &x) in self.coords.iter().zip(&self.metrics).zip(x) {
+                cost += metric.cost(x, column[i]);
+            }
+            let candidate = order.key(value, cost);
+            if better(candidate, *key) {
+                *key = candidate;
+                *best = Best { target: self.names[i], value, cost };
+            }
+        }
+    }
+}
+
+/// Nodes still to be opened, with their bounds; reused from query to query.
+#[derive(Default)]
+pub struct Stack(Vec<(u32, (f64, f64))>);
+
+impl Stack {
+    #[inline(always)]
+    fn push(&mut self, node: u32, bound: (f64, f64), key: (f64, f64)) {
+        if better(bound, key) {
+            self.0.push((node, bound));
+        }
+    }
+}
+
+fn extent(column: &[f64], order: &[u32]) -> Extent {
+    let mut extent = Extent::NONE;
+    order.iter().for_each(|&i| extent.include(column[i as usize]));
+    extent
+}
+
+/// NaN with its sign cleared, so that every missing value sorts to the same end.
+trait AbsNan {
+    fn abs_nan(self) -> f64;
+}
+
+impl AbsNan for f64 {
+    #[inline(always)]
+    fn abs_nan(self) -> f64 {
+        if self.is_nan() { f64::NAN.abs() } else { self }
+    }
+}

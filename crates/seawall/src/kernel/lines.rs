@@ -1,0 +1,161 @@
+//! Walks the lines of a grid along one axis, a few at a time, in place.
+//!
+//! A row-major grid seen from one axis is `outer × K × inner`: `outer · inner` lines of `K`
+//! cells, a line's cells `inner` apart. A kernel is handed [`LANES`] lines at once, side by
+//! side, so that its inner loop runs across lines and becomes vector instructions whatever the
+//! axis. What a kernel does along the line is its own affair.
+
+use rayon::prelude::*;
+
+/// Lines handed to a kernel at once.
+pub const LANES: usize = 16;
+/// One level of [`LANES`] lines.
+pub type Row = [f64; LANES];
+/// Work (cells times levels) below which a second thread costs more than it saves.
+const FORK: usize = 1 << 19;
+/// Cells a parallel job should have at least.
+const JOB: usize = 1 << 14;
+
+/// [`LANES`] lines of `M` arrays: `input[m][k]` is level `k` of array `m`.
+pub struct Tile<const M: usize> {
+    /// What the grid holds.
+    pub input: [Vec<Row>; M],
+    /// What the kernel leaves behind.
+    pub output: [Vec<Row>; M],
+}
+
+impl<const M: usize> Tile<M> {
+    fn new(levels: usize) -> Self {
+        let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; levels]);
+        Tile { input: rows(), output: rows() }
+    }
+}
+
+/// Applies `kernel` to every line of an axis of `levels` cells that are `inner` apart.
+///
+/// All arrays have the same length, a multiple of `levels · inner`. Lanes past the last line of
+/// a tile repeat its first line, so that a kernel never meets numbers that are not in the grid.
+pub fn for_each<const M: usize>(
+    levels: usize,
+    inner: usize,
+    arrays: [&mut [f64]; M],
+    kernel: &(impl Fn(&mut Tile<M>) + Sync),
+) {
+    let cells = arrays[0].len();
+    let parallel = cells * levels >= FORK && rayon::current_num_threads() > 1;
+    if inner >= LANES {
+        let mut jobs = Vec::new();
+        let piece = if parallel { (JOB / levels).next_multiple_of(LANES) } else { inner };
+        let mut tile = (!parallel).then(|| Tile::new(levels));
+        for block in blocks(arrays, levels * inner) {
+            match &mut tile {
+                Some(tile) => rows(block.map(|a| a.chunks_mut(inner).collect()), tile, kernel),
+                None => split(block, inner, piece, &mut jobs),
+            }
+        }
+        jobs.into_par_iter()
+            .for_each_init(|| Tile::new(levels), |tile, job| rows(job, tile, kernel));
+    } else {
+        // Whole blocks, as many as make a fair job, a multiple of LANES lines.
+        let job = if parallel { (JOB / (levels * inner)).max(1) * LANES } else { cells };
+        let jobs: Vec<_> = blocks(arrays, job * levels * inner).collect();
+        let run = |tile: &mut Tile<M>, job| short(levels, inner, job, tile, kernel);
+        if parallel {
+            jobs.into_par_iter().for_each_init(|| Tile::new(levels), run);
+        } else {
+            let mut tile = Tile::new(levels);
+            jobs.into_iter().for_each(|job| run(&mut tile, job));
+        }
+    }
+}
+
+/// The arrays cut into consecutive blocks, the same block of each together.
+fn blocks<'a, const M: usize>(
+    arrays: [&'a mut [f64]; M],
+    block: usize,
+) -> impl Iterator<Item = [&'a mut [f64]; M]> {
+    let mut chunks = arrays.map(|a| a.chunks_mut(block));
+    std::iter::from_fn(move || {
+        let mut next: [Option<&'a mut [f64]>; M] = chunks.each_mut().map(Iterator::next);
+        next.iter().all(Option::is_some).then(|| next.each_mut().map(|a| a.take().unwrap_or_default()))
+    })
+}
+
+/// The rows of one job: for each array, a slice per level.
+type Rows<'a, const M: usize> = [Vec<&'a mut [f64]>; M];
+
+/// Cuts a block's rows into pieces that different threads may write.
+fn split<'a, const M: usize>(
+    block: [&'a mut [f64]; M],
+    inner: usize,
+    piece: usize,
+    jobs: &mut Vec<Rows<'a, M>>,
+) {
+    let first = jobs.len();
+    jobs.extend((0..inner.div_ceil(piece)).map(|_| std::array::from_fn(|_| Vec::new())));
+    for (m, array) in block.into_iter().enumerate() {
+        for row in array.chunks_mut(inner) {
+            for (job, part) in jobs[first..].iter_mut().zip(row.chunks_mut(piece)) {
+                job[m].push(part);
+            }
+        }
+    }
+}
+
+/// Lines whose neighbours are next to each other in memory.
+fn rows<const M: usize>(
+    mut rows: Rows<'_, M>,
+    tile: &mut Tile<M>,
+    kernel: &impl Fn(&mut Tile<M>),
+) {
+    let inner = rows[0][0].len();
+    for start in (0..inner).step_by(LANES) {
+        let lanes = LANES.min(inner - start);
+        for (array, input) in rows.iter().zip(&mut tile.input) {
+            for (row, lane) in array.iter().zip(input) {
+                lane[..lanes].copy_from_slice(&row[start..start + lanes]);
+                lane[lanes..].fill(row[start]);
+            }
+        }
+        kernel(tile);
+        for (array, output) in rows.iter_mut().zip(&tile.output) {
+            for (row, lane) in array.iter_mut().zip(output) {
+                row[start..start + lanes].copy_from_slice(&lane[..lanes]);
+            }
+        }
+    }
+}
+
+/// Lines that are short steps apart: gathered one by one.
+fn short<const M: usize>(
+    levels: usize,
+    inner: usize,
+    mut arrays: [&mut [f64]; M],
+    tile: &mut Tile<M>,
+    kernel: &impl Fn(&mut Tile<M>),
+) {
+    let lines = arrays[0].len() / levels;
+    let mut base = [0; LANES];
+    for start in (0..lines).step_by(LANES) {
+        let lanes = LANES.min(lines - start);
+        for (l, base) in base.iter_mut().enumerate() {
+            let line = start + if l < lanes { l } else { 0 };
+            *base = line / inner * (levels * inner) + line % inner;
+        }
+        for (array, input) in arrays.iter().zip(&mut tile.input) {
+            for (k, lane) in input.iter_mut().enumerate() {
+                for (x, base) in lane.iter_mut().zip(base) {
+                    *x = array[base + k * inner];
+                }
+            }
+        }
+        kernel(tile);
+        for (array, output) in arrays.iter_mut().zip(&tile.output) {
+            for (k, lane) in output.iter().enumerate() {
+                for (x, base) in lane[..lanes].iter().zip(base) {
+                    array[base + k * inner] = *x;
+                }
+            }
+        }
+    }
+}

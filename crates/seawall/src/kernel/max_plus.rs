@@ -1,0 +1,251 @@
+//! Max-plus transforms: `out_k = max_j (h_j − λ c_kj)` along each axis of a grid.
+//!
+//! The ground cost is a sum over features, so the maximum over all cells for all cells is one
+//! such pass per axis. A second array rides along: the cost of the moves made so far, or the
+//! index of the cell that the value came from ([`Carry`]).
+//!
+//! Three kernels, all exact: a dense one for any short axis, an O(K) one for an axis of equal
+//! costs, and the O(K) envelope of parabolas for a long axis of squared differences.
+
+use super::envelope::Envelope;
+use super::lines::{self, LANES, Row, Tile};
+use super::metric::{Metric, penalty};
+use super::simd::{self, Kernel};
+use std::cell::RefCell;
+
+/// Squared-difference axes longer than this are transformed by the envelope. Measured: the dense
+/// kernel wins up to about this length, although it does K times the work.
+const LONG: usize = 48;
+/// Flat axes up to this long are left to the dense kernel.
+const SHORT: usize = 3;
+
+/// What the second array holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carry {
+    /// The cost of the moves made so far.
+    Cost,
+    /// Where the value came from: nothing is added on the way.
+    Index,
+}
+
+/// One axis, prepared.
+#[derive(Debug)]
+pub struct Axis {
+    levels: usize,
+    metric: Metric,
+    method: Method,
+}
+
+#[derive(Debug)]
+enum Method {
+    /// No move is possible, or there is nowhere to go.
+    Still,
+    /// All pairs: `costs[k · levels + j]`.
+    Dense { costs: Vec<f64> },
+    /// The same cost between any two levels that are not missing.
+    Flat { missing: Option<usize> },
+    /// Squared differences: the levels in order of position, and those positions.
+    Envelope { order: Vec<usize>, positions: Vec<f64>, missing: Option<usize> },
+}
+
+impl Axis {
+    /// Prepares the axis of a feature whose levels have these coordinates.
+    pub fn new(metric: Metric, coords: &[f64]) -> Self {
+        let levels = coords.len();
+        let missing = coords.iter().position(|x| x.is_nan());
+        let method = match metric {
+            Metric::Wall => Method::Still,
+            _ if levels < 2 => Method::Still,
+            Metric::Flat { .. } if levels > SHORT => Method::Flat { missing },
+            Metric::Square { .. } if levels > LONG => {
+                let mut order: Vec<usize> = (0..levels).filter(|&k| !coords[k].is_nan()).collect();
+                order.sort_by(|&a, &b| coords[a].total_cmp(&coords[b]));
+                let positions = order.iter().map(|&k| coords[k]).collect();
+                Method::Envelope { order, positions, missing }
+            }
+            _ => {
+                let cost = |k: usize, j: usize| metric.cost(coords[k], coords[j]);
+                let pairs = (0..levels).flat_map(|k| (0..levels).map(move |j| (k, j)));
+                Method::Dense { costs: pairs.map(|(k, j)| cost(k, j)).collect() }
+            }
+        };
+        Axis { levels, metric, method }
+    }
+
+    /// Transforms every line of the grid in place at a price λ from 0 to ∞.
+    pub fn pass(&self, inner: usize, price: f64, carry: Carry, h: &mut [f64], ride: &mut [f64]) {
+        let keep = if carry == Carry::Cost { 1.0 } else { 0.0 };
+        match &self.method {
+            Method::Still => {}
+            Method::Dense { costs } => {
+                let moves: Vec<(f64, f64)> = costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                    simd::run(Dense { moves: &moves, tile });
+                });
+            }
+            Method::Flat { missing } => {
+                let missing = missing.map(|at| (at, self.metric.missing()));
+                let weight = match self.metric {
+                    Metric::Flat { weight, .. } => weight,
+                    _ => 0.0,
+                };
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                    simd::run(Flat { price, keep, weight, missing, tile });
+                });
+            }
+            Method::Envelope { order, positions, missing } => {
+                let missing = missing.map(|at| (at, self.metric.missing()));
+                let weight = match self.metric {
+                    Metric::Square { weight, .. } => weight,
+                    _ => 0.0,
+                };
+                let long = Long { price, keep, weight, missing, order, positions };
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                    ROOM.with_borrow_mut(|room| long.run(room, tile));
+                });
+            }
+        }
+    }
+}
+
+/// Takes the candidate where it is strictly higher.
+#[inline(always)]
+fn take(best: &mut Row, ride: &mut Row, h: &Row, from: &Row, penalty: f64, step: f64) {
+    for l in 0..LANES {
+        let candidate = h[l] - penalty;
+        let higher = candidate > best[l];
+        best[l] = if higher { candidate } else { best[l] };
+        ride[l] = if higher { from[l] + step } else { ride[l] };
+    }
+}
+
+/// All pairs of levels; `moves` holds each pair's penalty and what it adds to the ride.
+struct Dense<'a> {
+    moves: &'a [(f64, f64)],
+    tile: &'a mut Tile<2>,
+}
+
+impl Kernel for Dense<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let [h, from] = &self.tile.input;
+        let [out, ride] = &mut self.tile.output;
+        let levels = h.len();
+        for (k, moves) in self.moves.chunks_exact(levels).enumerate() {
+            let (mut best, mut rode) = (h[k], from[k]);
+            for ((h, from), &(penalty, step)) in h.iter().zip(from).zip(moves) {
+                take(&mut best, &mut rode, h, from, penalty, step);
+            }
+            out[k] = best;
+            ride[k] = rode;
+        }
+    }
+}
+
+/// Equal costs between levels: stay, or go to the best level of the line.
+struct Flat<'a> {
+    price: f64,
+    keep: f64,
+    weight: f64,
+    missing: Option<(usize, f64)>,
+    tile: &'a mut Tile<2>,
+}
+
+impl Kernel for Flat<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let [h, from] = &self.tile.input;
+        let [out, ride] = &mut self.tile.output;
+        let mut best = [f64::NEG_INFINITY; LANES];
+        let mut rode = [0.0; LANES];
+        let hole = self.missing.map_or(usize::MAX, |(at, _)| at);
+        for (k, (h, from)) in h.iter().zip(from).enumerate() {
+            if k != hole {
+                take(&mut best, &mut rode, h, from, 0.0, 0.0);
+            }
+        }
+        for k in 0..h.len() {
+            out[k] = h[k];
+            ride[k] = from[k];
+            let cost = match self.missing {
+                Some((at, cost)) if at == k => cost,
+                _ => self.weight,
+            };
+            let off = penalty(self.price, cost);
+            take(&mut out[k], &mut ride[k], &best, &rode, off, self.keep * cost);
+            if let Some((at, cost)) = self.missing
+                && at != k
+            {
+                let off = penalty(self.price, cost);
+                take(&mut out[k], &mut ride[k], &h[at], &from[at], off, self.keep * cost);
+            }
+        }
+    }
+}
+
+/// A long axis of squared differences.
+struct Long<'a> {
+    price: f64,
+    keep: f64,
+    weight: f64,
+    missing: Option<(usize, f64)>,
+    order: &'a [usize],
+    positions: &'a [f64],
+}
+
+/// Room for one line, kept by each thread.
+#[derive(Default)]
+struct Room {
+    envelope: Envelope,
+    h: Vec<f64>,
+}
+
+thread_local! {
+    static ROOM: RefCell<Room> = RefCell::default();
+}
+
+impl Long<'_> {
+    fn run(&self, room: &mut Room, tile: &mut Tile<2>) {
+        for lane in 0..LANES {
+            self.line(room, tile, lane);
+        }
+    }
+
+    fn line(&self, room: &mut Room, tile: &mut Tile<2>, l: usize) {
+        let [h, from] = &tile.input;
+        let [out, ride] = &mut tile.output;
+        for k in 0..h.len() {
+            out[k][l] = h[k][l];
+            ride[k][l] = from[k][l];
+        }
+        let mut offer = |k: usize, j: usize, cost: f64| {
+            let candidate = h[j][l] - penalty(self.price, cost);
+            if candidate > out[k][l] {
+                out[k][l] = candidate;
+                ride[k][l] = from[j][l] + self.keep * cost;
+            }
+        };
+        let steepness = self.price * self.weight;
+        if steepness > 0.0 {
+            room.h.clear();
+            room.h.extend(self.order.iter().map(|&k| h[k][l]));
+            room.envelope.of(self.positions, &room.h, steepness, |k, j| {
+                let apart = self.positions[k] - self.positions[j];
+                offer(self.order[k], self.order[j], self.weight * apart * apart);
+            });
+        } else if let Some(&j) = self.highest(h, l) {
+            // Distance is free here: the highest entry is best everywhere.
+            self.order.iter().for_each(|&k| offer(k, j, 0.0));
+        }
+        if let Some((at, cost)) = self.missing {
+            self.order.iter().for_each(|&k| offer(k, at, cost));
+            if let Some(&j) = self.highest(h, l) {
+                offer(at, j, cost);
+            }
+        }
+    }
+
+    fn highest(&self, h: &[Row], l: usize) -> Option<&usize> {
+        self.order.iter().max_by(|&&a, &&b| h[a][l].total_cmp(&h[b][l]))
+    }
+}

@@ -1,0 +1,17 @@
+//! Slices in, slices out: the numerical kernels under every stage.
+//!
+//! Nothing here knows of spaces, populations or ambiguity sets; the stages above give these
+//! kernels plain numbers. Every kernel's answer is the same on any number of threads: work is
+//! split by position, never by thread, and sums are taken in a fixed order.
+
+pub mod bracket;
+pub mod envelope;
+pub mod kd_tree;
+pub mod lines;
+pub mod log_sum;
+pub mod max_plus;
+pub mod metric;
+pub mod order;
+pub mod scan;
+pub mod simd;
+pub mod sum;

@@ -1,0 +1,59 @@
+//! Exact worst-case means over every population within a stated distance, with certificates.
+//!
+//! The problem: sources `x_i` with weights `p_i` (the observed population), targets `ζ_j` with
+//! values `f_j` (the support; every source is also a target), a ground cost `c(x, ζ) ≥ 0` and a
+//! radius `ε ≥ 0` in the units of that cost. The worst case is
+//!
+//! ```text
+//! V(ε) = max { E_Q f : Q within ε of P }  =  min_{λ ≥ 0}  ελ + Σ_i p_i max_j (f_j − λ c_ij)
+//! ```
+//!
+//! for exact Wasserstein distance, and its relatives for smoothed Wasserstein and KL sets.
+//!
+//! The stages, each using only those before it:
+//!
+//! 1. [`Space`]: features, ground cost, grid or points.
+//! 2. [`Population`]: weights on a space.
+//! 3. [`Ambiguity`]: worst cases with bounds, status and plan; [`Curve`] against the radius.
+//!
+//! ```
+//! use seawall::{Ambiguity, Feature, Population, Problem, Settings};
+//!
+//! // Losses of a model on four records, and what may shift.
+//! let records = Population::from_samples(
+//!     [Feature::numeric("age"), Feature::nominal("site", ["north", "south"])],
+//!     vec![vec![31.0, 44.0, 52.0, 70.0], vec![0.0, 1.0, 0.0, 1.0]],
+//! )?;
+//! let loss = [0.2, 0.1, 0.4, 0.9];
+//! let problem = Problem::new(&records, &loss)?;
+//! let settings = Settings::default();
+//! let mut solver = Ambiguity::Wasserstein { radius: 0.0 }.solver(&problem, &settings)?;
+//! let worst = solver.worst_case(0.05)?;
+//! println!("at most {:.3}, gap {:.1e}", worst.value, worst.gap());
+//! for step in worst.plan.largest(3) {
+//!     let (from, to) = (records.space().describe(step.from), records.space().describe(step.to));
+//!     println!("{:.1}% of the population: {from} → {to}", 100.0 * step.mass);
+//! }
+//! let curve = solver.curve(0.0)?;
+//! assert!(curve.is_exact() && (curve.at(0.05).value - worst.value).abs() < 1e-12);
+//! # Ok::<(), seawall::Error>(())
+//! ```
+//!
+//! Limits: a support has at most 2³²−1 points; values are `f64`; files, tables and terminals are
+//! other crates' business.
+
+#![deny(missing_docs)]
+
+mod ambiguity;
+mod error;
+mod kernel;
+mod population;
+mod space;
+
+pub use ambiguity::{
+    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Direction, Engine, Entropic, Marginal,
+    Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
+};
+pub use error::{Error, Result};
+pub use population::Population;
+pub use space::{Feature, Grid, Kind, Points, Space, Support};

@@ -1,0 +1,134 @@
+//! Stage 2. A population: weights on the points of a space, `p_i ≥ 0`, `Σ p_i = 1`.
+//!
+//! Points of weight 0 are places that mass may move to. Not here: values, and how populations
+//! differ.
+
+use crate::error::{Error, Result};
+use crate::kernel::sum::sum;
+use crate::space::{Feature, Space, Support};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Weights on the points of a space.
+///
+/// ```
+/// use seawall::{Feature, Population};
+/// // Three visits, two of them in the same place: the duplicates are merged.
+/// let seen = Population::from_samples(
+///     [Feature::numeric("age"), Feature::nominal("sex", ["F", "M"])],
+///     vec![vec![30.0, 40.0, 30.0], vec![0.0, 1.0, 0.0]],
+/// )?;
+/// assert_eq!(seen.space().len(), 2);
+/// assert!((seen.weights()[0] - 2.0 / 3.0).abs() < 1e-15);
+/// # Ok::<(), seawall::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Population {
+    space: Arc<Space>,
+    weights: Vec<f64>,
+}
+
+impl Population {
+    /// One weight per point of the space; they are divided by their sum.
+    pub fn from_weights(space: Arc<Space>, mut weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != space.len() {
+            let (found, points) = (weights.len(), space.len());
+            return Err(Error::input(format!("{found} weights for {points} points")));
+        }
+        if let Some(i) = weights.iter().position(|p| !(*p >= 0.0 && p.is_finite())) {
+            let p = weights[i];
+            return Err(Error::input(format!(
+                "the weight of point {i} is {p}; expected a finite number ≥ 0"
+            )));
+        }
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return Err(Error::input("all weights are 0; expected at least one above 0"));
+        }
+        // By the largest first: the sum of huge weights may not exist.
+        weights.iter_mut().for_each(|p| *p /= largest);
+        let total = sum(weights.len(), |i| weights[i]);
+        weights.iter_mut().for_each(|p| *p /= total);
+        Ok(Population { space, weights })
+    }
+
+    /// One count per point of the space.
+    pub fn from_counts(space: Arc<Space>, counts: &[u64]) -> Result<Self> {
+        Self::from_weights(space, counts.iter().map(|&n| n as f64).collect())
+    }
+
+    /// The population of a sample: one column per feature as for [`Space::points`], duplicates
+    /// merged into one point in order of appearance.
+    pub fn from_samples(
+        features: impl IntoIterator<Item = Feature>,
+        columns: Vec<Vec<f64>>,
+    ) -> Result<Self> {
+        let rows = columns.first().map_or(0, Vec::len);
+        if let Some(column) = columns.iter().find(|c| c.len() != rows) {
+            return Err(Error::input(format!(
+                "columns of different lengths: {rows} and {}",
+                column.len()
+            )));
+        }
+        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut merged: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
+        let mut weights: Vec<f64> = Vec::new();
+        for row in 0..rows {
+            let place: Vec<u64> = columns.iter().map(|c| bits(c[row])).collect();
+            let at = *places.entry(place).or_insert(weights.len());
+            if at == weights.len() {
+                weights.push(0.0);
+                merged.iter_mut().zip(&columns).for_each(|(m, c)| m.push(c[row]));
+            }
+            weights[at] += 1.0;
+        }
+        Self::from_weights(Arc::new(Space::points(features, merged)?), weights)
+    }
+
+    /// Counts a sample on a grid: one column of level indices per feature.
+    pub fn count(space: Arc<Space>, columns: &[Vec<usize>]) -> Result<Self> {
+        let Support::Grid(grid) = space.support() else {
+            return Err(Error::config("only on a grid can a sample be counted by level"));
+        };
+        let mut counts = vec![0u64; grid.len()];
+        let rows = columns.first().map_or(0, Vec::len);
+        if columns.len() != grid.levels().len() || columns.iter().any(|c| c.len() != rows) {
+            return Err(Error::input(format!(
+                "expected {} columns of level indices, all of one length",
+                grid.levels().len()
+            )));
+        }
+        for row in 0..rows {
+            for ((column, &levels), name) in columns.iter().zip(grid.levels()).zip(space.names()) {
+                if column[row] >= levels {
+                    let found = column[row];
+                    return Err(Error::input(format!(
+                        "feature {name:?}: sample {row} has level {found}; there are {levels}"
+                    )));
+                }
+            }
+            counts[grid.cell(columns.iter().map(|c| c[row]))] += 1;
+        }
+        Self::from_counts(space.clone(), &counts)
+    }
+
+    /// The space it sits on.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// One weight per point of the space, summing to 1.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The mean of a function given by one value per point.
+    pub fn mean(&self, values: &[f64]) -> f64 {
+        sum(self.weights.len(), |i| self.weights[i] * values[i])
+    }
+}
+
+/// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
+}

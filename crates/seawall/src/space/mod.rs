@@ -1,0 +1,210 @@
+//! Stage 1. A space: features, hence a ground cost, and the points that a population may sit on.
+//!
+//! ```text
+//! c(x, z) = Σ_k w_k c_k(x_k, z_k)
+//! ```
+//!
+//! The support is a **grid** (every combination of the features' levels) or **points** (those
+//! listed). A radius is in the units of this cost: with the default weights, crossing the whole
+//! range of one feature costs 1. It bounds a mean *squared* distance, not its root.
+//!
+//! Not here: reading columns, binning, or choosing a feature's kind.
+
+mod feature;
+mod grid;
+mod points;
+
+pub use feature::{Feature, Kind};
+pub use grid::Grid;
+pub use points::Points;
+
+use crate::error::{Error, Result};
+use crate::kernel::metric::Metric;
+use feature::Checked;
+use std::fmt::Write;
+
+/// More points than this cannot be indexed.
+pub(crate) const MOST_POINTS: usize = u32::MAX as usize;
+
+/// Features and the points they place.
+///
+/// ```
+/// use seawall::{Feature, Space};
+/// let space = Space::grid([
+///     Feature::numeric("age").levels([25.0, 35.0, 45.0]),
+///     Feature::nominal("sex", ["F", "M"]),
+/// ])?;
+/// assert_eq!(space.len(), 6);
+/// // From age 25, F to age 45, M: the whole range, and one change of sex.
+/// assert_eq!(space.cost(0, 5), 1.0 + 1.0);
+/// # Ok::<(), seawall::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Space {
+    features: Vec<Checked>,
+    support: Support,
+}
+
+/// Where a population may sit.
+#[derive(Clone, Debug)]
+pub enum Support {
+    /// Every combination of the features' levels.
+    Grid(Grid),
+    /// The points listed.
+    Points(Points),
+}
+
+impl Space {
+    /// Every combination of the features' levels.
+    pub fn grid(features: impl IntoIterator<Item = Feature>) -> Result<Self> {
+        let features = check_features(features, |f| f.check_levels())?;
+        let grid = Grid::new(features.iter().map(Checked::level_count).collect())?;
+        Ok(Space { features, support: Support::Grid(grid) })
+    }
+
+    /// The points listed: one column per feature.
+    ///
+    /// A numeric feature's column holds its values, any others' the indices of their levels;
+    /// NaN is a missing value. The same place may be listed more than once.
+    pub fn points(
+        features: impl IntoIterator<Item = Feature>,
+        columns: Vec<Vec<f64>>,
+    ) -> Result<Self> {
+        let features: Vec<Feature> = features.into_iter().collect();
+        if features.len() != columns.len() {
+            return Err(Error::input(format!(
+                "{} features but {} columns of coordinates",
+                features.len(),
+                columns.len()
+            )));
+        }
+        let mut column = columns.iter();
+        let features =
+            check_features(features, |f| f.check_column(column.next().map_or(&[], Vec::as_slice)))?;
+        let points = Points::new(&features, columns)?;
+        Ok(Space { features, support: Support::Points(points) })
+    }
+
+    /// How many points the support has.
+    pub fn len(&self) -> usize {
+        match &self.support {
+            Support::Grid(grid) => grid.len(),
+            Support::Points(points) => points.len(),
+        }
+    }
+
+    /// Whether the support has no point; never true of a space that was made.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The support.
+    pub fn support(&self) -> &Support {
+        &self.support
+    }
+
+    /// The features' names, in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.features.iter().map(|f| f.name.as_str())
+    }
+
+    /// The place of a feature by name.
+    pub fn feature(&self, name: &str) -> Result<usize> {
+        self.names().position(|n| n == name).ok_or_else(|| {
+            let all: Vec<&str> = self.names().collect();
+            Error::config(format!("no feature named {name:?}; there are: {}", all.join(", ")))
+        })
+    }
+
+    /// The kind of a feature.
+    pub fn kind(&self, feature: usize) -> Kind {
+        self.features[feature].kind
+    }
+
+    /// A feature's weight in the ground cost: what multiplies `(x − z)²` or the change of level.
+    pub fn weight(&self, feature: usize) -> f64 {
+        self.features[feature].weight
+    }
+
+    /// The levels' labels of a feature, the missing one last; none for a numeric feature off a
+    /// grid.
+    pub fn levels(&self, feature: usize) -> &[String] {
+        &self.features[feature].labels
+    }
+
+    /// What a point holds for a feature: a level's index, or a number for a numeric feature off
+    /// a grid (NaN if missing).
+    pub fn code(&self, point: usize, feature: usize) -> f64 {
+        match &self.support {
+            Support::Grid(grid) => grid.level(point, feature) as f64,
+            Support::Points(points) => points.code(point, feature),
+        }
+    }
+
+    /// A point's value of a feature, as a person would write it.
+    pub fn label(&self, point: usize, feature: usize) -> String {
+        self.features[feature].label(self.code(point, feature))
+    }
+
+    /// A point in words: `age=35, sex=F`.
+    pub fn describe(&self, point: usize) -> String {
+        let mut words = String::new();
+        for (k, name) in self.names().enumerate() {
+            let comma = if k == 0 { "" } else { ", " };
+            // Writing to a string cannot fail.
+            let _ = write!(words, "{comma}{name}={}", self.label(point, k));
+        }
+        words
+    }
+
+    /// The ground cost between two points; infinite where a fixed feature differs.
+    pub fn cost(&self, from: usize, to: usize) -> f64 {
+        if from == to {
+            return 0.0;
+        }
+        let cost = |(k, f): (usize, &Checked)| {
+            f.metric.cost(f.coord(self.code(from, k)), f.coord(self.code(to, k)))
+        };
+        self.features.iter().enumerate().map(cost).sum()
+    }
+
+    /// The share of the ground cost that one feature carries between two points.
+    pub fn feature_cost(&self, feature: usize, from: usize, to: usize) -> f64 {
+        let f = &self.features[feature];
+        f.metric.cost(f.coord(self.code(from, feature)), f.coord(self.code(to, feature)))
+    }
+
+    /// The features' metrics, in order.
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        self.features.iter().map(|f| f.metric).collect()
+    }
+
+    /// The coordinates of a feature's levels.
+    pub(crate) fn coords(&self, feature: usize) -> &[f64] {
+        &self.features[feature].coords
+    }
+
+    /// Every point's coordinate along a feature.
+    pub(crate) fn column(&self, feature: usize) -> Vec<f64> {
+        let f = &self.features[feature];
+        (0..self.len()).map(|i| f.coord(self.code(i, feature))).collect()
+    }
+}
+
+/// Checks each feature, and that no two have the same name.
+fn check_features(
+    features: impl IntoIterator<Item = Feature>,
+    mut check: impl FnMut(Feature) -> Result<Checked>,
+) -> Result<Vec<Checked>> {
+    let mut checked: Vec<Checked> = Vec::new();
+    for feature in features {
+        if checked.iter().any(|f| f.name == feature.name()) {
+            return Err(Error::config(format!("two features are named {:?}", feature.name())));
+        }
+        checked.push(check(feature)?);
+    }
+    if checked.is_empty() {
+        return Err(Error::config("a space needs at least one feature"));
+    }
+    Ok(checked)
+}

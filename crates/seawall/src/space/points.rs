@@ -1,0 +1,51 @@
+//! The support made of the points listed.
+
+use super::MOST_POINTS;
+use super::feature::Checked;
+use crate::error::{Error, Result};
+
+/// Points, one column of codes per feature: a number for a numeric feature off a grid, a level's
+/// index for any other, NaN where missing.
+#[derive(Clone, Debug)]
+pub struct Points {
+    codes: Vec<Vec<f64>>,
+    len: usize,
+}
+
+impl Points {
+    pub(super) fn new(features: &[Checked], mut codes: Vec<Vec<f64>>) -> Result<Self> {
+        let len = codes.first().map_or(0, Vec::len);
+        for (feature, column) in features.iter().zip(&mut codes) {
+            if column.len() != len {
+                let found = column.len();
+                return Err(feature.error(format!("{found} coordinates for {len} points")));
+            }
+            // A missing value that has a level is held as that level.
+            if let Some(level) = feature.level_of(f64::NAN) {
+                column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = level as f64);
+            }
+        }
+        if len == 0 {
+            return Err(Error::input("a space needs at least one point"));
+        }
+        if len > MOST_POINTS {
+            return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
+        }
+        Ok(Points { codes, len })
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no point; never true of points that were made.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What a point holds for a feature.
+    pub fn code(&self, point: usize, feature: usize) -> f64 {
+        self.codes[feature][point]
+    }
+}
