@@ -32,7 +32,7 @@ fn linear_program(case: &Case, radius: f64) -> f64 {
         lp.add_constraint(row, microlp::ComparisonOp::Eq, case.weights()[i]);
     }
     lp.add_constraint(budget, microlp::ComparisonOp::Le, radius);
-    lp.solve().unwrap().objective()
+    lp.solve().unwrap().solution().unwrap().objective()
 }
 
 /// Bounds in order, gap closed, plan feasible and its mean the lower bound.
@@ -68,7 +68,7 @@ fn check_certificate(case: &Case, radius: f64, worst: &WorstCase, what: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_engine_is_exact(seed in any::<u64>()) {

@@ -23,6 +23,8 @@ const INDIFFERENT: f64 = 1e-12;
 /// Vertices of a curve being refined, in a solver's units, by falling cost.
 pub(super) struct Vertices {
     seen: Vec<Vertex>,
+    /// The right-hand radii of stretches that hold nothing more: the curve is straight there.
+    straight: Vec<f64>,
     tolerance: f64,
     error: f64,
 }
@@ -37,7 +39,7 @@ struct Stretch {
 impl Vertices {
     /// Starts from known vertices, the two ends of the curve among them.
     pub fn new(seen: Vec<Vertex>, tolerance: f64) -> Self {
-        Vertices { seen, tolerance, error: 0.0 }
+        Vertices { seen, straight: Vec::new(), tolerance, error: 0.0 }
     }
 
     /// Evaluates until no stretch can hold more than the tolerance.
@@ -55,8 +57,12 @@ impl Vertices {
         while let Some(Stretch { uncertainty, left, right }) = open.pop() {
             let slope = (left.value - right.value) / (left.cost - right.cost);
             let inside = slope > left.price.get() && slope < right.price.get();
-            if uncertainty <= self.tolerance || !inside {
-                self.error = self.error.max(if inside { uncertainty } else { 0.0 });
+            if !inside {
+                self.straight.push(left.cost);
+                continue;
+            }
+            if uncertainty <= self.tolerance {
+                self.error = self.error.max(uncertainty);
                 continue;
             }
             let go_on = settings.go_on(evaluations, uncertainty / problem.factor.abs());
@@ -73,23 +79,32 @@ impl Vertices {
                 self.seen.push(vertex);
                 open.push(Stretch::new(left, vertex));
                 open.push(Stretch::new(vertex, right));
+            } else {
+                self.straight.push(left.cost);
             }
         }
-        self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(self, problem: &Problem<'_>) -> Curve {
+    pub fn into_curve(mut self, problem: &Problem<'_>) -> Curve {
         let factor = problem.factor.abs();
+        self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
+        self.straight.sort_unstable_by(f64::total_cmp);
+        let straight = self.seen.iter().skip(1).map(|v| {
+            self.straight.binary_search_by(|cost| cost.total_cmp(&v.cost)).is_ok()
+        });
         let vertices = self.seen.iter().map(|v| CurveVertex {
             radius: v.cost,
             value: problem.unscaled(v.value),
             lambda: v.price.get() / factor,
         });
-        let mut vertices: Vec<CurveVertex> = vertices.collect();
-        vertices.sort_by(|a, b| a.radius.total_cmp(&b.radius));
-        Curve { vertices, direction: problem.direction, error: self.error / factor }
+        Curve {
+            straight: straight.collect(),
+            vertices: vertices.collect(),
+            direction: problem.direction,
+            error: self.error / factor,
+        }
     }
 }
 
@@ -158,6 +173,8 @@ pub struct Breakdown {
 #[derive(Clone, Debug)]
 pub struct Curve {
     vertices: Vec<CurveVertex>,
+    /// For each vertex but the last: whether the curve is straight up to the next.
+    straight: Vec<bool>,
     direction: Direction,
     error: f64,
 }
@@ -232,8 +249,12 @@ impl Curve {
             return chords;
         }
         let mut lines = Vec::with_capacity(2 * chords.0.len());
-        for (pair, vertex) in chords.0.windows(2).zip(self.vertices.windows(2)) {
+        let stretches = chords.0.windows(2).zip(self.vertices.windows(2)).zip(&self.straight);
+        for ((pair, vertex), straight) in stretches {
             lines.push(pair[0]);
+            if *straight {
+                continue;
+            }
             let ((r0, v0), (r1, v1)) = (pair[0], pair[1]);
             let (steep, flat) = (vertex[0].lambda, vertex[1].lambda);
             if steep.is_infinite() {
@@ -292,8 +313,9 @@ mod tests {
 
     fn curve(vertices: &[(f64, f64, f64)], error: f64) -> Curve {
         let vertex = |&(radius, value, lambda): &_| CurveVertex { radius, value, lambda };
-        let vertices = vertices.iter().map(vertex).collect();
-        Curve { vertices, direction: Direction::Cost, error }
+        let vertices: Vec<CurveVertex> = vertices.iter().map(vertex).collect();
+        let straight = vec![error == 0.0; vertices.len() - 1];
+        Curve { vertices, straight, direction: Direction::Cost, error }
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl<'a, 's> Solver<'a, 's> {
         let certificate = Certificate {
             lower: self.mean(&plan),
             upper: bracket.upper.0,
-            lambda: minimiser.unwrap_or(bracket.upper.1.get()),
+            lambda: minimiser.unwrap_or_else(|| bracket.slope()),
             evaluations: 0,
             stopped,
         };

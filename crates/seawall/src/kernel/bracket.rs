@@ -68,10 +68,16 @@ impl Bracket {
         u.value + (l.value - u.value) * ((self.radius - u.cost) / (l.cost - u.cost))
     }
 
+    /// The slope of the chord, held between the prices of the two ends.
+    pub fn slope(&self) -> f64 {
+        let slope = (self.left.value - self.right.value) / (self.left.cost - self.right.cost);
+        slope.max(self.left.price.get()).min(self.right.price.get())
+    }
+
     /// The slope of the chord: where the exact engine evaluates next. None when the two ends
     /// are too close for a price strictly between theirs.
     pub fn crossing(&self) -> Option<f64> {
-        let slope = (self.left.value - self.right.value) / (self.left.cost - self.right.cost);
+        let slope = self.slope();
         self.inside(slope).then_some(slope)
     }
 

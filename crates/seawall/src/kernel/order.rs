@@ -26,7 +26,8 @@ impl Price {
     }
 }
 
-/// Ranks targets by a pair compared lexicographically, larger first.
+/// Ranks targets by a pair compared lexicographically, larger first. Between targets of equal
+/// height the cheaper one wins, so that the choice does not depend on where a search began.
 ///
 /// The pair must not fall when `f` rises or `c` falls: that is what makes a node's largest `f`
 /// and smallest `c` a bound for all that it holds.
@@ -55,7 +56,7 @@ impl Order for ValueFirst {
 impl Order for Priced {
     #[inline(always)]
     fn key(self, f: f64, c: f64) -> (f64, f64) {
-        (f - self.0 * c, 0.0)
+        (f - self.0 * c, -c)
     }
 }
 

@@ -61,7 +61,7 @@ pub fn case(seed: u64) -> Case {
     let mut features = Vec::new();
     let mut levels = Vec::new();
     for k in 0..count {
-        let n = 1 + r.below(4);
+        let n = 1 + r.below(if grid { 3 } else { 4 });
         let missing = r.chance(0.2);
         let name = format!("x{k}");
         let labels: Vec<String> = (0..n).map(|l| format!("l{l}")).collect();
@@ -139,20 +139,43 @@ pub fn dual(case: &Case, radius: f64, price: f64) -> f64 {
         + (0..n).filter(|&i| case.weights()[i] > 0.0).map(|i| case.weights()[i] * inner(i)).sum::<f64>()
 }
 
-/// The exact worst case by trying every λ at which some source changes its mind.
+/// The exact worst case in the primal: each source's best returns, spent where they are highest.
+///
+/// A source at `i` reaches value `f_j` for `c_ij` a unit of mass; mixtures of targets are the
+/// concave hull of those points. The budget goes to the hulls' segments by falling slope.
 pub fn reference(case: &Case, radius: f64) -> f64 {
     let n = case.space().len();
-    let mut prices = vec![0.0];
+    let (mut mean, mut segments) = (0.0, Vec::new());
     for i in (0..n).filter(|&i| case.weights()[i] > 0.0) {
-        for j in 0..n {
-            for k in 0..n {
-                let (cj, ck) = (case.space().cost(i, j), case.space().cost(i, k));
-                let price = (case.values[j] - case.values[k]) / (cj - ck);
-                if price.is_finite() && price > 0.0 && cj.is_finite() && ck.is_finite() {
-                    prices.push(price);
-                }
+        let p = case.weights()[i];
+        let mut offers: Vec<(f64, f64)> = (0..n)
+            .map(|j| (case.space().cost(i, j), case.values[j]))
+            .filter(|offer| offer.0.is_finite())
+            .collect();
+        let mut at = best(&offers, |o| (o.0 == 0.0).then_some(o.1));
+        mean += p * at.1;
+        loop {
+            offers.retain(|o| o.0 > at.0 && o.1 > at.1);
+            if offers.is_empty() {
+                break;
             }
+            let next = best(&offers, |o| Some((o.1 - at.1) / (o.0 - at.0)));
+            segments.push(((next.1 - at.1) / (next.0 - at.0), p * (next.0 - at.0)));
+            at = next;
         }
     }
-    prices.iter().map(|&price| dual(case, radius, price)).fold(f64::INFINITY, f64::min)
+    segments.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut left = radius;
+    for (slope, cost) in segments {
+        let spent = cost.min(left);
+        mean += slope * spent;
+        left -= spent;
+    }
+    mean
+}
+
+/// The offer of the highest score.
+fn best(offers: &[(f64, f64)], score: impl Fn(&(f64, f64)) -> Option<f64>) -> (f64, f64) {
+    let scored = offers.iter().filter_map(|o| Some((score(o)?, o)));
+    *scored.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1
 }
