@@ -42,13 +42,22 @@ impl Plan {
         }
     }
 
-    /// An empty plan with room for so many entries.
-    pub(super) fn with_capacity(space: &Arc<Space>, entries: usize) -> Self {
-        let mut plan = Plan::new(space);
-        plan.from.reserve_exact(entries);
-        plan.to.reserve_exact(entries);
-        plan.mass.reserve_exact(entries);
-        plan
+    /// A plan that takes each source to one target, all of its mass.
+    pub(super) fn of_targets(
+        space: &Arc<Space>,
+        from: Vec<u32>,
+        to: Vec<u32>,
+        weights: &[f64],
+    ) -> Self {
+        let mass = from.iter().map(|&i| weights[i as usize]).collect();
+        Plan { from, to, mass, ..Plan::new(space) }
+    }
+
+    /// Sends a share of an entry's mass to another target.
+    pub(super) fn split(&mut self, entry: usize, share: f64, to: u32) {
+        let (from, mass) = (self.from[entry], self.mass[entry]);
+        self.mass[entry] = mass * (1.0 - share);
+        self.push(from, to, mass * share);
     }
 
     /// Adds an entry that pays the ground cost; nothing is added for no mass.

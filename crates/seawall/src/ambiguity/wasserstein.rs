@@ -72,12 +72,9 @@ impl<'a, 's> Solver<'a, 's> {
         let end = self.seen[0];
         self.evaluations += 1;
         let targets = self.engine.targets(end.price);
-        let sources = self.problem.sources();
-        let weights = self.problem.population.weights();
-        let mut plan = Plan::with_capacity(self.problem.population.space(), sources.len());
-        for (&from, &to) in sources.iter().zip(&targets) {
-            plan.push(from, to, weights[from as usize]);
-        }
+        let population = self.problem.population;
+        let sources = self.engine.sources();
+        let plan = Plan::of_targets(population.space(), sources, targets, population.weights());
         let lower = self.mean(&plan);
         let certificate = Certificate {
             lower,
@@ -130,7 +127,8 @@ impl<'a, 's> Solver<'a, 's> {
         self.evaluations += 2;
         let cheap = self.engine.targets(bracket.right.price);
         let dear = self.engine.targets(bracket.left.price);
-        let (space, sources) = (self.problem.population.space(), self.problem.sources());
+        let (space, sources) = (self.problem.population.space(), self.engine.sources());
+        self.engine.rest();
         let weights = self.problem.population.weights();
         let source = |s: usize| sources[s] as usize;
         let spent = sum(sources.len(), |s| {
@@ -160,16 +158,11 @@ impl<'a, 's> Solver<'a, 's> {
                 break;
             }
         }
-        let mut plan = Plan::with_capacity(space, sources.len() + 1);
-        for (s, &from) in sources.iter().enumerate() {
-            let mass = weights[from as usize];
-            match split {
-                Some((at, share)) if at as usize == s => {
-                    plan.push(from, targets[s], mass * (1.0 - share));
-                    plan.push(from, dear[s], mass * share);
-                }
-                _ => plan.push(from, targets[s], mass),
-            }
+        let split = split.map(|(s, share)| (s as usize, share, dear[s as usize]));
+        drop(dear);
+        let mut plan = Plan::of_targets(space, sources, targets, weights);
+        if let Some((entry, share, to)) = split {
+            plan.split(entry, share, to);
         }
         plan
     }

@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 /// Lines handed to a kernel at once.
-pub const LANES: usize = 16;
+pub const LANES: usize = 32;
 /// One level of [`LANES`] lines.
 pub type Row = [f64; LANES];
 /// Work (cells times levels) below which a second thread costs more than it saves.
@@ -56,8 +56,8 @@ pub fn for_each<const M: usize>(
         jobs.into_par_iter()
             .for_each_init(|| Tile::new(levels), |tile, job| rows(job, tile, kernel));
     } else {
-        // Whole blocks, as many as make a fair job, a multiple of LANES lines.
-        let job = if parallel { (JOB / (levels * inner)).max(1) * LANES } else { cells };
+        // Whole blocks, as many as make a fair job.
+        let job = if parallel { (JOB / (levels * inner)).next_multiple_of(LANES) } else { cells };
         let jobs: Vec<_> = blocks(arrays, job * levels * inner).collect();
         let run = |tile: &mut Tile<M>, job| short(levels, inner, job, tile, kernel);
         if parallel {
@@ -113,20 +113,28 @@ fn rows<const M: usize>(
         let lanes = LANES.min(inner - start);
         for (array, input) in rows.iter().zip(&mut tile.input) {
             for (row, lane) in array.iter().zip(input) {
-                lane[..lanes].copy_from_slice(&row[start..start + lanes]);
-                lane[lanes..].fill(row[start]);
+                match row[start..].first_chunk() {
+                    Some(whole) => *lane = *whole,
+                    None => {
+                        lane[..lanes].copy_from_slice(&row[start..]);
+                        lane[lanes..].fill(row[start]);
+                    }
+                }
             }
         }
         kernel(tile);
         for (array, output) in rows.iter_mut().zip(&tile.output) {
             for (row, lane) in array.iter_mut().zip(output) {
-                row[start..start + lanes].copy_from_slice(&lane[..lanes]);
+                match row[start..].first_chunk_mut() {
+                    Some(whole) => *whole = *lane,
+                    None => row[start..].copy_from_slice(&lane[..lanes]),
+                }
             }
         }
     }
 }
 
-/// Lines that are short steps apart: gathered one by one.
+/// Lines that are short steps apart: as many whole blocks as fit side by side.
 fn short<const M: usize>(
     levels: usize,
     inner: usize,
@@ -134,28 +142,83 @@ fn short<const M: usize>(
     tile: &mut Tile<M>,
     kernel: &impl Fn(&mut Tile<M>),
 ) {
-    let lines = arrays[0].len() / levels;
-    let mut base = [0; LANES];
-    for start in (0..lines).step_by(LANES) {
-        let lanes = LANES.min(lines - start);
-        for (l, base) in base.iter_mut().enumerate() {
-            let line = start + if l < lanes { l } else { 0 };
-            *base = line / inner * (levels * inner) + line % inner;
-        }
+    let (block, side) = (levels * inner, LANES / inner);
+    let cells = arrays[0].len();
+    for start in (0..cells).step_by(side * block) {
+        let here = start..cells.min(start + side * block);
+        let filled = here.len() / levels;
         for (array, input) in arrays.iter().zip(&mut tile.input) {
-            for (k, lane) in input.iter_mut().enumerate() {
-                for (x, base) in lane.iter_mut().zip(base) {
-                    *x = array[base + k * inner];
+            gather(inner, &array[here.clone()], input);
+            if filled < LANES {
+                for lane in input {
+                    let first = lane[0];
+                    lane[filled..].fill(first);
                 }
             }
         }
         kernel(tile);
         for (array, output) in arrays.iter_mut().zip(&tile.output) {
-            for (k, lane) in output.iter().enumerate() {
-                for (x, base) in lane[..lanes].iter().zip(base) {
-                    array[base + k * inner] = *x;
+            scatter(inner, &mut array[here.clone()], output);
+        }
+    }
+}
+
+/// Lays blocks side by side: `rows[k][b · inner + i] = blocks[(b · levels + k) · inner + i]`.
+fn gather(inner: usize, blocks: &[f64], rows: &mut [Row]) {
+    match inner {
+        1 => gather_by::<1>(blocks, rows),
+        2 => gather_by::<2>(blocks, rows),
+        4 => gather_by::<4>(blocks, rows),
+        8 => gather_by::<8>(blocks, rows),
+        _ => {
+            let levels = rows.len();
+            for (b, block) in blocks.chunks_exact(levels * inner).enumerate() {
+                for (row, from) in rows.iter_mut().zip(block.chunks_exact(inner)) {
+                    row[b * inner..][..inner].copy_from_slice(from);
                 }
             }
+        }
+    }
+}
+
+/// The same for an `inner` known to the compiler: a call to copy a few numbers would cost more
+/// than they do.
+#[inline(always)]
+fn gather_by<const I: usize>(blocks: &[f64], rows: &mut [Row]) {
+    let (blocks, levels) = (blocks.as_chunks::<I>().0, rows.len());
+    for (k, row) in rows.iter_mut().enumerate() {
+        let from = blocks.iter().skip(k).step_by(levels);
+        for (to, from) in row.as_chunks_mut::<I>().0.iter_mut().zip(from) {
+            *to = *from;
+        }
+    }
+}
+
+/// Puts blocks back: the inverse of [`gather`].
+fn scatter(inner: usize, blocks: &mut [f64], rows: &[Row]) {
+    match inner {
+        1 => scatter_by::<1>(blocks, rows),
+        2 => scatter_by::<2>(blocks, rows),
+        4 => scatter_by::<4>(blocks, rows),
+        8 => scatter_by::<8>(blocks, rows),
+        _ => {
+            let levels = rows.len();
+            for (b, block) in blocks.chunks_exact_mut(levels * inner).enumerate() {
+                for (row, to) in rows.iter().zip(block.chunks_exact_mut(inner)) {
+                    to.copy_from_slice(&row[b * inner..][..inner]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn scatter_by<const I: usize>(blocks: &mut [f64], rows: &[Row]) {
+    let (blocks, levels) = (blocks.as_chunks_mut::<I>().0, rows.len());
+    for (k, row) in rows.iter().enumerate() {
+        let to = blocks.iter_mut().skip(k).step_by(levels);
+        for (from, to) in row.as_chunks::<I>().0.iter().zip(to) {
+            *to = *from;
         }
     }
 }

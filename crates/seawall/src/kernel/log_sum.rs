@@ -14,7 +14,7 @@
 
 use super::lines::{self, LANES, Row, Tile};
 use super::metric::{Metric, penalty};
-use super::simd::{self, Kernel};
+use pulp::{Arch, Simd, WithSimd};
 
 /// Exponents spread over less than this can be taken out of the logarithm once a line.
 const TAME: f64 = 600.0;
@@ -48,9 +48,10 @@ impl Axis {
             return;
         }
         let weights: Vec<f64> = self.costs.iter().map(|&c| (-penalty(s, c)).exp()).collect();
+        let arch = Arch::new();
         lines::for_each(self.levels, inner, [log, mean, var], &|tile: &mut Tile<3>| {
             if tame(&tile.input[0], spread) {
-                simd::run(Tame { weights: &weights, costs: &self.costs, tile });
+                arch.dispatch(Tame { weights: &weights, costs: &self.costs, tile });
             } else {
                 wild(s, &self.costs, tile);
             }
@@ -77,9 +78,12 @@ struct Tame<'a> {
     tile: &'a mut Tile<3>,
 }
 
-impl Kernel for Tame<'_> {
+impl WithSimd for Tame<'_> {
+    type Output = ();
+
+    // Plain loops over lanes: compiled for each vector width, they become vector instructions.
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, _: S) {
         let [log, mean, var] = &mut self.tile.input;
         let [log_out, mean_out, var_out] = &mut self.tile.output;
         let levels = log.len();

@@ -10,7 +10,7 @@
 use super::envelope::Envelope;
 use super::lines::{self, LANES, Row, Tile};
 use super::metric::{Metric, penalty};
-use super::simd::{self, Kernel};
+use pulp::{Arch, Simd, WithSimd};
 use std::cell::RefCell;
 
 /// Squared-difference axes longer than this are transformed by the envelope. Measured: the dense
@@ -75,12 +75,13 @@ impl Axis {
     /// Transforms every line of the grid in place at a price λ from 0 to ∞.
     pub fn pass(&self, inner: usize, price: f64, carry: Carry, h: &mut [f64], ride: &mut [f64]) {
         let keep = if carry == Carry::Cost { 1.0 } else { 0.0 };
+        let arch = Arch::new();
         match &self.method {
             Method::Still => {}
             Method::Dense { costs } => {
                 let moves: Vec<(f64, f64)> = costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
-                    simd::run(Dense { moves: &moves, tile });
+                    arch.dispatch(Dense { moves: &moves, tile });
                 });
             }
             Method::Flat { missing } => {
@@ -90,7 +91,7 @@ impl Axis {
                     _ => 0.0,
                 };
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
-                    simd::run(Flat { price, keep, weight, missing, tile });
+                    arch.dispatch(Flat { price, keep, weight, missing, tile });
                 });
             }
             Method::Envelope { order, positions, missing } => {
@@ -108,15 +109,53 @@ impl Axis {
     }
 }
 
-/// Takes the candidate where it is strictly higher.
-#[inline(always)]
-fn take(best: &mut Row, ride: &mut Row, h: &Row, from: &Row, penalty: f64, step: f64) {
-    for l in 0..LANES {
-        let candidate = h[l] - penalty;
-        let higher = candidate > best[l];
-        best[l] = if higher { candidate } else { best[l] };
-        ride[l] = if higher { from[l] + step } else { ride[l] };
+/// Vectors held in registers at once: their best heights, and what rides with those.
+const HELD: usize = 4;
+
+/// Heights and rides of a few vectors' worth of lanes.
+struct Best<S: Simd> {
+    height: [S::f64s; HELD],
+    ride: [S::f64s; HELD],
+}
+
+impl<S: Simd> Best<S> {
+    /// The lanes of block `b` of a row.
+    #[inline(always)]
+    fn load(h: &Row, from: &Row, b: usize) -> Self {
+        Best { height: block::<S>(h, b), ride: block::<S>(from, b) }
     }
+
+    /// Takes the candidate where it is strictly higher.
+    #[inline(always)]
+    fn take(&mut self, simd: S, candidate: &Self, penalty: f64, step: f64) {
+        let (penalty, step) = (simd.splat_f64s(penalty), simd.splat_f64s(step));
+        for v in 0..HELD {
+            let height = simd.sub_f64s(candidate.height[v], penalty);
+            let ride = simd.add_f64s(candidate.ride[v], step);
+            let higher = simd.greater_than_f64s(height, self.height[v]);
+            self.height[v] = simd.select_f64s(higher, height, self.height[v]);
+            self.ride[v] = simd.select_f64s(higher, ride, self.ride[v]);
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, out: &mut Row, ride: &mut Row, b: usize) {
+        S::as_mut_simd_f64s(out).0[b * HELD..][..HELD].copy_from_slice(&self.height);
+        S::as_mut_simd_f64s(ride).0[b * HELD..][..HELD].copy_from_slice(&self.ride);
+    }
+}
+
+/// Block `b` of a row, as vectors.
+#[inline(always)]
+fn block<S: Simd>(row: &Row, b: usize) -> [S::f64s; HELD] {
+    let vectors = &S::as_simd_f64s(row).0[b * HELD..][..HELD];
+    std::array::from_fn(|v| vectors[v])
+}
+
+/// How many blocks of vectors a row has: whole ones, for LANES is a multiple of any.
+#[inline(always)]
+fn blocks<S: Simd>() -> usize {
+    LANES / (HELD * S::F64_LANES)
 }
 
 /// All pairs of levels; `moves` holds each pair's penalty and what it adds to the ride.
@@ -125,19 +164,22 @@ struct Dense<'a> {
     tile: &'a mut Tile<2>,
 }
 
-impl Kernel for Dense<'_> {
+impl WithSimd for Dense<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let [h, from] = &self.tile.input;
         let [out, ride] = &mut self.tile.output;
         let levels = h.len();
-        for (k, moves) in self.moves.chunks_exact(levels).enumerate() {
-            let (mut best, mut rode) = (h[k], from[k]);
-            for ((h, from), &(penalty, step)) in h.iter().zip(from).zip(moves) {
-                take(&mut best, &mut rode, h, from, penalty, step);
+        for b in 0..blocks::<S>() {
+            for (k, moves) in self.moves.chunks_exact(levels).enumerate() {
+                let mut best = Best::<S>::load(&h[k], &from[k], b);
+                for ((h, from), &(penalty, step)) in h.iter().zip(from).zip(moves) {
+                    best.take(simd, &Best::load(h, from, b), penalty, step);
+                }
+                best.store(&mut out[k], &mut ride[k], b);
             }
-            out[k] = best;
-            ride[k] = rode;
         }
     }
 }
@@ -151,33 +193,33 @@ struct Flat<'a> {
     tile: &'a mut Tile<2>,
 }
 
-impl Kernel for Flat<'_> {
+impl WithSimd for Flat<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let [h, from] = &self.tile.input;
         let [out, ride] = &mut self.tile.output;
-        let mut best = [f64::NEG_INFINITY; LANES];
-        let mut rode = [0.0; LANES];
-        let hole = self.missing.map_or(usize::MAX, |(at, _)| at);
-        for (k, (h, from)) in h.iter().zip(from).enumerate() {
-            if k != hole {
-                take(&mut best, &mut rode, h, from, 0.0, 0.0);
+        let (hole, to_missing) = self.missing.unwrap_or((usize::MAX, self.weight));
+        let present = usize::from(hole == 0);
+        for b in 0..blocks::<S>() {
+            let mut top = Best::<S>::load(&h[present], &from[present], b);
+            for (k, (h, from)) in h.iter().zip(from).enumerate() {
+                if k != hole {
+                    top.take(simd, &Best::load(h, from, b), 0.0, 0.0);
+                }
             }
-        }
-        for k in 0..h.len() {
-            out[k] = h[k];
-            ride[k] = from[k];
-            let cost = match self.missing {
-                Some((at, cost)) if at == k => cost,
-                _ => self.weight,
-            };
-            let off = penalty(self.price, cost);
-            take(&mut out[k], &mut ride[k], &best, &rode, off, self.keep * cost);
-            if let Some((at, cost)) = self.missing
-                && at != k
-            {
-                let off = penalty(self.price, cost);
-                take(&mut out[k], &mut ride[k], &h[at], &from[at], off, self.keep * cost);
+            for k in 0..h.len() {
+                let mut best = Best::<S>::load(&h[k], &from[k], b);
+                let to_top = if k == hole { to_missing } else { self.weight };
+                best.take(simd, &top, penalty(self.price, to_top), self.keep * to_top);
+                if let Some((at, cost)) = self.missing
+                    && at != k
+                {
+                    let candidate = Best::load(&h[at], &from[at], b);
+                    best.take(simd, &candidate, penalty(self.price, cost), self.keep * cost);
+                }
+                best.store(&mut out[k], &mut ride[k], b);
             }
         }
     }

@@ -13,5 +13,4 @@ pub mod max_plus;
 pub mod metric;
 pub mod order;
 pub mod scan;
-pub mod simd;
 pub mod sum;

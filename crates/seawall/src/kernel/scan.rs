@@ -7,7 +7,7 @@
 
 use super::metric::Metric;
 use super::order::{Order, better};
-use super::simd::{self, Kernel};
+use pulp::{Arch, Simd, WithSimd};
 
 /// Targets in a tile.
 pub const TILE: usize = 256;
@@ -62,9 +62,12 @@ pub struct Priced<'a> {
     pub best: &'a mut (f64, usize),
 }
 
-impl Kernel for Priced<'_> {
+impl WithSimd for Priced<'_> {
+    type Output = ();
+
+    // Plain loops over lanes: compiled for each vector width, they become vector instructions.
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, _: S) {
         const LANES: usize = 8;
         let mut cost = [0.0; TILE];
         let mut top = [self.best.0; LANES];
@@ -111,7 +114,7 @@ pub fn best_priced(
     known: usize,
 ) -> usize {
     let mut best = (values[known], known);
-    simd::run(Priced { metrics, columns, values, x, price, best: &mut best });
+    Arch::new().dispatch(Priced { metrics, columns, values, x, price, best: &mut best });
     best.1
 }
 

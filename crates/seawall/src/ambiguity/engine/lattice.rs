@@ -64,14 +64,13 @@ impl<'a> Lattice<'a> {
         let metrics = problem.space().metrics();
         let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
         let owners = shape.cells.as_ref().map(|cells| owners(problem, cells, shape.grid.len()));
-        let cells = shape.grid.len();
         Lattice {
             problem: *problem,
             axes,
             sources: problem.sources(),
             owners,
-            h: vec![0.0; cells],
-            ride: vec![0.0; cells],
+            h: Vec::new(),
+            ride: Vec::new(),
             shape,
         }
     }
@@ -91,6 +90,8 @@ impl<'a> Lattice<'a> {
     /// Fills the arrays with what a cell holds before any pass.
     fn load(&mut self, carry: Carry, height: impl Fn(&Self, usize) -> f64) {
         let (mut h, mut ride) = (std::mem::take(&mut self.h), std::mem::take(&mut self.ride));
+        h.resize(self.shape.grid.len(), 0.0);
+        ride.resize(self.shape.grid.len(), 0.0);
         for (cell, h) in h.iter_mut().enumerate() {
             *h = height(self, cell);
         }
@@ -119,7 +120,6 @@ impl<'a> Lattice<'a> {
         self.passes(0.0, Carry::Index);
         let value = self.total(|s, cell| s.h[cell]);
         let reached = std::mem::take(&mut self.h);
-        self.h = vec![0.0; reached.len()];
         self.load(carry, |s, cell| {
             if s.start(cell) == reached[cell] { 0.0 } else { f64::NEG_INFINITY }
         });
@@ -165,6 +165,14 @@ impl Maxima for Lattice<'_> {
             self.passes(price.get(), Carry::Index);
         }
         self.sources.iter().map(|&i| self.ride[self.shape.cell(i as usize)] as u32).collect()
+    }
+
+    fn sources(&self) -> Vec<u32> {
+        self.sources.clone()
+    }
+
+    fn rest(&mut self) {
+        (self.h, self.ride) = (Vec::new(), Vec::new());
     }
 }
 

@@ -33,8 +33,12 @@ pub(super) struct Sums {
 pub(super) trait Maxima: Send + Sync {
     /// The two sums at a price.
     fn evaluate(&mut self, price: Price) -> Sums;
-    /// The target of each source, in the order of [`Problem::sources`].
+    /// The target of each source, in the order of [`sources`](Self::sources).
     fn targets(&mut self, price: Price) -> Vec<u32>;
+    /// The points of positive weight, in order.
+    fn sources(&self) -> Vec<u32>;
+    /// Gives back memory that only evaluations need; the next one takes it again.
+    fn rest(&mut self) {}
 }
 
 /// The engine asked for, or the one that suits.

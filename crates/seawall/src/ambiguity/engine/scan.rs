@@ -85,4 +85,8 @@ impl Maxima for Scan<'_> {
         };
         self.sources.par_iter().map_init(Vec::new, target).collect()
     }
+
+    fn sources(&self) -> Vec<u32> {
+        self.problem.sources()
+    }
 }

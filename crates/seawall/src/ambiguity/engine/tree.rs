@@ -111,4 +111,8 @@ impl Maxima for Tree<'_> {
         }
         targets
     }
+
+    fn sources(&self) -> Vec<u32> {
+        self.problem.sources()
+    }
 }

@@ -1,0 +1,156 @@
+//! Seawall's side of the benchmarks: runs one on plain arrays and prints its times as JSON.
+//!
+//! `bench/peers.py` makes the problems, runs the peers on the same ones, calls this program and
+//! prints one table. Files are raw little-endian `f64`.
+
+use seawall::{Ambiguity, Engine, Feature, Population, Problem, Settings, Space};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let found = match words[..] {
+        ["trial", folder, radius, eta] => on(1, || trial(folder, radius.parse()?, eta.parse()?))?,
+        ["grid", cells, threads] => on(threads.parse()?, || grid(cells.parse()?))?,
+        ["scattered", points, engine] => on(2, || scattered(points.parse()?, engine))?,
+        _ => {
+            return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
+                        scattered POINTS tree|scan"
+                .into());
+        }
+    };
+    println!("{found}");
+    Ok(())
+}
+
+/// Runs on so many threads.
+fn on<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    // The error type of a benchmark need not cross threads: it is turned into text.
+    let found = pool.install(|| work().map_err(|e| e.to_string()));
+    Ok(found?)
+}
+
+/// The median time of `work`, repeated for about half a second, and its last result.
+fn median<T>(mut work: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+    let (mut times, started) = (Vec::new(), Instant::now());
+    loop {
+        let start = Instant::now();
+        let found = work()?;
+        times.push(start.elapsed().as_secs_f64());
+        if started.elapsed().as_secs_f64() > 0.5 && times.len() > 2 {
+            times.sort_unstable_by(f64::total_cmp);
+            return Ok((times[times.len() / 2], found));
+        }
+    }
+}
+
+fn read(path: &str) -> Result<Vec<f64>> {
+    let bytes = std::fs::read(path).map_err(|e| format!("{path}: {e}"))?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect())
+}
+
+/// A grid of the stroke trial's shape: 3 × 2 × 9 × 2 × 23 × 4.
+fn trial_space() -> Result<Space> {
+    let levels = |n: usize| (0..n).map(|k| k.to_string()).collect::<Vec<_>>();
+    Ok(Space::grid([
+        Feature::ordinal("consciousness", levels(3)),
+        Feature::nominal("sex", levels(2)),
+        Feature::numeric("age").levels((0..9).map(f64::from)),
+        Feature::nominal("asleep", levels(2)),
+        Feature::numeric("pressure").levels((0..23).map(f64::from)),
+        Feature::ordinal("stroke", levels(4)),
+    ])?)
+}
+
+fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
+    let values = read(&format!("{folder}/values.f64"))?;
+    let weights = read(&format!("{folder}/weights.f64"))?;
+    let population = Population::from_weights(Arc::new(trial_space()?), weights)?;
+    let problem = Problem::new(&population, &values)?;
+    let settings = Settings { plan: false, ..Settings::default() };
+    let exact = Ambiguity::Wasserstein { radius };
+    let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem, &settings)?))?;
+    let (curve_seconds, curve) =
+        median(|| Ok(exact.solver(&problem, &settings)?.curve(0.0)?))?;
+    let smooth = Ambiguity::Entropic { radius, eta };
+    let (entropic_seconds, soft) = median(|| Ok(smooth.worst_case(&problem, &settings)?))?;
+    Ok(json!({
+        "exact": {"seconds": exact_seconds, "value": worst.value, "gap": worst.gap(),
+                  "evaluations": worst.evaluations},
+        "curve": {"seconds": curve_seconds, "vertices": curve.vertices().len(),
+                  "exact": curve.is_exact(), "value": curve.at(radius).value},
+        "entropic": {"seconds": entropic_seconds, "value": soft.value, "gap": soft.gap(),
+                     "evaluations": soft.evaluations},
+    }))
+}
+
+/// A grid of about so many cells: five features, of 10 levels but for a longer last one.
+fn grid(cells: usize) -> Result<Value> {
+    let levels = |n: usize| (0..n).map(|k| k.to_string()).collect::<Vec<_>>();
+    let long = cells / 10_000;
+    let space = Arc::new(Space::grid([
+        Feature::ordinal("a", levels(10)),
+        Feature::nominal("b", levels(10)),
+        Feature::numeric("c").levels((0..10).map(f64::from)),
+        Feature::ordinal("d", levels(10)),
+        Feature::numeric("e").levels((0..long).map(|k| k as f64)),
+    ])?);
+    let n = space.len();
+    let draw = |i: usize, salt: u64| {
+        let mut z = (i as u64 ^ salt).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (z >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let values: Vec<f64> = (0..n).map(|i| 3.0 * draw(i, 1).powi(4)).collect();
+    let population = Population::from_weights(space, (0..n).map(|i| draw(i, 2)).collect())?;
+    let problem = Problem::new(&population, &values)?;
+    let start = Instant::now();
+    let worst = Ambiguity::Wasserstein { radius: 0.03 }
+        .worst_case(&problem, &Settings::default())?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "cells": n, "seconds": seconds, "evaluations": worst.evaluations,
+        "seconds_per_evaluation": seconds / worst.evaluations as f64,
+        "peak_arrays": peak_bytes()? / (8.0 * n as f64), "gap": worst.gap(),
+    }))
+}
+
+/// Scattered points in three dimensions, all observed.
+fn scattered(points: usize, engine: &str) -> Result<Value> {
+    let engine = if engine == "tree" { Engine::Tree } else { Engine::Scan };
+    let mut state = 7u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..points).map(|_| draw()).collect()).collect();
+    let values: Vec<f64> = (0..points)
+        .map(|i| (6.0 * columns[0][i]).sin() + columns[1][i] * columns[2][i] + 0.3 * draw())
+        .collect();
+    let features = ["x", "y", "z"].map(Feature::numeric);
+    let space = Arc::new(Space::points(features, columns)?);
+    let population = Population::from_weights(space, vec![1.0; points])?;
+    let problem = Problem::new(&population, &values)?;
+    let settings = Settings { engine, ..Settings::default() };
+    let start = Instant::now();
+    let worst = Ambiguity::Wasserstein { radius: 0.01 }.worst_case(&problem, &settings)?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(json!({
+        "seconds": seconds, "evaluations": worst.evaluations, "value": worst.value,
+        "seconds_per_evaluation": seconds / worst.evaluations as f64, "gap": worst.gap(),
+    }))
+}
+
+/// The most memory this process has held.
+fn peak_bytes() -> Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM")).ok_or("no VmHWM")?;
+    let kilobytes: f64 = line.split_whitespace().nth(1).ok_or("no number")?.parse()?;
+    Ok(1024.0 * kilobytes)
+}
