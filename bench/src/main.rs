@@ -76,8 +76,7 @@ fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
     let settings = Settings { plan: false, ..Settings::default() };
     let exact = Ambiguity::Wasserstein { radius };
     let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem, &settings)?))?;
-    let (curve_seconds, curve) =
-        median(|| Ok(exact.solver(&problem, &settings)?.curve(0.0)?))?;
+    let (curve_seconds, curve) = median(|| Ok(exact.solver(&problem, &settings)?.curve(0.0)?))?;
     let smooth = Ambiguity::Entropic { radius, eta };
     let (entropic_seconds, soft) = median(|| Ok(smooth.worst_case(&problem, &settings)?))?;
     Ok(json!({
@@ -111,8 +110,8 @@ fn grid(cells: usize) -> Result<Value> {
     let population = Population::from_weights(space, (0..n).map(|i| draw(i, 2)).collect())?;
     let problem = Problem::new(&population, &values)?;
     let start = Instant::now();
-    let worst = Ambiguity::Wasserstein { radius: 0.03 }
-        .worst_case(&problem, &Settings::default())?;
+    let worst =
+        Ambiguity::Wasserstein { radius: 0.03 }.worst_case(&problem, &Settings::default())?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({
         "cells": n, "seconds": seconds, "evaluations": worst.evaluations,
@@ -126,7 +125,8 @@ fn scattered(points: usize, engine: &str) -> Result<Value> {
     let engine = if engine == "tree" { Engine::Tree } else { Engine::Scan };
     let mut state = 7u64;
     let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     let columns: Vec<Vec<f64>> = (0..3).map(|_| (0..points).map(|_| draw()).collect()).collect();

@@ -58,12 +58,8 @@ fn check_certificate(case: &Case, radius: f64, worst: &WorstCase, what: &str) {
     let budget = radius + 1e-12 * case.scale();
     assert!(spent <= budget, "{what}: {spent} spent of {radius}");
     assert!((mean - worst.lower).abs() <= 1e-13 * size, "{what}: {mean} is not {}", worst.lower);
-    let unseen: f64 = worst
-        .plan
-        .iter()
-        .filter(|s| case.weights()[s.to] == 0.0)
-        .map(|s| s.mass)
-        .sum();
+    let unseen: f64 =
+        worst.plan.iter().filter(|s| case.weights()[s.to] == 0.0).map(|s| s.mass).sum();
     assert!((unseen - worst.unobserved_mass).abs() <= 1e-14, "{what}");
 }
 
@@ -76,7 +72,12 @@ proptest! {
         for radius in radii(&case) {
             let truth = reference(&case, radius);
             let program = linear_program(&case, radius);
-            prop_assert!((truth - program).abs() <= 1e-6, "reference {truth}, program {program}");
+            // The program may overspend by its own tolerance, which buys much at a high price.
+            let beyond = reference(&case, radius + 1e-8 * case.scale().max(1.0));
+            prop_assert!(
+                program >= truth - 1e-6 && program <= beyond + 1e-6,
+                "reference {truth} to {beyond}, program {program}"
+            );
             for engine in ENGINES {
                 let worst = solve(&case, radius, engine);
                 let what = format!("seed {seed}, {engine:?}, radius {radius}");

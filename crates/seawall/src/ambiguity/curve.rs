@@ -91,9 +91,11 @@ impl Vertices {
         let factor = problem.factor.abs();
         self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self.straight.sort_unstable_by(f64::total_cmp);
-        let straight = self.seen.iter().skip(1).map(|v| {
-            self.straight.binary_search_by(|cost| cost.total_cmp(&v.cost)).is_ok()
-        });
+        let straight = self
+            .seen
+            .iter()
+            .skip(1)
+            .map(|v| self.straight.binary_search_by(|cost| cost.total_cmp(&v.cost)).is_ok());
         let vertices = self.seen.iter().map(|v| CurveVertex {
             radius: v.cost,
             value: problem.unscaled(v.value),

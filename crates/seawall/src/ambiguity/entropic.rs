@@ -25,6 +25,8 @@ use rayon::prelude::*;
 
 /// The bounds are as close as rounding allows.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// The population spends the radius to this share of it.
+const SETTLED: f64 = 1e-13;
 
 /// A problem with its engine and the two ends of its curve.
 pub(super) struct Solver<'a, 's> {
@@ -70,7 +72,7 @@ impl<'a, 's> Solver<'a, 's> {
             self.search(radius)
         };
         let (upper, price) = bracket.upper;
-        let (plan, weights, entropy) = self.population(price);
+        let (plan, weights, entropy) = self.population(&bracket);
         let certificate = Certificate {
             lower: bracket.lower(),
             upper,
@@ -78,8 +80,7 @@ impl<'a, 's> Solver<'a, 's> {
             evaluations: (self.evaluations - before).max(1),
             stopped,
         };
-        let mut worst =
-            certificate.into_worst_case(&self.problem, self.settings.tolerance, plan);
+        let mut worst = certificate.into_worst_case(&self.problem, self.settings.tolerance, plan);
         worst.unobserved_mass = weights.as_ref().map_or(f64::NAN, |weights| {
             let nominal = self.problem.population.weights();
             sum(weights.len(), |j| if nominal[j] == 0.0 { weights[j] } else { 0.0 })
@@ -93,35 +94,68 @@ impl<'a, 's> Solver<'a, 's> {
     fn search(&mut self, radius: f64) -> (Bracket, bool) {
         let mut bracket = Bracket::new(self.end, self.start, radius);
         let (mut at, mut curvature) = (self.end, self.end_curvature);
+        // By concavity λ* ε ≤ V(ε) − V(0).
+        let most = (self.end.value - self.start.value) / radius;
+        let (mut halved, mut polishes) = (true, 0);
         for _ in 0..self.settings.max_evaluations {
             let step = at.cost / curvature * (at.cost / radius).ln();
             let newton = at.price.get() + step;
-            let next = if bracket.inside(newton) { Some(newton) } else { bracket.crossing() };
-            let Some(price) = next else { break };
+            // A sharp η makes C(λ) a staircase: where Newton's step gains little, the crossing
+            // of the two lines takes over.
+            let takes = halved && newton <= most && bracket.inside(newton);
+            let Some(price) = takes.then_some(newton).or_else(|| bracket.crossing()) else { break };
             self.evaluations += 1;
             let soft = self.engine.evaluate(Price::At(price));
-            let spent_before = at.cost;
             (at, curvature) = (vertex(Price::At(price), soft), soft.curvature);
+            let before = bracket.gap();
             bracket.insert(at);
-            let size = bracket.upper.0.abs().max(bracket.lower().abs()).max(price * radius);
-            let settled = at.cost == spent_before || (at.cost - radius).abs() <= 1e-15 * radius;
-            if bracket.gap() <= ROUNDING * size || settled {
+            let gap = bracket.gap();
+            let size = bracket.upper.0.abs().max(bracket.lower().abs());
+            let closed = gap <= ROUNDING * size.max(bracket.upper.1.get() * radius);
+            halved = gap <= 0.5 * before || closed;
+            // Closed bounds do not pin down the population where λ is small: a few more steps
+            // make it spend the radius and no more.
+            polishes += usize::from(closed);
+            if (at.cost - radius).abs() <= SETTLED * radius || polishes > 8 {
                 break;
             }
-            let gap = bracket.gap() / self.problem.factor.abs();
-            if !self.settings.go_on(self.evaluations, gap) {
+            if !self.settings.go_on(self.evaluations, gap / self.problem.factor.abs()) {
                 return (bracket, true);
             }
         }
         (bracket, false)
     }
 
-    /// The plan, the worst-case population and its entropy at a price.
-    fn population(&mut self, price: Price) -> (Plan, Option<Vec<f64>>, f64) {
+    /// The plan, the worst-case population and its entropy: the mixture of the bracket's two
+    /// Gibbs plans that spends the radius. Where one of them spends it alone, that one.
+    fn population(&mut self, bracket: &Bracket) -> (Plan, Option<Vec<f64>>, f64) {
         let plan = Plan::new(self.problem.population.space());
         if !self.settings.plan {
             return (plan, None, f64::NAN);
         }
+        let (left, right, radius) = (bracket.left, bracket.right, bracket.radius);
+        let settled = |v: &Vertex| (v.cost - radius).abs() <= SETTLED * radius;
+        let ends = if settled(&right) {
+            vec![(1.0, right.price)]
+        } else if settled(&left) {
+            vec![(1.0, left.price)]
+        } else {
+            let share = (radius - right.cost) / (left.cost - right.cost);
+            vec![(1.0 - share, right.price), (share, left.price)]
+        };
+        let mut weights = vec![0.0; self.problem.values.len()];
+        let (mut entropy, mut parts) = (0.0, Vec::new());
+        for (share, price) in ends {
+            let (arrived, spread, totals) = self.gibbs(price);
+            weights.iter_mut().zip(arrived).for_each(|(w, x)| *w += share * x);
+            entropy += share * spread;
+            parts.push(Part { share, sharpness: self.eta * price.get(), totals });
+        }
+        (self.list(plan, &parts), Some(weights), entropy)
+    }
+
+    /// Where the Gibbs plan at a price leads, its entropy, and each source's `log Σ_j …`.
+    fn gibbs(&mut self, price: Price) -> (Vec<f64>, f64, Vec<f64>) {
         self.evaluations += 2;
         let soft = self.engine.evaluate(price);
         let totals = self.engine.log_totals();
@@ -134,28 +168,31 @@ impl<'a, 's> Solver<'a, 's> {
         });
         let spent = if price == Price::Infinite { 0.0 } else { price.get() * soft.cost };
         let entropy = self.eta * (soft.value + spent) - reached;
-        let plan = self.list(plan, price, &totals);
-        (plan, Some(weights), entropy.max(0.0))
+        (weights, entropy.max(0.0), totals)
     }
 
-    /// Lists the entries of the Gibbs plan that are not too light.
-    fn list(&self, mut plan: Plan, price: Price, totals: &[f64]) -> Plan {
+    /// Lists the entries of a mixture of Gibbs plans that are not too light.
+    fn list(&self, mut plan: Plan, parts: &[Part]) -> Plan {
         let scan = Scan::new(&self.problem);
         let exponents = exponents(&self.problem, self.eta);
         let nominal = self.problem.population.weights();
-        let (sharpness, floor) = (self.eta * price.get(), self.settings.plan_floor.ln());
+        let floor = self.settings.plan_floor;
         let list = |(cost, x): &mut (Vec<f64>, Vec<f64>), (s, source): (usize, &Source)| {
             let group = &scan.groups[source.group as usize];
             group.row(source.local as usize, x);
-            let log_mass = nominal[source.point as usize].ln() - totals[s];
+            let p = nominal[source.point as usize].ln();
             let mut entries: Vec<(u32, f64)> = Vec::new();
             for (at, members) in group.members.chunks(TILE).enumerate() {
                 cost.resize(members.len(), 0.0);
                 costs(&scan.metrics, &group.columns, x, at * TILE, cost);
                 for (&j, &c) in members.iter().zip(cost.iter()) {
-                    let log = log_mass + exponents[j as usize] - penalty(sharpness, c);
-                    if log >= floor {
-                        entries.push((j, log.exp()));
+                    let log = |part: &Part| {
+                        p - part.totals[s] + exponents[j as usize] - penalty(part.sharpness, c)
+                    };
+                    // The exponential is only worth taking where it may matter.
+                    if parts.iter().any(|part| log(part) >= floor.ln()) {
+                        let mass = parts.iter().map(|part| part.share * log(part).exp()).sum();
+                        entries.push((j, mass));
                     }
                 }
             }
@@ -197,6 +234,15 @@ impl<'a, 's> Solver<'a, 's> {
             })
             .into_curve(&problem)
     }
+}
+
+/// One of the Gibbs plans that a mixture is made of.
+struct Part {
+    share: f64,
+    /// ηλ.
+    sharpness: f64,
+    /// `log Σ_j w_j exp(η (f_j − λ c_ij))` for each source.
+    totals: Vec<f64>,
 }
 
 /// The point of the curve that an evaluation shows: the smoothed plan at this price is optimal

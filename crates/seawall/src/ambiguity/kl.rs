@@ -144,25 +144,12 @@ impl<'a, 's> Solver<'a, 's> {
             let price = 1.0 / (tilt.beta + step);
             let next = if bracket.inside(price) { Some(price) } else { bracket.crossing() };
             let Some(next) = next else { break };
-            let closer = self.tilt(1.0 / next);
-            let settled = (closer.vertex.cost - kl).abs() <= f64::EPSILON * kl;
-            tilt = closer;
-            if settled {
-                bracket.insert(tilt.vertex);
-                break;
-            }
+            tilt = self.tilt(1.0 / next);
         }
         (tilt, bracket, stopped)
     }
 
-    fn answer(
-        &self,
-        lower: f64,
-        upper: f64,
-        lambda: f64,
-        stopped: bool,
-        plan: Plan,
-    ) -> WorstCase {
+    fn answer(&self, lower: f64, upper: f64, lambda: f64, stopped: bool, plan: Plan) -> WorstCase {
         let evaluations = self.evaluations.max(1);
         Certificate { lower, upper, lambda, evaluations, stopped }.into_worst_case(
             &self.problem,

@@ -54,11 +54,8 @@ impl<'a, 's> Solver<'a, 's> {
     /// The worst case at a radius.
     pub fn worst_case(&mut self, radius: f64) -> WorstCase {
         let before = self.evaluations;
-        let (certificate, plan) = if radius >= self.seen[0].cost {
-            self.at_the_end()
-        } else {
-            self.between(radius)
-        };
+        let (certificate, plan) =
+            if radius >= self.seen[0].cost { self.at_the_end() } else { self.between(radius) };
         let evaluations = self.evaluations - before;
         Certificate { evaluations, ..certificate }.into_worst_case(
             &self.problem,
@@ -76,13 +73,8 @@ impl<'a, 's> Solver<'a, 's> {
         let sources = self.engine.sources();
         let plan = Plan::of_targets(population.space(), sources, targets, population.weights());
         let lower = self.mean(&plan);
-        let certificate = Certificate {
-            lower,
-            upper: end.value,
-            lambda: 0.0,
-            evaluations: 0,
-            stopped: false,
-        };
+        let certificate =
+            Certificate { lower, upper: end.value, lambda: 0.0, evaluations: 0, stopped: false };
         (certificate, plan)
     }
 
@@ -131,9 +123,8 @@ impl<'a, 's> Solver<'a, 's> {
         self.engine.rest();
         let weights = self.problem.population.weights();
         let source = |s: usize| sources[s] as usize;
-        let spent = sum(sources.len(), |s| {
-            weights[source(s)] * space.cost(source(s), cheap[s] as usize)
-        });
+        let spent =
+            sum(sources.len(), |s| weights[source(s)] * space.cost(source(s), cheap[s] as usize));
         let mut left = bracket.radius - spent;
         let value = |j: u32| self.problem.scaled(j as usize);
         let mut switches: Vec<(f64, u32, f64)> = (0..sources.len())

@@ -181,7 +181,8 @@ impl Certificate {
         };
         let ends = (problem.unscaled(self.lower), problem.unscaled(upper));
         let weights = problem.population.weights();
-        let arrived = (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| weights[to] == 0.0);
+        let arrived =
+            (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| weights[to] == 0.0);
         let unobserved_mass = arrived.map(|(_, mass)| mass).sum();
         WorstCase {
             value: ends.1,

@@ -18,7 +18,13 @@ impl Envelope {
     /// Calls `found(k, j)` for every position `k`, with `j` the entry that is highest there.
     ///
     /// `t` is sorted; `steepness` is positive. Nothing is called where no entry exists.
-    pub fn of(&mut self, t: &[f64], h: &[f64], steepness: f64, mut found: impl FnMut(usize, usize)) {
+    pub fn of(
+        &mut self,
+        t: &[f64],
+        h: &[f64],
+        steepness: f64,
+        mut found: impl FnMut(usize, usize),
+    ) {
         self.top.clear();
         self.start.clear();
         for q in 0..t.len() {

@@ -10,8 +10,8 @@
 use super::metric::Metric;
 use super::order::{Order, better};
 
-/// Points in a leaf at most: few enough to scan at once.
-const LEAF: usize = 16;
+/// Points in a leaf at most: few enough to scan at once. Measured with packets of queries.
+const LEAF: usize = 8;
 
 /// A tree over targets.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct KdTree {
     values: Vec<f64>,
     /// The caller's names, in tree order.
     names: Vec<u32>,
+    /// Each feature's weight, if all are squared differences with nothing missing.
+    plain: Option<Vec<f64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +47,7 @@ struct Extent {
 }
 
 impl Extent {
-    const NONE: Extent =
-        Extent { low: f64::INFINITY, high: f64::NEG_INFINITY, missing: false };
+    const NONE: Extent = Extent { low: f64::INFINITY, high: f64::NEG_INFINITY, missing: false };
 
     fn include(&mut self, x: f64) {
         if x.is_nan() {
@@ -113,6 +114,7 @@ impl KdTree {
             coords: Vec::new(),
             values: Vec::new(),
             names: Vec::new(),
+            plain: plain(metrics, columns),
         };
         tree.grow(columns, values, &mut order, 0);
         let sorted = |c: &[f64]| order.iter().map(|&i| c[i as usize]).collect();
@@ -120,6 +122,49 @@ impl KdTree {
         tree.values = sorted(values);
         tree.names = order.iter().map(|&i| names[i as usize]).collect();
         (tree, order)
+    }
+
+    /// Whether every feature is a squared difference with nothing missing.
+    pub fn is_plain(&self) -> bool {
+        self.plain.is_some()
+    }
+
+    /// A plain tree's weights, one per feature.
+    #[inline(always)]
+    pub(super) fn weights(&self) -> &[f64] {
+        self.plain.as_deref().unwrap_or_default()
+    }
+
+    /// A node's points, and its right child, 0 for a leaf.
+    #[inline(always)]
+    pub(super) fn node(&self, node: u32) -> (usize, usize, u32) {
+        let Node { from, to, right, .. } = self.nodes[node as usize];
+        (from as usize, to as usize, right)
+    }
+
+    /// The largest value in a node.
+    #[inline(always)]
+    pub(super) fn largest(&self, node: u32) -> f64 {
+        self.nodes[node as usize].largest
+    }
+
+    /// A node's lowest and highest coordinate along each feature.
+    #[inline(always)]
+    pub(super) fn extents(&self, node: u32) -> impl Iterator<Item = (f64, f64)> {
+        let features = self.metrics.len();
+        self.boxes[node as usize * features..][..features].iter().map(|e| (e.low, e.high))
+    }
+
+    /// The points' coordinates in tree order, one column per feature.
+    #[inline(always)]
+    pub(super) fn columns(&self) -> &[Vec<f64>] {
+        &self.coords
+    }
+
+    /// A point's name and value, by its place in tree order.
+    #[inline(always)]
+    pub(super) fn point(&self, at: usize) -> (u32, f64) {
+        (self.names[at], self.values[at])
     }
 
     fn grow(&mut self, columns: &[Vec<f64>], values: &[f64], order: &mut [u32], from: usize) {
@@ -227,6 +272,15 @@ impl Stack {
             self.0.push((node, bound));
         }
     }
+}
+
+/// The features' weights, if all are squared differences and nothing is missing.
+fn plain(metrics: &[Metric], columns: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let weight = |(metric, column): (&Metric, &Vec<f64>)| match metric {
+        Metric::Square { weight, .. } if !column.iter().any(|x| x.is_nan()) => Some(*weight),
+        _ => None,
+    };
+    metrics.iter().zip(columns).map(weight).collect()
 }
 
 fn extent(column: &[f64], order: &[u32]) -> Extent {

@@ -77,7 +77,9 @@ fn blocks<'a, const M: usize>(
     let mut chunks = arrays.map(|a| a.chunks_mut(block));
     std::iter::from_fn(move || {
         let mut next: [Option<&'a mut [f64]>; M] = chunks.each_mut().map(Iterator::next);
-        next.iter().all(Option::is_some).then(|| next.each_mut().map(|a| a.take().unwrap_or_default()))
+        next.iter()
+            .all(Option::is_some)
+            .then(|| next.each_mut().map(|a| a.take().unwrap_or_default()))
     })
 }
 
@@ -103,11 +105,7 @@ fn split<'a, const M: usize>(
 }
 
 /// Lines whose neighbours are next to each other in memory.
-fn rows<const M: usize>(
-    mut rows: Rows<'_, M>,
-    tile: &mut Tile<M>,
-    kernel: &impl Fn(&mut Tile<M>),
-) {
+fn rows<const M: usize>(mut rows: Rows<'_, M>, tile: &mut Tile<M>, kernel: &impl Fn(&mut Tile<M>)) {
     let inner = rows[0][0].len();
     for start in (0..inner).step_by(LANES) {
         let lanes = LANES.min(inner - start);

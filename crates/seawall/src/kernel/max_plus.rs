@@ -79,7 +79,8 @@ impl Axis {
         match &self.method {
             Method::Still => {}
             Method::Dense { costs } => {
-                let moves: Vec<(f64, f64)> = costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
+                let moves: Vec<(f64, f64)> =
+                    costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
                     arch.dispatch(Dense { moves: &moves, tile });
                 });

@@ -12,5 +12,6 @@ pub mod log_sum;
 pub mod max_plus;
 pub mod metric;
 pub mod order;
+pub mod packet;
 pub mod scan;
 pub mod sum;

@@ -76,8 +76,7 @@ impl WithSimd for Priced<'_> {
         for from in (0..whole).step_by(TILE) {
             costs(self.metrics, self.columns, self.x, from, &mut cost);
             let values = &self.values[from..from + TILE];
-            for (i, (f, c)) in
-                values.chunks_exact(LANES).zip(cost.chunks_exact(LANES)).enumerate()
+            for (i, (f, c)) in values.chunks_exact(LANES).zip(cost.chunks_exact(LANES)).enumerate()
             {
                 let first = (from + i * LANES) as f64;
                 for l in 0..LANES {

@@ -190,7 +190,8 @@ impl Feature {
         let line = matches!(self.levels, Levels::Line);
         let range = if line { range(column) } else { range(&positions) };
         // A range of 0 leaves nothing to scale.
-        let scale = if range > 0.0 { (-range.log2().floor()).clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
+        let scale =
+            if range > 0.0 { (-range.log2().floor()).clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
         let unit = if range > 0.0 { 1.0 / (range * scale).powi(2) } else { 1.0 };
         let weight = self.checked_weight()?;
         let squared = match (self.kind, weight) {
@@ -286,9 +287,8 @@ fn labels<L: Into<String>>(levels: impl IntoIterator<Item = L>) -> Levels {
 
 fn range(numbers: &[f64]) -> f64 {
     let present = numbers.iter().filter(|x| x.is_finite());
-    let (low, high) = present.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
-        (low.min(x), high.max(x))
-    });
+    let (low, high) = present
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
     // Halved first: the difference of two huge numbers may not exist.
     if high > low { (0.5 * high - 0.5 * low).min(f64::MAX / 2.0) * 2.0 } else { 0.0 }
 }

@@ -136,7 +136,10 @@ pub fn dual(case: &Case, radius: f64, price: f64) -> f64 {
         reachable.map(|(j, c)| case.values[j] - price * c).fold(f64::NEG_INFINITY, f64::max)
     };
     radius * price
-        + (0..n).filter(|&i| case.weights()[i] > 0.0).map(|i| case.weights()[i] * inner(i)).sum::<f64>()
+        + (0..n)
+            .filter(|&i| case.weights()[i] > 0.0)
+            .map(|i| case.weights()[i] * inner(i))
+            .sum::<f64>()
 }
 
 /// The exact worst case in the primal: each source's best returns, spent where they are highest.

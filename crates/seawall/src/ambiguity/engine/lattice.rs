@@ -120,9 +120,12 @@ impl<'a> Lattice<'a> {
         self.passes(0.0, Carry::Index);
         let value = self.total(|s, cell| s.h[cell]);
         let reached = std::mem::take(&mut self.h);
-        self.load(carry, |s, cell| {
-            if s.start(cell) == reached[cell] { 0.0 } else { f64::NEG_INFINITY }
-        });
+        self.load(
+            carry,
+            |s, cell| {
+                if s.start(cell) == reached[cell] { 0.0 } else { f64::NEG_INFINITY }
+            },
+        );
         drop(reached);
         self.passes(1.0, carry);
         value
@@ -206,11 +209,8 @@ fn points_shape(space: &Space, points: usize) -> Option<Shape> {
     let mut place = vec![0u32; points];
     for (k, levels) in coords.iter().enumerate() {
         for (place, x) in place.iter_mut().zip(space.column(k)) {
-            let level = if x.is_nan() {
-                levels.len() - 1
-            } else {
-                levels.partition_point(|&l| l < x)
-            };
+            let level =
+                if x.is_nan() { levels.len() - 1 } else { levels.partition_point(|&l| l < x) };
             *place += (level * grid.stride(k)) as u32;
         }
     }

@@ -43,13 +43,10 @@ pub(in crate::ambiguity) fn exponents(problem: &Problem<'_>, eta: f64) -> Vec<f6
 }
 
 /// `log w_j`, uniform unless given.
-pub(in crate::ambiguity) fn log_reference<'a>(
-    problem: &Problem<'a>,
-) -> impl Fn(usize) -> f64 + 'a {
+pub(in crate::ambiguity) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(usize) -> f64 + 'a {
     let reference = problem.reference;
-    let total: f64 = reference.map_or(problem.values.len() as f64, |w| {
-        sums(w.len(), &|j: usize| [w[j]])[0]
-    });
+    let total: f64 =
+        reference.map_or(problem.values.len() as f64, |w| sums(w.len(), &|j: usize| [w[j]])[0]);
     move |j| reference.map_or(1.0, |w| w[j]).ln() - total.ln()
 }
 

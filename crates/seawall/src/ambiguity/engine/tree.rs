@@ -4,7 +4,7 @@
 use super::{Maxima, Problem, Sums, groups};
 use crate::kernel::kd_tree::{Best, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
-use crate::kernel::sum;
+use crate::kernel::{packet, sum};
 use rayon::prelude::*;
 
 /// Queries a thread takes at a time.
@@ -64,31 +64,51 @@ impl<'a> Tree<'a> {
 
     fn query_all(&mut self, price: Price) {
         match price {
-            Price::Zero => self.query(ValueFirst),
-            Price::At(price) => self.query(Priced(price)),
-            Price::Infinite => self.query(CostFirst),
+            Price::Zero => self.query(ValueFirst, None),
+            Price::At(price) => self.query(Priced(price), Some(price)),
+            Price::Infinite => self.query(CostFirst, None),
         }
     }
 
-    fn query(&mut self, order: impl Order) {
+    /// Asks every query; `price` is given where packets of queries may be used.
+    fn query(&mut self, order: impl Order, price: Option<f64>) {
         let features = self.features;
         let (problem, trees, queries, rows) =
             (&self.problem, &self.trees, &self.queries, &self.rows);
-        self.found.par_chunks_mut(CHUNK).enumerate().for_each_init(
-            Stack::default,
-            |stack, (chunk, found)| {
-                for (at, found) in found.iter_mut().enumerate() {
-                    let at = chunk * CHUNK + at;
-                    let query = queries[at];
-                    let x = &rows[at * features..][..features];
-                    let value = problem.scaled(query.source as usize);
-                    let stay = Best { target: query.source, value, cost: 0.0 };
-                    let before = order.key(found.value, found.cost);
-                    let known = if better(before, order.key(value, 0.0)) { *found } else { stay };
-                    *found = trees[query.tree as usize].best(order, x, known, stack);
+        let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [Best])| {
+            let mut from = chunk * CHUNK;
+            let mut rest = found;
+            for queries in queries[from..from + rest.len()].chunk_by(|a, b| a.tree == b.tree) {
+                let (found, after) = rest.split_at_mut(queries.len());
+                let rows = &rows[from * features..(from + queries.len()) * features];
+                for (query, found) in queries.iter().zip(&mut *found) {
+                    *found = known(problem, order, query, *found);
                 }
-            },
-        );
+                let tree = &trees[queries[0].tree as usize];
+                match price.filter(|_| tree.is_plain()) {
+                    Some(price) => packet::best_all(tree, price, rows, found),
+                    None => {
+                        for (at, found) in found.iter_mut().enumerate() {
+                            let x = &rows[at * features..][..features];
+                            *found = tree.best(order, x, *found, stack);
+                        }
+                    }
+                }
+                from += queries.len();
+                rest = after;
+            }
+        };
+        self.found.par_chunks_mut(CHUNK).enumerate().for_each_init(Stack::default, ask);
+    }
+}
+
+/// The better of staying and of what was best at the previous price.
+fn known(problem: &Problem<'_>, order: impl Order, query: &Query, before: Best) -> Best {
+    let value = problem.scaled(query.source as usize);
+    if better(order.key(before.value, before.cost), order.key(value, 0.0)) {
+        before
+    } else {
+        Best { target: query.source, value, cost: 0.0 }
     }
 }
 

@@ -1,0 +1,154 @@
+//! The entropic worst case against dense sums written out, over twelve orders of η.
+
+mod common;
+
+use common::{Case, case, radii};
+use proptest::prelude::*;
+use seawall::{Ambiguity, Engine, Settings, Status};
+
+/// `ελ + Σ p_i (1/η) log Σ_j exp(η (f_j − λ c_ij)) / M`, and its slope in λ.
+fn dual(case: &Case, radius: f64, eta: f64, price: f64) -> (f64, f64) {
+    let n = case.space().len();
+    let (mut value, mut slope) = (radius * price, radius);
+    for i in (0..n).filter(|&i| case.weights()[i] > 0.0) {
+        let reached: Vec<(f64, f64)> = (0..n)
+            .map(|j| (case.space().cost(i, j), case.values[j]))
+            .filter(|x| x.0.is_finite())
+            .map(|(c, f)| (c, eta * (f - price * c)))
+            .collect();
+        let top = reached.iter().map(|x| x.1).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = reached.iter().map(|x| (x.1 - top).exp()).sum();
+        let spent: f64 = reached.iter().map(|x| x.0 * (x.1 - top).exp()).sum::<f64>() / total;
+        value += case.weights()[i] * (top + total.ln() - (n as f64).ln()) / eta;
+        slope -= case.weights()[i] * spent;
+    }
+    (value, slope)
+}
+
+/// The minimum by bisecting the slope: slow and obvious.
+fn reference(case: &Case, radius: f64, eta: f64) -> f64 {
+    if dual(case, radius, eta, 0.0).1 >= 0.0 {
+        return dual(case, radius, eta, 0.0).0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while dual(case, radius, eta, high).1 < 0.0 {
+        high *= 2.0;
+        if high > 1e200 {
+            return dual(case, radius, eta, high).0;
+        }
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if dual(case, radius, eta, middle).1 < 0.0 { low = middle } else { high = middle }
+    }
+    dual(case, radius, eta, low).0.min(dual(case, radius, eta, high).0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn both_engines_match_dense_sums(seed in any::<u64>()) {
+        let case = case(seed);
+        let size = case.values.iter().fold(1.0, |m: f64, f| m.max(f.abs()));
+        let points = case.space().len() as f64;
+        for eta in [1e-3, 0.1, 10.0, 1e3, 1e6] {
+            for radius in radii(&case).into_iter().filter(|&r| r > 0.0) {
+                let truth = reference(&case, radius, eta);
+                let exact = Ambiguity::Wasserstein { radius };
+                let exact = exact.worst_case(&case.problem(), &Settings::default()).unwrap();
+                for engine in [Engine::Grid, Engine::Scan] {
+                    let settings = Settings { engine, ..Settings::default() };
+                    let set = Ambiguity::Entropic { radius, eta };
+                    let worst = set.worst_case(&case.problem(), &settings).unwrap();
+                    let what = format!("seed {seed} {engine:?} eta {eta} radius {radius}");
+                    // At a small η the value is a large negative number: log M / η.
+                    let scale = size + points.ln() / eta;
+                    prop_assert!((worst.value - truth).abs() <= 1e-10 * scale,
+                        "{what}: {} is not {truth}", worst.value);
+                    prop_assert_eq!(worst.status, Status::Optimal, "{} gap {}", what, worst.gap());
+                    prop_assert!(worst.lower <= truth + 1e-12 * scale, "{}", what);
+                    prop_assert!(truth <= worst.upper + 1e-12 * scale, "{}", what);
+                    // The two-sided bound of the exact worst case.
+                    let slack = 1e-11 * scale;
+                    prop_assert!(worst.value <= exact.value + slack, "{}", what);
+                    prop_assert!(exact.value <= worst.value + points.ln() / eta + slack);
+                    let bounds = worst.entropic.unwrap();
+                    prop_assert!(bounds.exact_lower <= exact.value + slack);
+                    prop_assert!(exact.value <= bounds.exact_upper + slack);
+                    prop_assert!(bounds.entropy >= 0.0 && bounds.entropy <= points.ln() + 1e-9 * eta + 1e-9,
+                        "{what}: entropy {}", bounds.entropy);
+                    // The Gibbs plan spends at most the radius and is a plan.
+                    let (mut mass, mut spent) = (0.0, 0.0);
+                    for step in worst.plan.iter() {
+                        mass += step.mass;
+                        spent += step.mass * step.cost;
+                    }
+                    prop_assert!((mass + worst.plan.left_out() - 1.0).abs() < 1e-9, "{}", what);
+                    prop_assert!(spent <= radius * (1.0 + 1e-9) + 1e-12, "{what}: {spent}");
+                    let arrived: f64 = worst.weights().iter().sum();
+                    prop_assert!((arrived - 1.0).abs() < 1e-9, "{what}: {arrived}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn radius_zero_leaves_everyone_where_they_are() {
+    for seed in 0..50 {
+        let case = case(seed);
+        // Free features and duplicates move mass at no cost; they are not of interest here.
+        let n = case.space().len();
+        let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        if pairs.filter(|(i, j)| i != j).any(|(i, j)| case.space().cost(i, j) == 0.0) {
+            continue;
+        }
+        let set = Ambiguity::Entropic { radius: 0.0, eta: 3.0 };
+        let worst = set.worst_case(&case.problem(), &Settings::default()).unwrap();
+        let expected = case.problem().nominal() - (n as f64).ln() / 3.0;
+        assert!((worst.value - expected).abs() < 1e-12, "seed {seed}");
+        assert!((worst.entropic.unwrap().exact_upper - case.problem().nominal()).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn the_curve_holds_the_value_at_every_radius() {
+    for seed in 0..60 {
+        let case = case(seed);
+        let set = Ambiguity::Entropic { radius: 0.0, eta: 4.0 };
+        let settings = Settings::default();
+        let mut solver = set.solver(&case.problem(), &settings).unwrap();
+        let curve = solver.curve(1e-4).unwrap();
+        assert!(curve.error() <= 1e-4);
+        for radius in radii(&case) {
+            let (value, read) = (solver.worst_case(radius).unwrap().value, curve.at(radius));
+            assert!(read.lower <= value + 1e-9 && value <= read.upper + 1e-9, "{seed} {radius}");
+        }
+    }
+}
+
+#[test]
+fn the_tree_engine_says_why_it_cannot() {
+    let case = case(3);
+    let settings = Settings { engine: Engine::Tree, ..Settings::default() };
+    let set = Ambiguity::Entropic { radius: 0.1, eta: 1.0 };
+    let error = set.worst_case(&case.problem(), &settings).unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("use the grid or the scan"));
+}
+
+#[test]
+fn a_reference_of_its_own_weighs_the_targets() {
+    let case = case(12);
+    let n = case.space().len();
+    let doubled: Vec<f64> = (0..n).map(|_| 2.0).collect();
+    let problem = case.problem().reference(&doubled).unwrap();
+    let set = Ambiguity::Entropic { radius: 0.1, eta: 2.0 };
+    let (a, b) = (
+        set.worst_case(&problem, &Settings::default()).unwrap(),
+        set.worst_case(&case.problem(), &Settings::default()).unwrap(),
+    );
+    assert!((a.value - b.value).abs() < 1e-12, "a constant reference is the uniform one");
+    assert!(case.problem().reference(&doubled[1..]).is_err());
+    assert!(case.problem().reference(&vec![0.0; n]).is_err());
+}
