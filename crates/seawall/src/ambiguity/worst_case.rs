@@ -183,7 +183,7 @@ impl Certificate {
         let weights = problem.population.weights();
         let arrived =
             (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| weights[to] == 0.0);
-        let unobserved_mass = arrived.map(|(_, mass)| mass).sum();
+        let unobserved_mass = arrived.fold(0.0, |total, (_, mass)| total + mass);
         WorstCase {
             value: ends.1,
             lower: ends.0.min(ends.1),

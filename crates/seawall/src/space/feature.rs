@@ -233,7 +233,8 @@ impl Feature {
             coords.push(f64::NAN);
         }
         let reported = match self.kind {
-            Kind::Numeric | Kind::Ordinal => squared * scale * scale,
+            Kind::Numeric => squared * scale * scale,
+            Kind::Ordinal => flat,
             Kind::Nominal => flat,
             Kind::Fixed => f64::INFINITY,
         };

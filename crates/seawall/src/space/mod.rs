@@ -121,7 +121,8 @@ impl Space {
         self.features[feature].kind
     }
 
-    /// A feature's weight in the ground cost: what multiplies `(x − z)²` or the change of level.
+    /// A feature's weight in the ground cost: what multiplies `(x − z)²`, the squared difference
+    /// of two levels' positions, or the change of level.
     pub fn weight(&self, feature: usize) -> f64 {
         self.features[feature].weight
     }

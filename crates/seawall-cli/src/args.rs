@@ -1,0 +1,211 @@
+//! What was typed. Parsing does no work: a command turns these into a request.
+
+use crate::cmd;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use seawall::{Direction, Engine, Kind};
+use seawall_study::bound::{Context, Request, Set, SupportKind};
+use std::path::PathBuf;
+
+/// How bad could it get in another population? Worst cases with certificates.
+#[derive(Debug, Parser)]
+#[command(name = "seawall", version, about, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Threads to use; all cores if not said. The answer does not depend on it.
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The worst-case mean of a column of a table under a shift of its other columns
+    #[command(after_help = BOUND_EXAMPLES)]
+    Bound(Bound),
+}
+
+const BOUND_EXAMPLES: &str = "\
+A radius is in units of the ground cost: with the default weights, moving everyone across the
+whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
+mean squared distance, not its root. For --set kl it is a divergence in nats.
+
+Examples:
+  How bad could a model's mean loss get if ages and sites shift?
+    seawall bound losses.csv --value loss --context age --context site:nominal --radius 0.01,0.05
+
+  Sex may not shift, and age counts double; all the exact numbers, for a program:
+    seawall bound losses.parquet --value loss --context age:numeric:2 --context sex:fixed \\
+        --radius 0.05 --json
+
+  Clicks are good: the lowest mean, the whole curve, and where the mass goes:
+    seawall bound log.csv.gz --value click --reward --context hour --context device \\
+        --radius 0.02 --curve curve.csv --plan plan.csv";
+
+/// The arguments of `seawall bound`.
+#[derive(Debug, ClapArgs)]
+pub struct Bound {
+    /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
+    file: PathBuf,
+    /// The column whose mean is asked for; higher is worse unless --reward
+    #[arg(long, value_name = "COL")]
+    value: String,
+    /// A column of weights ≥ 0; a row of weight 0 is a place mass may move to
+    #[arg(long, value_name = "COL")]
+    weight: Option<String>,
+    /// A column that may shift. KIND: numeric (squared difference), ordinal (levels evenly on
+    /// [0, 1], in order of appearance unless numbers), nominal (any change costs the same), fixed
+    /// (may not change). WEIGHT multiplies its cost; if left out, 1/range² for numeric, 1 otherwise
+    #[arg(long, value_name = "NAME[:KIND[:WEIGHT]]", required = true, value_parser = context)]
+    context: Vec<Context>,
+    /// How far the population may be, in units of the ground cost
+    #[arg(
+        long,
+        value_name = "R[,R...]",
+        required = true,
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
+    radius: Vec<f64>,
+    /// The set of populations
+    #[arg(long, value_enum, default_value_t = SetName::Wasserstein)]
+    set: SetName,
+    /// The sharpness of the entropic set, in units of 1/value
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    eta: Option<f64>,
+    /// Whether rows are points, or the cells of the grid of all levels
+    #[arg(long, value_enum, default_value_t = SupportName::Points)]
+    support: SupportName,
+    /// How the inner maxima are found; every engine is exact
+    #[arg(long, value_enum, default_value_t = EngineName::Auto)]
+    engine: EngineName,
+    /// Higher values are better: the worst case is the lowest mean
+    #[arg(long)]
+    reward: bool,
+    /// Write the whole curve of the worst case against the radius
+    #[arg(long, value_name = "OUT.csv")]
+    curve: Option<PathBuf>,
+    /// Write where the mass goes, for every radius
+    #[arg(long, value_name = "OUT.csv")]
+    plan: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SetName {
+    Wasserstein,
+    Entropic,
+    Kl,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SupportName {
+    Points,
+    Grid,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EngineName {
+    Auto,
+    Grid,
+    Tree,
+    Scan,
+}
+
+impl Args {
+    /// Runs the command that was typed.
+    pub fn run(self) -> Result<(), cmd::Failure> {
+        if let Some(threads) = self.threads {
+            if threads == 0 {
+                return Err(cmd::Failure::usage("--threads is 0; expected at least 1"));
+            }
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global()
+                .map_err(|e| cmd::Failure::usage(format!("--threads {threads}: {e}")))?;
+        }
+        match self.command {
+            Command::Bound(bound) => {
+                let (request, outputs) = bound.meaning()?;
+                cmd::bound::run(&request, &outputs)
+            }
+        }
+    }
+}
+
+impl Bound {
+    /// What the words ask for.
+    fn meaning(self) -> Result<(Request, cmd::bound::Outputs), cmd::Failure> {
+        let set = match (self.set, self.eta) {
+            (SetName::Wasserstein, None) => Set::Wasserstein,
+            (SetName::Kl, None) => Set::Kl,
+            (SetName::Entropic, Some(eta)) if eta > 0.0 && eta.is_finite() => Set::Entropic { eta },
+            (SetName::Entropic, Some(eta)) => {
+                return Err(cmd::Failure::usage(format!(
+                    "--eta is {eta}; expected a finite number > 0"
+                )));
+            }
+            (SetName::Entropic, None) => {
+                return Err(cmd::Failure::usage(
+                    "--set entropic needs --eta E; larger is closer to exact, for example --eta 100",
+                ));
+            }
+            (_, Some(_)) => {
+                return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
+            }
+        };
+        if self.curve.is_some() && self.curve == self.plan {
+            return Err(cmd::Failure::usage("--curve and --plan name the same file"));
+        }
+        let request = Request {
+            path: self.file,
+            value: self.value,
+            weight: self.weight,
+            contexts: self.context,
+            radii: self.radius,
+            set,
+            support: match self.support {
+                SupportName::Points => SupportKind::Points,
+                SupportName::Grid => SupportKind::Grid,
+            },
+            engine: match self.engine {
+                EngineName::Auto => Engine::Auto,
+                EngineName::Grid => Engine::Grid,
+                EngineName::Tree => Engine::Tree,
+                EngineName::Scan => Engine::Scan,
+            },
+            direction: if self.reward { Direction::Reward } else { Direction::Cost },
+            curve: self.curve.is_some(),
+            plan: self.plan.is_some(),
+        };
+        let outputs = cmd::bound::Outputs { curve: self.curve, plan: self.plan, json: self.json };
+        Ok((request, outputs))
+    }
+}
+
+/// Parses `NAME[:KIND[:WEIGHT]]`; a name may hold colons of its own.
+fn context(text: &str) -> Result<Context, String> {
+    let kind = |word: &str| {
+        [Kind::Numeric, Kind::Ordinal, Kind::Nominal, Kind::Fixed]
+            .into_iter()
+            .find(|k| k.name() == word)
+    };
+    let named = |name: &str, kind, weight| Context { name: name.to_owned(), kind, weight };
+    let Some((before, last)) = text.rsplit_once(':') else {
+        return Ok(named(text, None, None));
+    };
+    if let Some(kind) = kind(last) {
+        return Ok(named(before, Some(kind), None));
+    }
+    let expected = "expected NAME[:KIND[:WEIGHT]], KIND one of numeric, ordinal, nominal, fixed";
+    match before.rsplit_once(':').and_then(|(name, word)| Some((name, kind(word)?))) {
+        Some((name, kind)) => match last.parse::<f64>() {
+            Ok(weight) if weight >= 0.0 && weight.is_finite() => {
+                Ok(named(name, Some(kind), Some(weight)))
+            }
+            _ => Err(format!("the weight {last:?} is not a finite number ≥ 0; {expected}")),
+        },
+        None => Err(format!("{last:?} is not a kind; {expected}")),
+    }
+}

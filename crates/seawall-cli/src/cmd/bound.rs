@@ -1,0 +1,89 @@
+//! `seawall bound`.
+
+use super::Failure;
+use crate::show;
+use seawall_study::bound::{Bound, Doing, Request, bound};
+use seawall_study::write::{csv_field, whole};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Where the answer goes.
+pub struct Outputs {
+    /// The curve's file.
+    pub curve: Option<PathBuf>,
+    /// The plan's file.
+    pub plan: Option<PathBuf>,
+    /// Whether to print JSON.
+    pub json: bool,
+}
+
+/// Answers, writes the files, then prints.
+pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
+    let wait = show::Wait::new();
+    let found = bound(request, &|doing| wait.say(|| words(request, doing)))?;
+    drop(wait);
+    if let Some(path) = &outputs.curve {
+        whole(path, |out| curve(&found, out))?;
+    }
+    if let Some(path) = &outputs.plan {
+        whole(path, |out| plan(request, &found, out))?;
+    }
+    let mut out = std::io::stdout().lock();
+    if outputs.json {
+        let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::bound::print(request, &found, outputs, &mut out)?;
+    }
+    Ok(())
+}
+
+fn words(request: &Request, doing: Doing) -> String {
+    match doing {
+        Doing::Reading(rows) => format!("reading {}: {rows} rows", request.path.display()),
+        Doing::Solving(at, progress) => format!(
+            "radius {}: {} evaluations, gap {:.1e}",
+            request.radii[at], progress.evaluations, progress.gap
+        ),
+        Doing::Curve(progress) => {
+            format!("curve: {} evaluations, error {:.1e}", progress.evaluations, progress.gap)
+        }
+    }
+}
+
+/// The curve's vertices, by rising radius.
+fn curve(found: &Bound, out: &mut dyn Write) -> std::io::Result<()> {
+    let Some(curve) = &found.curve else { return Ok(()) };
+    writeln!(out, "radius,value,lambda")?;
+    for vertex in curve.vertices() {
+        let lambda =
+            if vertex.lambda.is_finite() { vertex.lambda.to_string() } else { "inf".into() };
+        writeln!(out, "{},{},{lambda}", vertex.radius, vertex.value)?;
+    }
+    Ok(())
+}
+
+/// The plans' entries: which row's mass goes to which row's place.
+fn plan(request: &Request, found: &Bound, out: &mut dyn Write) -> std::io::Result<()> {
+    let space = found.population.space();
+    write!(out, "radius,from_row,to_row,mass,cost")?;
+    for side in ["from", "to"] {
+        for name in space.names() {
+            write!(out, ",{}", csv_field(&format!("{side}_{name}")))?;
+        }
+    }
+    writeln!(out)?;
+    for (radius, worst) in request.radii.iter().zip(&found.worst) {
+        for step in worst.plan.iter() {
+            let (from, to) = (found.row_of[step.from], found.row_of[step.to]);
+            write!(out, "{radius},{from},{to},{},{}", step.mass, step.cost)?;
+            for point in [step.from, step.to] {
+                for feature in 0..space.names().len() {
+                    write!(out, ",{}", csv_field(&space.label(point, feature)))?;
+                }
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}

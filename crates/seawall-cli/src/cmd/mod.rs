@@ -1,0 +1,54 @@
+//! One file a command: runs a request and shows what came of it.
+
+pub mod bound;
+
+use std::fmt;
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The library refused.
+    Refused(seawall::Error),
+    /// The words typed cannot be meant.
+    Usage(String),
+    /// Standard output is gone.
+    Output(std::io::Error),
+}
+
+impl Failure {
+    /// The words typed cannot be meant.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::Usage(message.into())
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Refused(error) if error.is_numeric() => 1,
+            Failure::Refused(_) | Failure::Usage(_) => 2,
+            Failure::Output(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(error) => error.fmt(f),
+            Failure::Usage(message) => f.write_str(message),
+            Failure::Output(error) => write!(f, "standard output: {error}"),
+        }
+    }
+}
+
+impl From<seawall::Error> for Failure {
+    fn from(error: seawall::Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Output(error)
+    }
+}

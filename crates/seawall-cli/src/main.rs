@@ -1,0 +1,23 @@
+//! The program `seawall`. This file only turns results into exit codes: 0 for an answer, 2 for
+//! input or options that cannot be used, 1 for anything else.
+
+mod args;
+mod cmd;
+mod show;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match args::Args::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Who stops reading has had enough: no error.
+        Err(cmd::Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The answer of `seawall bound` as a table, and the largest moves in words.
+
+use super::{number, percent};
+use crate::cmd::bound::Outputs;
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use seawall::{Direction, Kind, Move, Space, Support, WorstCase};
+use seawall_study::bound::{Bound, Request, Set, SupportKind};
+use std::io::{Result, Write};
+
+/// Moves told in words for each radius.
+const MOVES: usize = 3;
+
+/// A line under the header and nothing else.
+const LINED_HEADER: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Prints everything.
+pub fn print(
+    request: &Request,
+    found: &Bound,
+    outputs: &Outputs,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let space = found.population.space();
+    let support = match (found.support, space.support()) {
+        (SupportKind::Grid, Support::Grid(grid)) => {
+            let levels: Vec<String> = grid.levels().iter().map(usize::to_string).collect();
+            format!("a grid of {} = {} cells", levels.join(" × "), space.len())
+        }
+        _ => format!("{} points", space.len()),
+    };
+    let observed = found.population.weights().iter().filter(|p| **p > 0.0).count();
+    writeln!(
+        out,
+        "{}: {} rows, {support}, {observed} with weight.",
+        request.path.display(),
+        found.rows
+    )?;
+    let worst = match request.direction {
+        Direction::Cost => "highest",
+        Direction::Reward => "lowest",
+    };
+    writeln!(
+        out,
+        "Mean of {}: {} ({}). Below: the {worst} it could be within each radius.",
+        request.value,
+        number(found.nominal),
+        found.direction
+    )?;
+    writeln!(out, "What a move costs: {}.\n", costs(space))?;
+    writeln!(out, "{}\n", table(request, found))?;
+    for note in &found.notes {
+        writeln!(out, "Note: {note}.")?;
+    }
+    for (radius, worst) in request.radii.iter().zip(&found.worst) {
+        moves(request, found, *radius, worst, out)?;
+    }
+    if let (Some(curve), Some(path)) = (&found.curve, &outputs.curve) {
+        let exact = if curve.is_exact() {
+            "exact".to_owned()
+        } else {
+            format!("within {:.1e}", curve.error())
+        };
+        writeln!(
+            out,
+            "The curve, {} vertices ({exact}), is in {}.",
+            curve.vertices().len(),
+            path.display()
+        )?;
+    }
+    if let Some(path) = &outputs.plan {
+        writeln!(out, "Where the mass goes is in {}.", path.display())?;
+    }
+    Ok(())
+}
+
+/// The ground cost in words.
+fn costs(space: &Space) -> String {
+    let words = space.names().enumerate().map(|(k, name)| {
+        let weight = number(space.weight(k));
+        match space.kind(k) {
+            Kind::Numeric => format!("{name} {weight} × difference²"),
+            Kind::Ordinal => format!("{name} {weight} × difference² of levels on [0, 1]"),
+            Kind::Nominal => format!("{name} {weight} for any change"),
+            Kind::Fixed => format!("{name} may not change"),
+        }
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn table(request: &Request, found: &Bound) -> Table {
+    let entropic = matches!(request.set, Set::Entropic { .. });
+    let mut table = Table::new();
+    table.load_style(LINED_HEADER);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    let mut header =
+        vec!["set", "radius", "worst case", "lower", "upper", "gap", "lambda", "status"];
+    if entropic {
+        header.extend(["exact lower", "exact upper"]);
+    }
+    header.extend(["unobserved", "evaluations", "time"]);
+    let columns = header.len();
+    table.set_header(header);
+    for answer in &found.results {
+        let mut row = vec![
+            answer.eta.map_or(answer.set.to_owned(), |eta| format!("{} η={eta}", answer.set)),
+            answer.radius.to_string(),
+            number(answer.value),
+            number(answer.lower),
+            number(answer.upper),
+            format!("{:.1e}", answer.gap),
+            answer.lambda.map_or("infinite".to_owned(), number),
+            answer.status.clone(),
+        ];
+        if entropic {
+            row.extend(
+                [answer.exact_lower, answer.exact_upper].map(|x| x.map_or(String::new(), number)),
+            );
+        }
+        row.push(percent(answer.unobserved_mass));
+        row.push(answer.evaluations.to_string());
+        row.push(format!("{:.1} ms", 1e3 * answer.seconds));
+        table.add_row(row);
+    }
+    for column in 1..columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The largest moves at one radius.
+fn moves(
+    request: &Request,
+    found: &Bound,
+    radius: f64,
+    worst: &WorstCase,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if let Set::Kl = request.set {
+        return reweighted(found, radius, worst, out);
+    }
+    let largest = worst.plan.largest(MOVES);
+    if largest.is_empty() {
+        return writeln!(out, "Radius {radius}: nobody moves.");
+    }
+    let moved: f64 = worst.plan.iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
+    writeln!(out, "Radius {radius}: {} of the population moves. Largest moves:", percent(moved))?;
+    for step in largest {
+        let words = changes(found.population.space(), &step);
+        let (from, to) = (found.row_of[step.from], found.row_of[step.to]);
+        writeln!(
+            out,
+            "  {} of the population: {words} (row {from} to row {to}, cost {} each)",
+            percent(step.mass),
+            number(step.cost)
+        )?;
+    }
+    Ok(())
+}
+
+/// What a move changes.
+fn changes(space: &Space, step: &Move) -> String {
+    let changed = space.names().enumerate().filter_map(|(k, name)| {
+        let (from, to) = (space.label(step.from, k), space.label(step.to, k));
+        (from != to).then(|| format!("{name} {from} → {to}"))
+    });
+    let words = changed.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { "to another row of the same context".to_owned() } else { words }
+}
+
+/// KL moves nobody: it weighs people anew.
+fn reweighted(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
+    let nominal = found.population.weights();
+    let mut gains: Vec<(f64, usize)> =
+        worst.plan.iter().map(|m| (m.mass - nominal[m.to], m.to)).collect();
+    gains.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    gains.retain(|g| g.0 > 0.0);
+    if gains.is_empty() {
+        return writeln!(out, "Radius {radius}: everyone keeps their weight.");
+    }
+    writeln!(out, "Radius {radius}: nobody moves; people are weighed anew. Largest gains:")?;
+    for (gain, point) in gains.into_iter().take(MOVES) {
+        let words = found.population.space().describe(point);
+        writeln!(
+            out,
+            "  {} → {} of the population: {words} (row {})",
+            percent(nominal[point]),
+            percent(nominal[point] + gain),
+            found.row_of[point]
+        )?;
+    }
+    Ok(())
+}

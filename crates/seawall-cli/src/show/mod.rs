@@ -1,0 +1,71 @@
+//! What people see: tables, words, progress.
+
+pub mod bound;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Says what is being done, on a terminal, once it has taken a second.
+pub struct Wait {
+    started: Instant,
+    bar: OnceLock<ProgressBar>,
+}
+
+impl Wait {
+    /// Starts the clock.
+    pub fn new() -> Self {
+        Wait { started: Instant::now(), bar: OnceLock::new() }
+    }
+
+    /// Says it.
+    pub fn say(&self, words: impl FnOnce() -> String) {
+        if self.started.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        let bar = self.bar.get_or_init(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        bar.set_message(words());
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A number for people: six significant digits, no trailing zeros.
+pub fn number(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let size = x.abs().log10().floor();
+    if !(-4.0..9.0).contains(&size) {
+        return format!("{x:.5e}");
+    }
+    let decimals = (5.0 - size).max(0.0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A share for people.
+pub fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0%".to_owned(),
+        p if p < 0.1 => format!("{p:.1e}%"),
+        p => format!("{p:.1}%"),
+    }
+}

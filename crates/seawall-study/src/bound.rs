@@ -1,0 +1,539 @@
+//! The worst-case mean of a column of a table under a shift of its other columns.
+//!
+//! Each row is a point of the support: its context columns say where it is, its value column
+//! what the function is there, its weight column how much of the population it holds (0: a place
+//! that mass may move to). With a grid support every combination of levels must have one row.
+
+use crate::read::{Column, Table, Wanted, table};
+use seawall::{
+    Ambiguity, Curve, Direction, Engine, Error, Feature, Kind, Population, Problem, Progress,
+    Result, Settings, Space, WorstCase,
+};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Past so many evaluations the exact curve is left unfinished, and its error said.
+const CURVE_VERTICES: usize = 20_000;
+/// How closely smooth curves are followed, relative to the values' range.
+const CURVE_TOLERANCE: f64 = 1e-6;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The table.
+    pub path: PathBuf,
+    /// The column whose mean is asked for.
+    pub value: String,
+    /// The column of weights; each row weighs the same without one.
+    pub weight: Option<String>,
+    /// The columns that may shift.
+    pub contexts: Vec<Context>,
+    /// The radii.
+    pub radii: Vec<f64>,
+    /// Which set.
+    pub set: Set,
+    /// Whether rows are scattered points or the cells of a grid.
+    pub support: SupportKind,
+    /// Which engine.
+    pub engine: Engine,
+    /// Whether higher values are worse or better.
+    pub direction: Direction,
+    /// Whether the whole curve is wanted too.
+    pub curve: bool,
+    /// Whether the plans must list even light entries.
+    pub plan: bool,
+}
+
+/// A kind of ambiguity set, without its radius.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Set {
+    /// Exact Wasserstein.
+    Wasserstein,
+    /// Entropic Wasserstein of this η.
+    Entropic {
+        /// The sharpness η.
+        eta: f64,
+    },
+    /// KL.
+    Kl,
+}
+
+impl Set {
+    fn at(self, radius: f64) -> Ambiguity {
+        match self {
+            Set::Wasserstein => Ambiguity::Wasserstein { radius },
+            Set::Entropic { eta } => Ambiguity::Entropic { radius, eta },
+            Set::Kl => Ambiguity::Kl { radius },
+        }
+    }
+}
+
+/// The two kinds of support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SupportKind {
+    /// Each row is a point.
+    Points,
+    /// Each row is a cell of the grid of all levels.
+    Grid,
+}
+
+/// A column that may shift.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The column's name.
+    pub name: String,
+    /// Its kind; numeric if all its values are numbers, else nominal, if not said.
+    pub kind: Option<Kind>,
+    /// What multiplies its cost.
+    pub weight: Option<f64>,
+}
+
+/// One answer, as plain data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The set's name.
+    pub set: &'static str,
+    /// The radius, in units of the ground cost (nats for KL).
+    pub radius: f64,
+    /// The sharpness of an entropic set.
+    pub eta: Option<f64>,
+    /// The worst-case mean.
+    pub value: f64,
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
+    /// How far apart the bounds are.
+    pub gap: f64,
+    /// How fast the worst case worsens with the radius; None where it is infinite.
+    pub lambda: Option<f64>,
+    /// How the solve ended.
+    pub status: String,
+    /// Evaluations of the dual.
+    pub evaluations: usize,
+    /// The share of the worst-case population on rows of weight 0.
+    pub unobserved_mass: f64,
+    /// How long the solve took.
+    pub seconds: f64,
+    /// For an entropic set: the exact worst case is not below this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact_lower: Option<f64>,
+    /// For an entropic set: the exact worst case is not above this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact_upper: Option<f64>,
+    /// For an entropic set: the mean entropy of where a unit of mass goes, in nats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<f64>,
+}
+
+/// All answers to a request.
+#[derive(Clone, Debug, Serialize)]
+pub struct Bound {
+    /// Rows read.
+    pub rows: usize,
+    /// The kind of support.
+    pub support: SupportKind,
+    /// The mean if nothing shifts.
+    pub nominal: f64,
+    /// Whether lower or higher is better.
+    pub direction: &'static str,
+    /// One answer per radius.
+    pub results: Vec<Answer>,
+    /// What a reader should know about the data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The worst cases themselves, one per radius.
+    #[serde(skip)]
+    pub worst: Vec<WorstCase>,
+    /// The whole curve, if asked for.
+    #[serde(skip)]
+    pub curve: Option<Curve>,
+    /// The population; its space describes the plans' points.
+    #[serde(skip)]
+    pub population: Population,
+    /// The row, counted from 1, of each point of the space.
+    #[serde(skip)]
+    pub row_of: Vec<usize>,
+}
+
+/// What is being done, for who watches.
+#[derive(Clone, Copy, Debug)]
+pub enum Doing {
+    /// Reading; so many rows so far.
+    Reading(usize),
+    /// Solving at the radius of this place in the request; how far it got.
+    Solving(usize, Progress),
+    /// Following the curve; how far it got.
+    Curve(Progress),
+}
+
+/// Answers a request. `watch` is told what is being done.
+pub fn bound(request: &Request, watch: &(dyn Fn(Doing) + Sync)) -> Result<Bound> {
+    let wanted = wanted(request)?;
+    let table = table(&request.path, &wanted, &|rows| watch(Doing::Reading(rows)))?;
+    let values = numbers(&table, 0, &request.value)?;
+    check_numbers(&table, values, &request.value, "a finite number", f64::is_finite)?;
+    let weights = match &request.weight {
+        Some(name) => {
+            let weights = numbers(&table, 1, name)?;
+            let fits = |p: f64| p >= 0.0 && p.is_finite();
+            check_numbers(&table, weights, name, "a finite number ≥ 0", fits)?;
+            weights.to_vec()
+        }
+        None => vec![1.0; table.rows],
+    };
+    if weights.iter().all(|&p| p == 0.0) {
+        let name = request.weight.as_deref().unwrap_or_default();
+        return Err(complaint(&table, format!("column {name:?}: every weight is 0")));
+    }
+    let first = 1 + usize::from(request.weight.is_some());
+    let axes = request.contexts.iter().zip(&table.columns[first..]);
+    let axes: Vec<Axis> =
+        axes.map(|(context, column)| Axis::new(&table, context, column)).collect::<Result<_>>()?;
+    let (space, row_of) = match request.support {
+        SupportKind::Points => points(axes, table.rows)?,
+        SupportKind::Grid => grid(&table, axes)?,
+    };
+    let values: Vec<f64> = row_of.iter().map(|&row| values[row - 1]).collect();
+    let weights = row_of.iter().map(|&row| weights[row - 1]).collect();
+    let population = Population::from_weights(Arc::new(space), weights)?;
+    solve(request, &table, population, &values, row_of, watch)
+}
+
+fn solve(
+    request: &Request,
+    table: &Table,
+    population: Population,
+    values: &[f64],
+    row_of: Vec<usize>,
+    watch: &(dyn Fn(Doing) + Sync),
+) -> Result<Bound> {
+    let problem = Problem::new(&population, values)?.direction(request.direction);
+    let solving = std::sync::atomic::AtomicUsize::new(0);
+    let follow = |progress| {
+        let at = solving.load(std::sync::atomic::Ordering::Relaxed);
+        watch(if at < request.radii.len() {
+            Doing::Solving(at, progress)
+        } else {
+            Doing::Curve(progress)
+        });
+        true
+    };
+    let settings = Settings {
+        engine: request.engine,
+        plan_floor: if request.plan { 1e-9 } else { 1e-5 },
+        max_vertices: CURVE_VERTICES,
+        watch: Some(&follow),
+        ..Settings::default()
+    };
+    let mut solver = request.set.at(0.0).solver(&problem, &settings)?;
+    let (mut worst, mut results) = (Vec::new(), Vec::new());
+    for (at, &radius) in request.radii.iter().enumerate() {
+        solving.store(at, std::sync::atomic::Ordering::Relaxed);
+        let start = Instant::now();
+        let case = solver.worst_case(radius)?;
+        results.push(answer(request.set.at(radius), &case, start.elapsed().as_secs_f64()));
+        worst.push(case);
+    }
+    solving.store(request.radii.len(), std::sync::atomic::Ordering::Relaxed);
+    let curve = match (request.curve, request.set) {
+        (false, _) => None,
+        (true, Set::Wasserstein) => Some(solver.curve(0.0)?),
+        (true, _) => {
+            let range = |(low, high): (f64, f64), &f: &f64| (low.min(f), high.max(f));
+            let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), range);
+            let tolerance = (CURVE_TOLERANCE * (high - low)).max(f64::MIN_POSITIVE);
+            Some(solver.curve(tolerance)?)
+        }
+    };
+    let (nominal, direction) = (problem.nominal(), request.direction.words());
+    let notes = notes(request, nominal, &worst);
+    let (rows, support) = (table.rows, request.support);
+    drop(solver);
+    Ok(Bound {
+        rows,
+        support,
+        nominal,
+        direction,
+        results,
+        notes,
+        worst,
+        curve,
+        population,
+        row_of,
+    })
+}
+
+fn answer(set: Ambiguity, worst: &WorstCase, seconds: f64) -> Answer {
+    Answer {
+        set: set.name(),
+        radius: set.radius(),
+        eta: if let Ambiguity::Entropic { eta, .. } = set { Some(eta) } else { None },
+        value: worst.value,
+        lower: worst.lower,
+        upper: worst.upper,
+        gap: worst.gap(),
+        lambda: Some(worst.lambda).filter(|l| l.is_finite()),
+        status: worst.status.to_string(),
+        evaluations: worst.evaluations,
+        unobserved_mass: worst.unobserved_mass,
+        seconds,
+        exact_lower: worst.entropic.map(|e| e.exact_lower),
+        exact_upper: worst.entropic.map(|e| e.exact_upper),
+        entropy: worst.entropic.map(|e| e.entropy),
+    }
+}
+
+/// What a reader should know before trusting a number.
+fn notes(request: &Request, nominal: f64, worst: &[WorstCase]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let free = request.radii.iter().zip(worst).find(|(radius, _)| **radius == 0.0);
+    if let (Set::Wasserstein, Some((_, worst))) = (request.set, free) {
+        let apart = (worst.value - nominal).abs();
+        if apart > 1e-9 * nominal.abs().max(worst.value.abs()) {
+            notes.push(
+                "rows with the same context have different values: moves between them are free, \
+                 so the worst case at radius 0 is already beyond the nominal mean"
+                    .to_owned(),
+            );
+        }
+    }
+    if let Set::Entropic { .. } = request.set {
+        notes.push(
+            "an entropic value alone is no bound of the worst case: exact_lower and exact_upper \
+             are"
+            .to_owned(),
+        );
+    }
+    notes
+}
+
+/// The columns to read: the value, the weight, then the contexts.
+fn wanted(request: &Request) -> Result<Vec<(&str, Wanted)>> {
+    if request.contexts.is_empty() {
+        return Err(Error::config("name at least one context column that may shift"));
+    }
+    if request.radii.is_empty() {
+        return Err(Error::config("give at least one radius"));
+    }
+    for &radius in &request.radii {
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(Error::config(format!(
+                "the radius is {radius}; expected a finite number ≥ 0"
+            )));
+        }
+    }
+    let mut wanted = vec![(request.value.as_str(), Wanted::Numbers)];
+    wanted.extend(request.weight.as_deref().map(|name| (name, Wanted::Numbers)));
+    wanted.extend(request.contexts.iter().map(|context| {
+        let wanted = match context.kind {
+            Some(Kind::Numeric) => Wanted::Numbers,
+            Some(Kind::Ordinal) | None => Wanted::Either,
+            Some(Kind::Nominal | Kind::Fixed) => Wanted::Levels,
+        };
+        (context.name.as_str(), wanted)
+    }));
+    Ok(wanted)
+}
+
+/// A context column, resolved: its kind, its levels, and each row's code.
+struct Axis {
+    context: Context,
+    kind: Kind,
+    labels: Vec<String>,
+    /// A numeric column's distinct numbers, in order.
+    numbers: Vec<f64>,
+    /// A number for a numeric column, else the index of a level; NaN where missing.
+    codes: Vec<f64>,
+}
+
+impl Axis {
+    fn new(table: &Table, context: &Context, column: &Column) -> Result<Self> {
+        let kind = match (context.kind, column) {
+            (Some(kind), _) => kind,
+            (None, Column::Numbers(_)) => Kind::Numeric,
+            (None, Column::Levels { .. }) => Kind::Nominal,
+        };
+        let mut axis = Axis {
+            context: context.clone(),
+            kind,
+            labels: Vec::new(),
+            numbers: Vec::new(),
+            codes: Vec::new(),
+        };
+        match column {
+            Column::Numbers(numbers) => {
+                let fits = |x: f64| !x.is_infinite();
+                let name = &context.name;
+                check_numbers(table, numbers, name, "a finite number, or nothing", fits)?;
+                axis.numbers = numbers.iter().copied().filter(|x| !x.is_nan()).collect();
+                axis.numbers.sort_unstable_by(f64::total_cmp);
+                axis.numbers.dedup();
+                axis.codes = match kind {
+                    Kind::Numeric => numbers.clone(),
+                    // Ordinal levels that are numbers are in the order of those numbers.
+                    _ => numbers.iter().map(|&x| axis.level_of(x)).collect(),
+                };
+                axis.labels = axis.numbers.iter().map(f64::to_string).collect();
+            }
+            Column::Levels { labels, rows } => {
+                axis.labels = labels.clone();
+                axis.codes = rows.iter().map(|r| r.map_or(f64::NAN, f64::from)).collect();
+            }
+        }
+        Ok(axis)
+    }
+
+    /// The level of a number among the distinct ones.
+    fn level_of(&self, x: f64) -> f64 {
+        if x.is_nan() { x } else { self.numbers.partition_point(|&n| n < x) as f64 }
+    }
+
+    /// A row's level on a grid; the missing one comes last.
+    fn level(&self, row: usize) -> usize {
+        let code = self.codes[row];
+        let code = if self.kind == Kind::Numeric { self.level_of(code) } else { code };
+        if code.is_nan() { self.labels.len() } else { code as usize }
+    }
+
+    fn any_missing(&self) -> bool {
+        self.codes.iter().any(|x| x.is_nan())
+    }
+
+    fn feature(&self, on_grid: bool) -> Feature {
+        let (name, labels) = (self.context.name.clone(), self.labels.iter().cloned());
+        let mut feature = match self.kind {
+            Kind::Numeric if on_grid => Feature::numeric(name).levels(self.numbers.iter().copied()),
+            Kind::Numeric => Feature::numeric(name),
+            Kind::Ordinal => Feature::ordinal(name, labels),
+            Kind::Nominal => Feature::nominal(name, labels),
+            Kind::Fixed => Feature::fixed(name, labels),
+        };
+        if let Some(weight) = self.context.weight {
+            feature = feature.weight(weight);
+        }
+        if self.any_missing() { feature.with_missing() } else { feature }
+    }
+}
+
+/// Every row a point.
+fn points(axes: Vec<Axis>, rows: usize) -> Result<(Space, Vec<usize>)> {
+    let features: Vec<Feature> = axes.iter().map(|axis| axis.feature(false)).collect();
+    let columns = axes.into_iter().map(|axis| axis.codes).collect();
+    Ok((Space::points(features, columns)?, (1..=rows).collect()))
+}
+
+/// Every row a cell of the grid: returns each cell's row.
+fn grid(table: &Table, axes: Vec<Axis>) -> Result<(Space, Vec<usize>)> {
+    let levels: Vec<usize> =
+        axes.iter().map(|axis| axis.labels.len() + usize::from(axis.any_missing())).collect();
+    let cells: f64 = levels.iter().map(|&k| k as f64).product();
+    if cells != table.rows as f64 {
+        return Err(uneven(table, &axes, &levels));
+    }
+    let space = Space::grid(axes.iter().map(|axis| axis.feature(true)))?;
+    let seawall::Support::Grid(shape) = space.support() else {
+        return Err(Error::config("a grid was asked for"));
+    };
+    let mut row_of = vec![0; space.len()];
+    for row in 0..table.rows {
+        let cell = shape.cell(axes.iter().map(|axis| axis.level(row)));
+        if row_of[cell] != 0 {
+            return Err(uneven(table, &axes, &levels));
+        }
+        row_of[cell] = row + 1;
+    }
+    Ok((space, row_of))
+}
+
+/// What is wrong with a grid that has not exactly one row a cell: the first cell with two rows,
+/// or how many cells have none and the first of those.
+fn uneven(table: &Table, axes: &[Axis], levels: &[usize]) -> Error {
+    let words = |place: &[usize]| {
+        let label = |(axis, &k): (&Axis, &usize)| {
+            let label = axis.labels.get(k).map_or("(missing)", String::as_str);
+            format!("{}={label}", axis.context.name)
+        };
+        axes.iter().zip(place).map(label).collect::<Vec<_>>().join(", ")
+    };
+    let mut row_at: HashMap<Vec<usize>, usize> = HashMap::with_capacity(table.rows);
+    for row in 0..table.rows {
+        let place: Vec<usize> = axes.iter().map(|axis| axis.level(row)).collect();
+        if let Some(before) = row_at.get(&place) {
+            return complaint(
+                table,
+                format!(
+                    "rows {before} and {} are both the grid's cell {}; expected one row a cell \
+                     (use --support points, or merge them)",
+                    row + 1,
+                    words(&place)
+                ),
+            );
+        }
+        row_at.insert(place, row + 1);
+    }
+    let cells: f64 = levels.iter().map(|&k| k as f64).product();
+    complaint(
+        table,
+        format!(
+            "the grid of {} = {cells} cells lacks {} of them, the first of which is {}; expected \
+             one row a cell (use --support points, or add rows of weight 0)",
+            levels.iter().map(usize::to_string).collect::<Vec<_>>().join(" × "),
+            cells - row_at.len() as f64,
+            words(&first_missing(levels, &row_at))
+        ),
+    )
+}
+
+/// The first cell, in order, that has no row.
+fn first_missing(levels: &[usize], row_at: &HashMap<Vec<usize>, usize>) -> Vec<usize> {
+    let mut place = vec![0; levels.len()];
+    while row_at.contains_key(&place) {
+        for k in (0..levels.len()).rev() {
+            place[k] += 1;
+            if place[k] < levels[k] {
+                break;
+            }
+            place[k] = 0;
+        }
+    }
+    place
+}
+
+fn numbers<'t>(table: &'t Table, column: usize, name: &str) -> Result<&'t [f64]> {
+    match &table.columns[column] {
+        Column::Numbers(numbers) => Ok(numbers),
+        Column::Levels { .. } => Err(complaint(table, format!("column {name:?} holds no numbers"))),
+    }
+}
+
+/// Checks every number of a column; the first that does not fit is named.
+fn check_numbers(
+    table: &Table,
+    numbers: &[f64],
+    name: &str,
+    expected: &str,
+    fits: impl Fn(f64) -> bool,
+) -> Result<()> {
+    match numbers.iter().position(|&x| !fits(x)) {
+        None => Ok(()),
+        Some(row) => {
+            let found = match numbers[row] {
+                x if x.is_nan() => "missing or not a number (NaN)".to_owned(),
+                x => x.to_string(),
+            };
+            Err(complaint(
+                table,
+                format!("row {}, column {name:?}: {found}; expected {expected}", row + 1),
+            ))
+        }
+    }
+}
+
+fn complaint(table: &Table, what: impl std::fmt::Display) -> Error {
+    Error::input(format!("{}: {what}", table.path.display()))
+}

@@ -1,0 +1,215 @@
+//! A file's format and compression, and its record batches.
+
+use arrow::array::RecordBatch;
+use arrow::csv::reader::Format as CsvFormat;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use seawall::{Error, Result};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows read at a time.
+const BATCH: usize = 8192;
+
+#[derive(Clone, Copy)]
+enum Format {
+    Csv { delimiter: u8 },
+    JsonLines,
+    Parquet,
+}
+
+#[derive(Clone, Copy)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// Record batches of the columns `names`, in that order, each passed to `take`.
+///
+/// CSV columns are text whatever they hold; the other formats keep their types.
+pub(super) fn batches(
+    path: &Path,
+    names: &[&str],
+    mut take: impl FnMut(&RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let (format, compression) = kind(path)?;
+    let bad = |error: ArrowError| unreadable(path, plain(&error));
+    let mut each = |batch: std::result::Result<RecordBatch, ArrowError>, picks: &[usize]| {
+        take(&batch.and_then(|b| b.project(picks)).map_err(bad)?)
+    };
+    match format {
+        Format::Csv { delimiter } => {
+            let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
+            let (header, _) = csv.infer_schema(open(path, compression)?, Some(0)).map_err(bad)?;
+            let text = |f: &Arc<Field>| Field::new(f.name().clone(), DataType::Utf8, true);
+            let fields: Vec<Field> = header.fields().iter().map(text).collect();
+            let schema: SchemaRef = Arc::new(Schema::new(fields));
+            let picks = find(path, &schema, names)?;
+            let mut reader = arrow::csv::ReaderBuilder::new(schema)
+                .with_header(true)
+                .with_delimiter(delimiter)
+                .with_batch_size(BATCH)
+                .build_buffered(open(path, compression)?)
+                .map_err(bad)?;
+            reader.try_for_each(|batch| each(batch, &picks))
+        }
+        Format::JsonLines => {
+            let inferred = arrow::json::reader::infer_json_schema(open(path, compression)?, None);
+            let schema: SchemaRef = Arc::new(inferred.map_err(bad)?.0);
+            let picks = find(path, &schema, names)?;
+            let mut reader = arrow::json::ReaderBuilder::new(schema)
+                .with_batch_size(BATCH)
+                .with_coerce_primitive(true)
+                .build(open(path, compression)?)
+                .map_err(bad)?;
+            reader.try_for_each(|batch| each(batch, &picks))
+        }
+        Format::Parquet => {
+            let file = parquet_file(path, compression)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+                .map_err(|e| unreadable(path, plain(&e)))?;
+            let wanted = find(path, builder.schema(), names)?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
+            // The reader keeps the file's order of columns.
+            let mut kept = wanted.clone();
+            kept.sort_unstable();
+            kept.dedup();
+            let place = |w: &usize| kept.partition_point(|k| k < w);
+            let picks: Vec<usize> = wanted.iter().map(place).collect();
+            let reader = builder.with_projection(mask).with_batch_size(BATCH).build();
+            let mut reader = reader.map_err(|e| unreadable(path, plain(&e)))?;
+            reader.try_for_each(|batch| each(batch, &picks))
+        }
+    }
+}
+
+/// What the file's name says it is.
+fn kind(path: &Path) -> Result<(Format, Compression)> {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let (stem, compression) = match name.rsplit_once('.') {
+        Some((stem, "gz" | "gzip")) => (stem, Compression::Gzip),
+        Some((stem, "zst" | "zstd")) => (stem, Compression::Zstd),
+        _ => (&*name, Compression::None),
+    };
+    let format = match stem.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("csv") => Format::Csv { delimiter: b',' },
+        Some("tsv") => Format::Csv { delimiter: b'\t' },
+        Some("jsonl" | "ndjson" | "json") => Format::JsonLines,
+        Some("parquet" | "pq") => Format::Parquet,
+        _ => {
+            return Err(unreadable(
+                path,
+                "its name does not say what it is; expected one ending in .csv, .tsv, .parquet, \
+                 .jsonl or .ndjson, with .gz or .zst after it if compressed",
+            ));
+        }
+    };
+    Ok((format, compression))
+}
+
+/// The file's bytes, decompressed, without a byte-order mark.
+fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
+    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let mut reader: Box<dyn BufRead> = match compression {
+        Compression::None => Box::new(BufReader::new(file)),
+        Compression::Gzip => Box::new(BufReader::new(flate2::read::MultiGzDecoder::new(file))),
+        Compression::Zstd => {
+            let decoder = zstd::Decoder::new(file).map_err(|e| unreadable(path, e))?;
+            Box::new(BufReader::new(decoder))
+        }
+    };
+    let start = reader.fill_buf().map_err(|e| unreadable(path, e))?;
+    if start.is_empty() {
+        return Err(unreadable(path, "the file is empty"));
+    }
+    if start.starts_with(b"\xEF\xBB\xBF") {
+        reader.consume(3);
+    }
+    Ok(reader)
+}
+
+/// A Parquet file is read from its end: a compressed one is first unpacked to a nameless file.
+fn parquet_file(path: &Path, compression: Compression) -> Result<File> {
+    if let Compression::None = compression {
+        return File::open(path).map_err(|e| unreadable(path, e));
+    }
+    let unpack = |mut from: Box<dyn BufRead>| -> std::io::Result<File> {
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut from, &mut file)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    unpack(open(path, compression)?).map_err(|e| unreadable(path, e))
+}
+
+/// The places of the columns asked for.
+fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
+    let all: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    let place = |name: &&str| {
+        let mut places = all.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);
+        match (places.next(), places.next()) {
+            (Some(at), None) => Ok(at),
+            (Some(_), Some(_)) => Err(unreadable(path, format!("two columns are named {name:?}"))),
+            (None, _) => Err(unreadable(path, unknown_column(name, &all))),
+        }
+    };
+    names.iter().map(place).collect()
+}
+
+fn unknown_column(name: &str, all: &[&str]) -> String {
+    let near = all.iter().min_by_key(|n| edits(&n.to_lowercase(), &name.to_lowercase()));
+    let hint = match near {
+        Some(near) if edits(&near.to_lowercase(), &name.to_lowercase()) <= 1 + name.len() / 4 => {
+            format!("; did you mean {near:?}?")
+        }
+        _ => String::new(),
+    };
+    let mut listed = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
+    if all.len() > 20 {
+        listed.push_str(&format!(" and {} more", all.len() - 20));
+    }
+    format!("no column named {name:?}{hint} (there are: {listed})")
+}
+
+/// How many letters must be changed, added or taken away.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// An error about a file.
+pub(super) fn unreadable(path: &Path, what: impl Display) -> Error {
+    Error::input(format!("{}: {what}", path.display()))
+}
+
+/// A library's error without its own name in front, on one line.
+fn plain(error: &impl Display) -> String {
+    let text = error.to_string();
+    let text = ["Csv error: ", "Json error: ", "Parser error: ", "Io error: ", "Parquet error: "]
+        .iter()
+        .fold(text.as_str(), |text, name| text.strip_prefix(name).unwrap_or(text));
+    let mut line = String::new();
+    for part in text.lines() {
+        if !line.is_empty() {
+            line.push_str("; ");
+        }
+        line.push_str(part.trim());
+    }
+    line
+}

@@ -1,0 +1,12 @@
+//! Tables: CSV, Parquet and JSON lines, gzip- or zstd-compressed or not, into columns.
+//!
+//! Only the columns asked for are kept. A column is numbers (NaN where missing) or levels of
+//! text. Every complaint names the file, the row (counted from 1, without the header), the
+//! column, the value, and what was expected.
+//!
+//! Not here: what the columns mean.
+
+mod file;
+mod table;
+
+pub use table::{Column, Table, Wanted, table};
