@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]
-#[command(name = "seawall", version, about, max_term_width = 100)]
+#[command(name = "seawall", version, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

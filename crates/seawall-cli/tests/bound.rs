@@ -1,4 +1,5 @@
 //! `seawall bound` through the built binary: formats, outputs, and every kind of bad input.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use assert_cmd::Command;

@@ -2,7 +2,7 @@
 //!
 //! 1. [`read`]: CSV, Parquet and JSON lines, compressed or not, into columns.
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
-//! 3. [`write`]: output files, whole or not at all.
+//! 3. [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 

@@ -1,5 +1,6 @@
 //! The exact Wasserstein worst case against a linear program, against the dual written out, and
 //! against itself on every engine.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Numbers and shapes at the edge: huge, tiny, tied, alone, many; and what is refused.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::{Ambiguity, Engine, Feature, Population, Problem, Settings, Space, Status};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! The published comparison of KL and Wasserstein worst cases, from the shared fixture.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::{Ambiguity, Feature, Population, Problem, Settings, Space};
 use serde_json::Value;

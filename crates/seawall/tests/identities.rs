@@ -1,4 +1,5 @@
 //! What must hold of any worst case, whatever the problem.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

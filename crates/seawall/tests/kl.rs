@@ -1,4 +1,5 @@
 //! The KL worst case: exact limits, an exponential-cone program, and tiny radii.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -27,11 +28,11 @@ fn cone_program(p: &[f64], f: &[f64], radius: f64) -> f64 {
     b.push(1.0);
     (0..n).for_each(|i| put(1, n + i, 1.0));
     b.push(radius);
-    for i in 0..n {
+    for (i, p) in p.iter().enumerate() {
         let first = 2 + 3 * i;
         put(first, n + i, 1.0); // −t
         put(first + 1, i, -1.0); // q
-        b.extend([0.0, 0.0, p[i]]);
+        b.extend([0.0, 0.0, *p]);
     }
     let a = CscMatrix::new_from_triplets(2 + 3 * n, 2 * n, rows, cols, entries);
     let cost: Vec<f64> = f.iter().map(|f| -f).chain(vec![0.0; n]).collect();

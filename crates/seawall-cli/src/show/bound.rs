@@ -146,16 +146,56 @@ fn moves(
         return writeln!(out, "Radius {radius}: nobody moves.");
     }
     let moved: f64 = worst.plan.iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
-    writeln!(out, "Radius {radius}: {} of the population moves. Largest moves:", percent(moved))?;
+    writeln!(out, "Radius {radius}: {} of the population moves.", percent(moved))?;
+    shifts(found, worst, out)?;
+    writeln!(out, "  Largest moves:")?;
     for step in largest {
         let words = changes(found.population.space(), &step);
         let (from, to) = (found.row_of[step.from], found.row_of[step.to]);
         writeln!(
             out,
-            "  {} of the population: {words} (row {from} to row {to}, cost {} each)",
+            "    {} of the population: {words} (row {from} to row {to}, cost {} each)",
             percent(step.mass),
             number(step.cost)
         )?;
+    }
+    Ok(())
+}
+
+/// Levels told for each feature.
+const LEVELS: usize = 5;
+
+/// Each feature before and after: the mean of a numeric one, the shares of the levels that
+/// change most of any other.
+fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
+    let space = found.population.space();
+    let (before, after) = (found.population.weights(), worst.weights());
+    for (k, name) in space.names().enumerate() {
+        if space.kind(k) == Kind::Numeric {
+            let mean = |weights: &[f64]| {
+                let (mut total, mut mass) = (0.0, 0.0);
+                for (i, p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                    if let Some(x) = space.number(i, k) {
+                        total += p * x;
+                        mass += p;
+                    }
+                }
+                total / mass
+            };
+            writeln!(out, "  {name}: mean {} → {}", number(mean(before)), number(mean(&after)))?;
+            continue;
+        }
+        let marginal = worst.marginal(&found.population, k);
+        let shares = marginal.nominal.iter().zip(&marginal.worst);
+        let mut levels: Vec<(&String, f64, f64)> =
+            marginal.labels.iter().zip(shares).map(|(l, (a, b))| (l, *a, *b)).collect();
+        levels.retain(|(_, a, b)| percent(*a) != percent(*b));
+        levels.sort_by(|x, y| (y.2 - y.1).abs().total_cmp(&(x.2 - x.1).abs()));
+        let told = levels.iter().take(LEVELS);
+        let words: Vec<String> =
+            told.map(|(l, a, b)| format!("{l} {} → {}", percent(*a), percent(*b))).collect();
+        let words = if words.is_empty() { "unchanged".to_owned() } else { words.join(", ") };
+        writeln!(out, "  {name}: {words}")?;
     }
     Ok(())
 }
@@ -180,12 +220,14 @@ fn reweighted(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write
     if gains.is_empty() {
         return writeln!(out, "Radius {radius}: everyone keeps their weight.");
     }
-    writeln!(out, "Radius {radius}: nobody moves; people are weighed anew. Largest gains:")?;
+    writeln!(out, "Radius {radius}: nobody moves; people are weighed anew.")?;
+    shifts(found, worst, out)?;
+    writeln!(out, "  Largest gains:")?;
     for (gain, point) in gains.into_iter().take(MOVES) {
         let words = found.population.space().describe(point);
         writeln!(
             out,
-            "  {} → {} of the population: {words} (row {})",
+            "    {} → {} of the population: {words} (row {})",
             percent(nominal[point]),
             percent(nominal[point] + gain),
             found.row_of[point]

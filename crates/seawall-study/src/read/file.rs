@@ -9,7 +9,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use seawall::{Error, Result};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,10 +118,13 @@ fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
     let file = File::open(path).map_err(|e| unreadable(path, e))?;
     let mut reader: Box<dyn BufRead> = match compression {
         Compression::None => Box::new(BufReader::new(file)),
-        Compression::Gzip => Box::new(BufReader::new(flate2::read::MultiGzDecoder::new(file))),
+        Compression::Gzip => {
+            let decoder = flate2::read::MultiGzDecoder::new(file);
+            Box::new(BufReader::new(Unpacked { decoder, name: "gzip" }))
+        }
         Compression::Zstd => {
             let decoder = zstd::Decoder::new(file).map_err(|e| unreadable(path, e))?;
-            Box::new(BufReader::new(decoder))
+            Box::new(BufReader::new(Unpacked { decoder, name: "zstd" }))
         }
     };
     let start = reader.fill_buf().map_err(|e| unreadable(path, e))?;
@@ -132,6 +135,21 @@ fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
         reader.consume(3);
     }
     Ok(reader)
+}
+
+/// A decompressor whose errors say what a person can do about them.
+struct Unpacked<R> {
+    decoder: R,
+    name: &'static str,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.decoder.read(buffer).map_err(|e| {
+            let name = self.name;
+            std::io::Error::other(format!("cut short, or not a {name} file ({e})"))
+        })
+    }
 }
 
 /// A Parquet file is read from its end: a compressed one is first unpacked to a nameless file.

@@ -117,17 +117,20 @@ impl Plan {
         (self.to[entry] as usize, self.mass[entry])
     }
 
-    /// The heaviest moves between different places, heaviest first; ties in order of the points.
+    /// The heaviest moves between different places, heaviest first; of moves as heavy, the
+    /// dearest first.
     pub fn largest(&self, count: usize) -> Vec<Move> {
-        let mut moves: Vec<usize> =
-            (0..self.len()).filter(|&e| self.from[e] != self.to[e]).collect();
-        let heavier = |a: &usize, b: &usize| self.mass[*b].total_cmp(&self.mass[*a]).then(a.cmp(b));
+        let mut moves: Vec<Move> = self.iter().filter(|m| m.from != m.to).collect();
+        let ahead = |a: &Move, b: &Move| {
+            let by_size = b.mass.total_cmp(&a.mass).then(b.cost.total_cmp(&a.cost));
+            by_size.then((a.from, a.to).cmp(&(b.from, b.to)))
+        };
         if moves.len() > count && count > 0 {
-            moves.select_nth_unstable_by(count - 1, heavier);
+            moves.select_nth_unstable_by(count - 1, ahead);
         }
         moves.truncate(count);
-        moves.sort_unstable_by(heavier);
-        moves.into_iter().map(|e| self.get(e)).collect()
+        moves.sort_unstable_by(ahead);
+        moves
     }
 
     /// The population that the plan leads to: one weight per point.

@@ -119,8 +119,8 @@ impl<'a, 's> Solver<'a, 's> {
         self.evaluations += 2;
         let cheap = self.engine.targets(bracket.right.price);
         let dear = self.engine.targets(bracket.left.price);
-        let (space, sources) = (self.problem.population.space(), self.engine.sources());
         self.engine.rest();
+        let (space, sources) = (self.problem.population.space(), self.engine.sources());
         let weights = self.problem.population.weights();
         let source = |s: usize| sources[s] as usize;
         let spent =

@@ -1,32 +1,28 @@
 //! Walks the lines of a grid along one axis, a few at a time, in place.
 //!
 //! A row-major grid seen from one axis is `outer × K × inner`: `outer · inner` lines of `K`
-//! cells, a line's cells `inner` apart. A kernel is handed [`LANES`] lines at once, side by
+//! cells, a line's cells `inner` apart. A kernel is handed `L` lines at once, side by
 //! side, so that its inner loop runs across lines and becomes vector instructions whatever the
 //! axis. What a kernel does along the line is its own affair.
 
 use rayon::prelude::*;
 
-/// Lines handed to a kernel at once.
-pub const LANES: usize = 32;
-/// One level of [`LANES`] lines.
-pub type Row = [f64; LANES];
 /// Work (cells times levels) below which a second thread costs more than it saves.
 const FORK: usize = 1 << 19;
 /// Cells a parallel job should have at least.
 const JOB: usize = 1 << 14;
 
-/// [`LANES`] lines of `M` arrays: `input[m][k]` is level `k` of array `m`.
-pub struct Tile<const M: usize> {
+/// `L` lines of `M` arrays: `input[m][k]` is level `k` of array `m`.
+pub struct Tile<const M: usize, const L: usize> {
     /// What the grid holds.
-    pub input: [Vec<Row>; M],
+    pub input: [Vec<[f64; L]>; M],
     /// What the kernel leaves behind.
-    pub output: [Vec<Row>; M],
+    pub output: [Vec<[f64; L]>; M],
 }
 
-impl<const M: usize> Tile<M> {
+impl<const M: usize, const L: usize> Tile<M, L> {
     fn new(levels: usize) -> Self {
-        let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; levels]);
+        let rows = || std::array::from_fn(|_| vec![[0.0; L]; levels]);
         Tile { input: rows(), output: rows() }
     }
 }
@@ -35,17 +31,17 @@ impl<const M: usize> Tile<M> {
 ///
 /// All arrays have the same length, a multiple of `levels · inner`. Lanes past the last line of
 /// a tile repeat its first line, so that a kernel never meets numbers that are not in the grid.
-pub fn for_each<const M: usize>(
+pub fn for_each<const M: usize, const L: usize>(
     levels: usize,
     inner: usize,
     arrays: [&mut [f64]; M],
-    kernel: &(impl Fn(&mut Tile<M>) + Sync),
+    kernel: &(impl Fn(&mut Tile<M, L>) + Sync),
 ) {
     let cells = arrays[0].len();
     let parallel = cells * levels >= FORK && rayon::current_num_threads() > 1;
-    if inner >= LANES {
+    if inner >= L {
         let mut jobs = Vec::new();
-        let piece = if parallel { (JOB / levels).next_multiple_of(LANES) } else { inner };
+        let piece = if parallel { (JOB / levels).next_multiple_of(L) } else { inner };
         let mut tile = (!parallel).then(|| Tile::new(levels));
         for block in blocks(arrays, levels * inner) {
             match &mut tile {
@@ -57,9 +53,9 @@ pub fn for_each<const M: usize>(
             .for_each_init(|| Tile::new(levels), |tile, job| rows(job, tile, kernel));
     } else {
         // Whole blocks, as many as make a fair job.
-        let job = if parallel { (JOB / (levels * inner)).next_multiple_of(LANES) } else { cells };
+        let job = if parallel { (JOB / (levels * inner)).next_multiple_of(L) } else { cells };
         let jobs: Vec<_> = blocks(arrays, job * levels * inner).collect();
-        let run = |tile: &mut Tile<M>, job| short(levels, inner, job, tile, kernel);
+        let run = |tile: &mut Tile<M, L>, job| short(levels, inner, job, tile, kernel);
         if parallel {
             jobs.into_par_iter().for_each_init(|| Tile::new(levels), run);
         } else {
@@ -105,10 +101,14 @@ fn split<'a, const M: usize>(
 }
 
 /// Lines whose neighbours are next to each other in memory.
-fn rows<const M: usize>(mut rows: Rows<'_, M>, tile: &mut Tile<M>, kernel: &impl Fn(&mut Tile<M>)) {
+fn rows<const M: usize, const L: usize>(
+    mut rows: Rows<'_, M>,
+    tile: &mut Tile<M, L>,
+    kernel: &impl Fn(&mut Tile<M, L>),
+) {
     let inner = rows[0][0].len();
-    for start in (0..inner).step_by(LANES) {
-        let lanes = LANES.min(inner - start);
+    for start in (0..inner).step_by(L) {
+        let lanes = L.min(inner - start);
         for (array, input) in rows.iter().zip(&mut tile.input) {
             for (row, lane) in array.iter().zip(input) {
                 match row[start..].first_chunk() {
@@ -133,21 +133,21 @@ fn rows<const M: usize>(mut rows: Rows<'_, M>, tile: &mut Tile<M>, kernel: &impl
 }
 
 /// Lines that are short steps apart: as many whole blocks as fit side by side.
-fn short<const M: usize>(
+fn short<const M: usize, const L: usize>(
     levels: usize,
     inner: usize,
     mut arrays: [&mut [f64]; M],
-    tile: &mut Tile<M>,
-    kernel: &impl Fn(&mut Tile<M>),
+    tile: &mut Tile<M, L>,
+    kernel: &impl Fn(&mut Tile<M, L>),
 ) {
-    let (block, side) = (levels * inner, LANES / inner);
+    let (block, side) = (levels * inner, L / inner);
     let cells = arrays[0].len();
     for start in (0..cells).step_by(side * block) {
         let here = start..cells.min(start + side * block);
         let filled = here.len() / levels;
         for (array, input) in arrays.iter().zip(&mut tile.input) {
             gather(inner, &array[here.clone()], input);
-            if filled < LANES {
+            if filled < L {
                 for lane in input {
                     let first = lane[0];
                     lane[filled..].fill(first);
@@ -162,12 +162,12 @@ fn short<const M: usize>(
 }
 
 /// Lays blocks side by side: `rows[k][b · inner + i] = blocks[(b · levels + k) · inner + i]`.
-fn gather(inner: usize, blocks: &[f64], rows: &mut [Row]) {
+fn gather<const L: usize>(inner: usize, blocks: &[f64], rows: &mut [[f64; L]]) {
     match inner {
-        1 => gather_by::<1>(blocks, rows),
-        2 => gather_by::<2>(blocks, rows),
-        4 => gather_by::<4>(blocks, rows),
-        8 => gather_by::<8>(blocks, rows),
+        1 => gather_by::<1, L>(blocks, rows),
+        2 => gather_by::<2, L>(blocks, rows),
+        4 => gather_by::<4, L>(blocks, rows),
+        8 => gather_by::<8, L>(blocks, rows),
         _ => {
             let levels = rows.len();
             for (b, block) in blocks.chunks_exact(levels * inner).enumerate() {
@@ -182,7 +182,7 @@ fn gather(inner: usize, blocks: &[f64], rows: &mut [Row]) {
 /// The same for an `inner` known to the compiler: a call to copy a few numbers would cost more
 /// than they do.
 #[inline(always)]
-fn gather_by<const I: usize>(blocks: &[f64], rows: &mut [Row]) {
+fn gather_by<const I: usize, const L: usize>(blocks: &[f64], rows: &mut [[f64; L]]) {
     let (blocks, levels) = (blocks.as_chunks::<I>().0, rows.len());
     for (k, row) in rows.iter_mut().enumerate() {
         let from = blocks.iter().skip(k).step_by(levels);
@@ -193,12 +193,12 @@ fn gather_by<const I: usize>(blocks: &[f64], rows: &mut [Row]) {
 }
 
 /// Puts blocks back: the inverse of [`gather`].
-fn scatter(inner: usize, blocks: &mut [f64], rows: &[Row]) {
+fn scatter<const L: usize>(inner: usize, blocks: &mut [f64], rows: &[[f64; L]]) {
     match inner {
-        1 => scatter_by::<1>(blocks, rows),
-        2 => scatter_by::<2>(blocks, rows),
-        4 => scatter_by::<4>(blocks, rows),
-        8 => scatter_by::<8>(blocks, rows),
+        1 => scatter_by::<1, L>(blocks, rows),
+        2 => scatter_by::<2, L>(blocks, rows),
+        4 => scatter_by::<4, L>(blocks, rows),
+        8 => scatter_by::<8, L>(blocks, rows),
         _ => {
             let levels = rows.len();
             for (b, block) in blocks.chunks_exact_mut(levels * inner).enumerate() {
@@ -211,7 +211,7 @@ fn scatter(inner: usize, blocks: &mut [f64], rows: &[Row]) {
 }
 
 #[inline(always)]
-fn scatter_by<const I: usize>(blocks: &mut [f64], rows: &[Row]) {
+fn scatter_by<const I: usize, const L: usize>(blocks: &mut [f64], rows: &[[f64; L]]) {
     let (blocks, levels) = (blocks.as_chunks_mut::<I>().0, rows.len());
     for (k, row) in rows.iter().enumerate() {
         let to = blocks.iter_mut().skip(k).step_by(levels);

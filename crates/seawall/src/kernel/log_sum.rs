@@ -12,10 +12,15 @@
 //! Weights below `exp(−745)` of the largest one of a line vanish in double precision, with or
 //! without this module; nothing else is lost.
 
-use super::lines::{self, LANES, Row, Tile};
+use super::lines;
 use super::metric::{Metric, penalty};
 use pulp::{Arch, Simd, WithSimd};
 
+/// Lines taken at once.
+const LANES: usize = 32;
+/// One level of those lines.
+type Row = [f64; LANES];
+type Tile = lines::Tile<3, LANES>;
 /// Exponents spread over less than this can be taken out of the logarithm once a line.
 const TAME: f64 = 600.0;
 
@@ -49,7 +54,7 @@ impl Axis {
         }
         let weights: Vec<f64> = self.costs.iter().map(|&c| (-penalty(s, c)).exp()).collect();
         let arch = Arch::new();
-        lines::for_each(self.levels, inner, [log, mean, var], &|tile: &mut Tile<3>| {
+        lines::for_each(self.levels, inner, [log, mean, var], &|tile: &mut Tile| {
             if tame(&tile.input[0], spread) {
                 arch.dispatch(Tame { weights: &weights, costs: &self.costs, tile });
             } else {
@@ -75,7 +80,7 @@ fn tame(log: &[Row], spread: f64) -> bool {
 struct Tame<'a> {
     weights: &'a [f64],
     costs: &'a [f64],
-    tile: &'a mut Tile<3>,
+    tile: &'a mut Tile,
 }
 
 impl WithSimd for Tame<'_> {
@@ -131,7 +136,7 @@ impl WithSimd for Tame<'_> {
 }
 
 /// Lines whose exponents span too much: each sum is taken from its own maximum.
-fn wild(s: f64, costs: &[f64], tile: &mut Tile<3>) {
+fn wild(s: f64, costs: &[f64], tile: &mut Tile) {
     let [log, mean, var] = &tile.input;
     let levels = log.len();
     for k in 0..levels {

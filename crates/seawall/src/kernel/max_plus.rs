@@ -8,7 +8,7 @@
 //! costs, and the O(K) envelope of parabolas for a long axis of squared differences.
 
 use super::envelope::Envelope;
-use super::lines::{self, LANES, Row, Tile};
+use super::lines;
 use super::metric::{Metric, penalty};
 use pulp::{Arch, Simd, WithSimd};
 use std::cell::RefCell;
@@ -18,6 +18,15 @@ use std::cell::RefCell;
 const LONG: usize = 48;
 /// Flat axes up to this long are left to the dense kernel.
 const SHORT: usize = 3;
+
+/// Lines that a vector kernel takes at once: a multiple of what any machine holds in registers.
+const LANES: usize = 32;
+/// Lines that the envelope takes at once: its rows are single cache lines, and tiles of long
+/// axes stay small.
+const FEW: usize = 8;
+/// One level of the lines of a vector kernel.
+type Row = [f64; LANES];
+type Tile = lines::Tile<2, LANES>;
 
 /// What the second array holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +90,7 @@ impl Axis {
             Method::Dense { costs } => {
                 let moves: Vec<(f64, f64)> =
                     costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
                     arch.dispatch(Dense { moves: &moves, tile });
                 });
             }
@@ -91,7 +100,7 @@ impl Axis {
                     Metric::Flat { weight, .. } => weight,
                     _ => 0.0,
                 };
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
                     arch.dispatch(Flat { price, keep, weight, missing, tile });
                 });
             }
@@ -102,7 +111,10 @@ impl Axis {
                     _ => 0.0,
                 };
                 let long = Long { price, keep, weight, missing, order, positions };
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile<2>| {
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::Tile<
+                    2,
+                    FEW,
+                >| {
                     ROOM.with_borrow_mut(|room| long.run(room, tile));
                 });
             }
@@ -162,7 +174,7 @@ fn blocks<S: Simd>() -> usize {
 /// All pairs of levels; `moves` holds each pair's penalty and what it adds to the ride.
 struct Dense<'a> {
     moves: &'a [(f64, f64)],
-    tile: &'a mut Tile<2>,
+    tile: &'a mut Tile,
 }
 
 impl WithSimd for Dense<'_> {
@@ -191,7 +203,7 @@ struct Flat<'a> {
     keep: f64,
     weight: f64,
     missing: Option<(usize, f64)>,
-    tile: &'a mut Tile<2>,
+    tile: &'a mut Tile,
 }
 
 impl WithSimd for Flat<'_> {
@@ -248,13 +260,13 @@ thread_local! {
 }
 
 impl Long<'_> {
-    fn run(&self, room: &mut Room, tile: &mut Tile<2>) {
-        for lane in 0..LANES {
+    fn run(&self, room: &mut Room, tile: &mut lines::Tile<2, FEW>) {
+        for lane in 0..FEW {
             self.line(room, tile, lane);
         }
     }
 
-    fn line(&self, room: &mut Room, tile: &mut Tile<2>, l: usize) {
+    fn line(&self, room: &mut Room, tile: &mut lines::Tile<2, FEW>, l: usize) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {
@@ -288,7 +300,7 @@ impl Long<'_> {
         }
     }
 
-    fn highest(&self, h: &[Row], l: usize) -> Option<&usize> {
+    fn highest(&self, h: &[[f64; FEW]], l: usize) -> Option<&usize> {
         self.order.iter().max_by(|&&a, &&b| h[a][l].total_cmp(&h[b][l]))
     }
 }

@@ -161,11 +161,11 @@ impl KdTree {
                 }
             }
             let target = simd.splat_f64s(i as f64);
-            for v in 0..HELD {
-                let height = simd.sub_f64s(value, simd.mul_f64s(price, cost[v]));
-                let higher = known.better(simd, height, cost[v], v);
+            for (v, cost) in cost.into_iter().enumerate() {
+                let height = simd.sub_f64s(value, simd.mul_f64s(price, cost));
+                let higher = known.better(simd, height, cost, v);
                 known.height[v] = simd.select_f64s(higher, height, known.height[v]);
-                known.cost[v] = simd.select_f64s(higher, cost[v], known.cost[v]);
+                known.cost[v] = simd.select_f64s(higher, cost, known.cost[v]);
                 known.target[v] = simd.select_f64s(higher, target, known.target[v]);
             }
         }

@@ -239,8 +239,10 @@ impl Feature {
             Kind::Fixed => f64::INFINITY,
         };
         let line = line.then_some(scale);
-        let Feature { name, kind, .. } = self;
-        Ok(Checked { name, kind, labels, coords, line, metric, weight: reported, missing_level })
+        let Feature { name, kind, levels, .. } = self;
+        let numbers = if let Levels::Numbers(numbers) = levels { numbers } else { Vec::new() };
+        let weight = reported;
+        Ok(Checked { name, kind, labels, coords, line, metric, weight, missing_level, numbers })
     }
 
     /// Where the levels are, before scaling.
@@ -307,6 +309,8 @@ pub(super) struct Checked {
     pub(super) metric: Metric,
     pub(super) weight: f64,
     missing_level: Option<usize>,
+    /// A numeric feature's levels, as given.
+    numbers: Vec<f64>,
 }
 
 impl Checked {
@@ -321,6 +325,15 @@ impl Checked {
             Some(scale) => code * scale,
             None if code.is_nan() => code,
             None => self.coords[code as usize],
+        }
+    }
+
+    /// A code as the number it stands for.
+    pub(super) fn number(&self, code: f64) -> Option<f64> {
+        match (self.kind, self.line) {
+            (Kind::Numeric, Some(_)) => Some(code).filter(|x| !x.is_nan()),
+            (Kind::Numeric, None) if !code.is_nan() => self.numbers.get(code as usize).copied(),
+            _ => None,
         }
     }
 

@@ -142,6 +142,11 @@ impl Space {
         }
     }
 
+    /// A point's value of a numeric feature; None if it is missing or the feature is no number.
+    pub fn number(&self, point: usize, feature: usize) -> Option<f64> {
+        self.features[feature].number(self.code(point, feature))
+    }
+
     /// A point's value of a feature, as a person would write it.
     pub fn label(&self, point: usize, feature: usize) -> String {
         self.features[feature].label(self.code(point, feature))
