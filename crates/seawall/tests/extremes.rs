@@ -210,6 +210,26 @@ fn the_same_bits_on_one_thread_and_on_two() {
 }
 
 #[test]
+fn tree_and_scan_give_the_same_bits_on_any_number_of_threads() {
+    let noise = |i: usize, salt: usize| ((i * 2_654_435_761 + salt * 40_503) % 10_007) as f64 / 1e4;
+    let columns = (0..3).map(|k| (0..3000).map(|i| noise(i, k)).collect()).collect();
+    let space = Arc::new(Space::points(["x", "y", "z"].map(Feature::numeric), columns).unwrap());
+    let seen = population(&space, &(0..3000).map(|i| noise(i, 7)).collect::<Vec<_>>());
+    let values: Vec<f64> = (0..3000).map(|i| noise(i, 8)).collect();
+    let problem = Problem::new(&seen, &values).unwrap();
+    let set = Ambiguity::Wasserstein { radius: 0.02 };
+    for engine in [Engine::Tree, Engine::Scan] {
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let worst = pool.install(|| set.worst_case(&problem, &with(engine)).unwrap());
+            [worst.value, worst.lower, worst.upper, worst.lambda].map(f64::to_bits)
+        };
+        assert_eq!(on(1), on(2), "{engine:?}");
+        assert_eq!(on(1), on(3), "{engine:?}");
+    }
+}
+
+#[test]
 fn a_watcher_can_stop_and_is_told_the_bounds() {
     let seen = population(&line(50), &(0..50).map(|k| f64::from(k % 5)).collect::<Vec<_>>());
     let values: Vec<f64> = (0..50).map(|k| (f64::from(k) / 9.0).powi(2)).collect();
