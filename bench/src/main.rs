@@ -3,7 +3,7 @@
 //! `bench/peers.py` makes the problems, runs the peers on the same ones, calls this program and
 //! prints one table. Files are raw little-endian `f64`.
 
-use seawall::{Ambiguity, Engine, Feature, Population, Problem, Settings, Space};
+use seawall::{Ambiguity, Detail, Engine, Feature, Population, Problem, Settings, Space};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
     let weights = read(&format!("{folder}/weights.f64"))?;
     let population = Population::from_weights(Arc::new(trial_space()?), weights)?;
     let problem = Problem::new(&population, &values)?;
-    let settings = Settings { plan: false, ..Settings::default() };
+    let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let exact = Ambiguity::Wasserstein { radius };
     let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem, &settings)?))?;
     let (curve_seconds, curve) = median(|| Ok(exact.solver(&problem, &settings)?.curve(0.0)?))?;

@@ -33,8 +33,8 @@ Examples:
   How bad could a model's mean loss get if ages and sites shift?
     seawall bound losses.csv --value loss --context age --context site:nominal --radius 0.01,0.05
 
-  Sex may not shift, and age counts double; all the exact numbers, for a program:
-    seawall bound losses.parquet --value loss --context age:numeric:2 --context sex:fixed \\
+  Sex may not shift, and ten years of age cost 0.01 x 10^2 = 1; for a program:
+    seawall bound losses.parquet --value loss --context age:numeric:0.01 --context sex:fixed \\
         --radius 0.05 --json
 
   Clicks are good: the lowest mean, the whole curve, and where the mass goes:
@@ -117,8 +117,10 @@ impl Args {
     /// Runs the command that was typed.
     pub fn run(self) -> Result<(), cmd::Failure> {
         if let Some(threads) = self.threads {
-            if threads == 0 {
-                return Err(cmd::Failure::usage("--threads is 0; expected at least 1"));
+            if !(1..=1024).contains(&threads) {
+                return Err(cmd::Failure::usage(format!(
+                    "--threads is {threads}; expected a number from 1 to 1024"
+                )));
             }
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -155,9 +157,7 @@ impl Bound {
                 return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
             }
         };
-        if self.curve.is_some() && self.curve == self.plan {
-            return Err(cmd::Failure::usage("--curve and --plan name the same file"));
-        }
+        let outputs = cmd::bound::Outputs::new(self.curve, self.plan, &self.file, self.json)?;
         let request = Request {
             path: self.file,
             value: self.value,
@@ -176,10 +176,10 @@ impl Bound {
                 EngineName::Scan => Engine::Scan,
             },
             direction: if self.reward { Direction::Reward } else { Direction::Cost },
-            curve: self.curve.is_some(),
-            plan: self.plan.is_some(),
+            curve: outputs.curve.is_some(),
+            plan: outputs.plan.is_some(),
+            moves: !outputs.json,
         };
-        let outputs = cmd::bound::Outputs { curve: self.curve, plan: self.plan, json: self.json };
         Ok((request, outputs))
     }
 }
@@ -206,6 +206,8 @@ fn context(text: &str) -> Result<Context, String> {
             }
             _ => Err(format!("the weight {last:?} is not a finite number ≥ 0; {expected}")),
         },
-        None => Err(format!("{last:?} is not a kind; {expected}")),
+        None => Err(format!(
+            "{last:?} is not a kind; {expected} (a name with a colon needs its kind after it)"
+        )),
     }
 }

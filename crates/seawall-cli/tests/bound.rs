@@ -136,6 +136,35 @@ fn parquet() -> Vec<u8> {
 }
 
 #[test]
+fn typed_columns_are_read_as_what_they_are() {
+    use arrow::array::{Date32Array, DictionaryArray, Int32Array, Int64Array};
+    let keys = Int32Array::from(vec![0, 1, 2]);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![10, 1000, 11]));
+    let batch = RecordBatch::try_from_iter([
+        ("k", Arc::new(DictionaryArray::try_new(keys, numbers.clone()).unwrap()) as ArrayRef),
+        ("k2", numbers),
+        ("day", Arc::new(Date32Array::from(vec![1, 2, 3])) as ArrayRef),
+        ("v", Arc::new(Float64Array::from(vec![1.0, 5.0, 3.0])) as ArrayRef),
+    ])
+    .unwrap();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let folder = folder(&[("t.parquet", &bytes)]);
+    let value = |context: &str| {
+        let args = format!("bound t.parquet --value v --context {context} --radius 0.1 --json");
+        json(folder.path(), &args)["results"][0]["value"].clone()
+    };
+    assert_eq!(value("k:numeric"), value("k2:numeric"));
+    assert_eq!(value("k"), value("k2"));
+    value("day:nominal");
+    let dates = "bound t.parquet --value v --context day:numeric --radius 0.1";
+    refused(&[("t.parquet", &bytes)], dates, &["\"day\"", "expected numbers"]);
+}
+
+#[test]
 fn json_has_every_field_and_the_bounds_hold() {
     let folder = folder(&[("t.csv", TABLE.as_bytes())]);
     for set in ["wasserstein", "kl", "entropic --eta 20"] {
@@ -310,8 +339,8 @@ fn bad_values_and_weights() {
 fn bad_files() {
     let ask = format!("bound t.csv {ASK}");
     let csv = |bytes: &[u8], words: &[&str]| refused(&[("t.csv", bytes)], &ask, words);
-    csv(&with("40,M,0.4,5", "40,M,0.4"), &["t.csv", "line 3", "expected 4"]);
-    csv(&with("40,M,0.4,5", "40,M,0.4,5,6"), &["t.csv", "line 3", "expected 4"]);
+    csv(&with("40,M,0.4,5", "40,M,0.4"), &["t.csv", "row 2", "expected 4"]);
+    csv(&with("40,M,0.4,5", "40,M,0.4,5,6"), &["t.csv", "row 2", "expected 4"]);
     csv(b"", &["t.csv", "empty"]);
     csv(b"age,sex,loss,n\n", &["t.csv", "no rows"]);
     csv(
@@ -341,7 +370,14 @@ fn bad_files() {
     refused(&[("t.parquet", &parquet[..parquet.len() - 20])], &ask_parquet, &["t.parquet"]);
     refused(&[("t.parquet", b"")], &ask_parquet, &["t.parquet"]);
     refused(&[("t.parquet", TABLE.as_bytes())], &ask_parquet, &["t.parquet"]);
-    refused(&[("t.jsonl", b"{\"age\": 1, \n")], &format!("bound t.jsonl {ASK}"), &["t.jsonl"]);
+    let good = "{\"age\": 1, \"sex\": \"F\", \"loss\": 1, \"n\": 1}\n";
+    for bad in ["{\"age\": 1,\n", "5\n", "[1]\n"] {
+        let lines = format!("{good}{good}{bad}");
+        let ask = format!("bound t.jsonl {ASK}");
+        refused(&[("t.jsonl", lines.as_bytes())], &ask, &["t.jsonl", "row 3", "JSON object"]);
+    }
+    let open = "age,sex,loss,n,note\n30,F,0.1,10,fine\n40,M,0.4,5,\"oops\n55,F,0.9,2,fine\n";
+    csv(open.as_bytes(), &["t.csv", "quote", "never closed"]);
     refused(
         &[("t.jsonl", b"{\"age\": {\"x\": 1}, \"sex\": \"F\", \"loss\": 1, \"n\": 1}\n")],
         &format!("bound t.jsonl {ASK}"),
@@ -396,6 +432,57 @@ fn bad_grids() {
     );
     let points = format!("bound g.csv --value loss{contexts} --radius 0.1 --engine grid");
     refused(&[("g.csv", huge.as_bytes())], &points, &["grid engine", "tree or the scan"]);
+}
+
+#[test]
+fn outputs_never_replace_the_input_or_what_is_no_file() {
+    let folder = folder(&[("t.csv", TABLE.as_bytes())]);
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    for (args, words) in [
+        ("--curve t.csv", "the file that is read"),
+        ("--plan ./t.csv", "the file that is read"),
+        ("--plan sub", "not a regular file"),
+        ("--plan /dev/null", "not a regular file"),
+        ("--curve ./x.csv --plan x.csv", "the same file"),
+        ("--curve x.csv --plan no/such/folder.csv", "cannot be written"),
+    ] {
+        let found = run(folder.path(), &format!("bound t.csv {ASK} {args}"));
+        assert_eq!(found.code, 2, "{args}");
+        assert!(found.err.contains(words), "{args}: {}", found.err);
+        assert!(!folder.path().join("x.csv").exists(), "{args} left a file");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("t.csv")).unwrap(), TABLE);
+}
+
+#[test]
+fn long_axes_and_free_moves_are_told() {
+    let mut long = "x,v\n".to_owned();
+    (0..20_000).for_each(|i| long.push_str(&format!("{}.5,{}\n", i * 3, (i * 7919) % 1000)));
+    let free = "x,v\na,1\na,2\nb,3\n";
+    let folder = folder(&[("long.csv", long.as_bytes()), ("free.csv", free.as_bytes())]);
+    for kind in ["numeric", "nominal"] {
+        let args = format!("bound long.csv --value v --context x:{kind} --radius 0.001 --json");
+        let found = json(folder.path(), &args);
+        assert_eq!(found["results"][0]["status"], "optimal");
+    }
+    let found = json(folder.path(), "bound free.csv --value v --context x --radius 0.1 --json");
+    assert!(found["notes"][0].as_str().unwrap().contains("free"), "{found}");
+    let found = json(folder.path(), "bound free.csv --value v --context x --radius 9 --json");
+    assert_eq!(found["results"][0]["value"], 3.0);
+}
+
+#[test]
+fn scales_that_cannot_be_computed_are_refused() {
+    let file: &[(&str, &[u8])] = &[("t.csv", b"a,b,v\n1,x,1e300\n2,y,2e300\n")];
+    let ask = "bound t.csv --value v --context a --context b";
+    let folder = folder(file);
+    let found = run(folder.path(), &format!("{ask} --radius 0.1 --set entropic --eta 1e300"));
+    assert_eq!(found.code, 1);
+    assert!(found.err.contains("out of scale"), "{}", found.err);
+    let heavy = "bound t.csv --value v --context a:nominal:1e308 --context b:nominal:1e308";
+    refused(file, &format!("{heavy} --radius 0.1"), &["lower the weights"]);
+    refused(file, &format!("{ask} --radius 0.1 --context v"), &["both the value and a context"]);
+    refused(file, "bound t.csv --value v --context a:fixed:2 --radius 1", &["fixed", "weight"]);
 }
 
 #[test]

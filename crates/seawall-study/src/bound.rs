@@ -6,8 +6,8 @@
 
 use crate::read::{Column, Table, Wanted, table};
 use seawall::{
-    Ambiguity, Curve, Direction, Engine, Error, Feature, Kind, Population, Problem, Progress,
-    Result, Settings, Space, WorstCase,
+    Ambiguity, Curve, Detail, Direction, Engine, Error, Feature, Kind, Population, Problem,
+    Progress, Result, Settings, Space, WorstCase,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Past so many evaluations the exact curve is left unfinished, and its error said.
+/// Past so many vertices the exact curve is left unfinished, and its error said.
 const CURVE_VERTICES: usize = 20_000;
 /// How closely smooth curves are followed, relative to the values' range.
 const CURVE_TOLERANCE: f64 = 1e-6;
@@ -45,6 +45,8 @@ pub struct Request {
     pub curve: bool,
     /// Whether the plans must list even light entries.
     pub plan: bool,
+    /// Whether the largest moves will be told.
+    pub moves: bool,
 }
 
 /// A kind of ambiguity set, without its radius.
@@ -225,6 +227,7 @@ fn solve(
     };
     let settings = Settings {
         engine: request.engine,
+        detail: if request.plan || request.moves { Detail::Plan } else { Detail::Population },
         plan_floor: if request.plan { 1e-9 } else { 1e-5 },
         max_vertices: CURVE_VERTICES,
         watch: Some(&follow),
@@ -251,7 +254,7 @@ fn solve(
         }
     };
     let (nominal, direction) = (problem.nominal(), request.direction.words());
-    let notes = notes(request, nominal, &worst);
+    let notes = notes(request, nominal, solver.value_at_zero());
     let (rows, support) = (table.rows, request.support);
     drop(solver);
     Ok(Bound {
@@ -289,18 +292,14 @@ fn answer(set: Ambiguity, worst: &WorstCase, seconds: f64) -> Answer {
 }
 
 /// What a reader should know before trusting a number.
-fn notes(request: &Request, nominal: f64, worst: &[WorstCase]) -> Vec<String> {
+fn notes(request: &Request, nominal: f64, at_zero: f64) -> Vec<String> {
     let mut notes = Vec::new();
-    let free = request.radii.iter().zip(worst).find(|(radius, _)| **radius == 0.0);
-    if let (Set::Wasserstein, Some((_, worst))) = (request.set, free) {
-        let apart = (worst.value - nominal).abs();
-        if apart > 1e-9 * nominal.abs().max(worst.value.abs()) {
-            notes.push(
-                "rows with the same context have different values: moves between them are free, \
-                 so the worst case at radius 0 is already beyond the nominal mean"
-                    .to_owned(),
-            );
-        }
+    let free = (at_zero - nominal).abs() > 1e-9 * nominal.abs().max(at_zero.abs());
+    if request.set == Set::Wasserstein && free {
+        notes.push(format!(
+            "some moves are free (rows with the same context but different values, or a column of \
+             weight 0), so the worst case is {at_zero} already at radius 0, not the nominal mean"
+        ));
     }
     if let Set::Entropic { .. } = request.set {
         notes.push(
@@ -326,6 +325,19 @@ fn wanted(request: &Request) -> Result<Vec<(&str, Wanted)>> {
                 "the radius is {radius}; expected a finite number ≥ 0"
             )));
         }
+    }
+    if let Some(context) = request.contexts.iter().find(|c| c.name == request.value) {
+        return Err(Error::config(format!(
+            "{:?} is both the value and a context: the value follows from where a row is",
+            context.name
+        )));
+    }
+    let fixed = |c: &&Context| c.kind == Some(Kind::Fixed) && c.weight.is_some();
+    if let Some(context) = request.contexts.iter().find(fixed) {
+        return Err(Error::config(format!(
+            "{:?} is fixed, so its weight means nothing; leave it out",
+            context.name
+        )));
     }
     let mut wanted = vec![(request.value.as_str(), Wanted::Numbers)];
     wanted.extend(request.weight.as_deref().map(|name| (name, Wanted::Numbers)));

@@ -51,8 +51,8 @@ mod population;
 mod space;
 
 pub use ambiguity::{
-    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Direction, Engine, Entropic, Marginal,
-    Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
+    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine, Entropic,
+    Marginal, Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
 };
 pub use error::{Error, Result};
 pub use population::Population;

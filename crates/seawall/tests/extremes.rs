@@ -1,7 +1,7 @@
 //! Numbers and shapes at the edge: huge, tiny, tied, alone, many; and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use seawall::{Ambiguity, Engine, Feature, Population, Problem, Settings, Space, Status};
+use seawall::{Ambiguity, Detail, Engine, Feature, Population, Problem, Settings, Space, Status};
 use std::sync::Arc;
 
 const ENGINES: [Engine; 3] = [Engine::Grid, Engine::Tree, Engine::Scan];
@@ -199,7 +199,7 @@ fn the_same_bits_on_one_thread_and_on_two() {
     ] {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let settings = Settings { plan: false, ..Settings::default() };
+            let settings = Settings { detail: Detail::Population, ..Settings::default() };
             let worst = pool.install(|| set.worst_case(&problem, &settings).unwrap());
             let plan: Vec<_> =
                 worst.plan.iter().map(|m| (m.from, m.to, m.mass.to_bits())).collect();

@@ -3,9 +3,9 @@
 use super::Failure;
 use crate::show;
 use seawall_study::bound::{Bound, Doing, Request, bound};
-use seawall_study::write::{csv_field, whole};
+use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the answer goes.
 pub struct Outputs {
@@ -17,17 +17,37 @@ pub struct Outputs {
     pub json: bool,
 }
 
+impl Outputs {
+    /// Where the answer goes; refused before any work if it cannot go there.
+    pub fn new(
+        curve: Option<PathBuf>,
+        plan: Option<PathBuf>,
+        input: &Path,
+        json: bool,
+    ) -> Result<Self, Failure> {
+        let real = |path: Option<PathBuf>| path.map(|p| destination(&p, input)).transpose();
+        let (curve, plan) = (real(curve)?, real(plan)?);
+        if curve.is_some() && curve == plan {
+            return Err(Failure::usage("--curve and --plan name the same file"));
+        }
+        Ok(Outputs { curve, plan, json })
+    }
+}
+
 /// Answers, writes the files, then prints.
 pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let found = bound(request, &|doing| wait.say(|| words(request, doing)))?;
     drop(wait);
+    // All files are complete before the first one takes its name.
+    let mut files = Vec::new();
     if let Some(path) = &outputs.curve {
-        whole(path, |out| curve(&found, out))?;
+        files.push(prepare(path.clone(), |out| curve(&found, out))?);
     }
     if let Some(path) = &outputs.plan {
-        whole(path, |out| plan(request, &found, out))?;
+        files.push(prepare(path.clone(), |out| plan(request, &found, out))?);
     }
+    files.into_iter().try_for_each(|file| file.keep())?;
     let mut out = std::io::stdout().lock();
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;

@@ -173,16 +173,26 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
     for (k, name) in space.names().enumerate() {
         if space.kind(k) == Kind::Numeric {
             let mean = |weights: &[f64]| {
-                let (mut total, mut mass) = (0.0, 0.0);
+                let (mut total, mut mass, mut missing) = (0.0, 0.0, 0.0);
                 for (i, p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-                    if let Some(x) = space.number(i, k) {
-                        total += p * x;
-                        mass += p;
+                    match space.number(i, k) {
+                        Some(x) => {
+                            total += p * x;
+                            mass += p;
+                        }
+                        None => missing += p,
                     }
                 }
-                total / mass
+                if mass > 0.0 { (total / mass, missing) } else { (f64::NAN, 1.0) }
             };
-            writeln!(out, "  {name}: mean {} → {}", number(mean(before)), number(mean(&after)))?;
+            let of = |weights: &[f64]| match mean(weights) {
+                (_, 1.0..) => "all missing".to_owned(),
+                (mean, missing) if missing > 5e-5 => {
+                    format!("mean {} ({} missing)", number(mean), percent(missing))
+                }
+                (mean, _) => format!("mean {}", number(mean)),
+            };
+            writeln!(out, "  {name}: {} → {}", of(before), of(&after))?;
             continue;
         }
         let marginal = worst.marginal(&found.population, k);

@@ -7,11 +7,13 @@ use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use seawall::{Error, Result};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rows read at a time.
 const BATCH: usize = 8192;
@@ -51,15 +53,21 @@ pub(super) fn batches(
             let fields: Vec<Field> = header.fields().iter().map(text).collect();
             let schema: SchemaRef = Arc::new(Schema::new(fields));
             let picks = find(path, &schema, names)?;
+            let (reader, quotes) = (open(path, compression)?, Arc::new(AtomicUsize::new(0)));
             let mut reader = arrow::csv::ReaderBuilder::new(schema)
                 .with_header(true)
                 .with_delimiter(delimiter)
                 .with_batch_size(BATCH)
-                .build_buffered(open(path, compression)?)
+                .build_buffered(BufReader::new(Counted { reader, quotes: quotes.clone() }))
                 .map_err(bad)?;
-            reader.try_for_each(|batch| each(batch, &picks))
+            reader.try_for_each(|batch| each(batch, &picks))?;
+            if quotes.load(Ordering::Relaxed) % 2 == 1 {
+                return Err(unreadable(path, "a quote (\") is opened and never closed"));
+            }
+            Ok(())
         }
         Format::JsonLines => {
+            check_lines(path, open(path, compression)?)?;
             let inferred = arrow::json::reader::infer_json_schema(open(path, compression)?, None);
             let schema: SchemaRef = Arc::new(inferred.map_err(bad)?.0);
             let picks = find(path, &schema, names)?;
@@ -135,6 +143,41 @@ fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
         reader.consume(3);
     }
     Ok(reader)
+}
+
+/// Counts quotes on the way: an odd number means that one was never closed, and that the rest of
+/// the file was taken for a single field.
+struct Counted {
+    reader: Box<dyn BufRead>,
+    quotes: Arc<AtomicUsize>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let quotes = buffer[..count].iter().filter(|b| **b == b'"').count();
+        self.quotes.fetch_add(quotes, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Refuses JSON lines of which one is no object, and says which.
+fn check_lines(path: &Path, reader: Box<dyn BufRead>) -> Result<()> {
+    let mut row = 0;
+    for line in reader.lines() {
+        let line = line.map_err(|e| unreadable(path, e))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        row += 1;
+        let found: std::result::Result<HashMap<String, serde::de::IgnoredAny>, _> =
+            serde_json::from_str(&line);
+        if let Err(error) = found {
+            let what = format!("row {row}: expected one JSON object a line: {error}");
+            return Err(unreadable(path, what.replace(" at line 1 ", " at ")));
+        }
+    }
+    Ok(())
 }
 
 /// A decompressor whose errors say what a person can do about them.
@@ -222,6 +265,14 @@ fn plain(error: &impl Display) -> String {
     let text = ["Csv error: ", "Json error: ", "Parser error: ", "Io error: ", "Parquet error: "]
         .iter()
         .fold(text.as_str(), |text, name| text.strip_prefix(name).unwrap_or(text));
+    // Rows are counted without the header everywhere else.
+    if let Some((line, rest)) = text
+        .strip_prefix("incorrect number of fields for line ")
+        .and_then(|rest| rest.split_once(", "))
+        && let Ok(line) = line.parse::<usize>()
+    {
+        return format!("row {}: {rest} fields", line.saturating_sub(1));
+    }
     let mut line = String::new();
     for part in text.lines() {
         if !line.is_empty() {

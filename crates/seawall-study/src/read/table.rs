@@ -93,25 +93,21 @@ impl<'a> Builder<'a> {
 
     /// Takes in a batch whose first row is row `from` of the table, counted from 0.
     fn take(&mut self, column: &ArrayRef, from: usize) -> Result<()> {
-        let kind = column.data_type();
-        match kind {
-            _ if kind.is_numeric() && self.wanted != Wanted::Levels => self.take_numbers(column),
-            DataType::Null if self.wanted == Wanted::Numbers => self.take_numbers(column),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-                if self.wanted == Wanted::Numbers =>
+        let kind = match column.data_type() {
+            DataType::Dictionary(_, of) => of,
+            kind => kind,
+        };
+        let countable = kind.is_numeric() || matches!(kind, DataType::Boolean | DataType::Null);
+        match self.wanted {
+            Wanted::Numbers if countable => self.take_numbers(column),
+            Wanted::Numbers if kind.is_string() => self.parse_numbers(column, from),
+            Wanted::Either if kind.is_numeric() => self.take_numbers(column),
+            Wanted::Either | Wanted::Levels
+                if countable || kind.is_string() || kind.is_temporal() =>
             {
-                self.parse_numbers(column, from)
-            }
-            DataType::Dictionary(_, of) if of.is_string() && self.wanted == Wanted::Numbers => {
-                self.parse_numbers(column, from)
-            }
-            _ if kind.is_numeric() || kind.is_temporal() || kind.is_string() => {
                 self.take_levels(column)
             }
-            DataType::Boolean if self.wanted == Wanted::Numbers => self.take_numbers(column),
-            DataType::Dictionary(..) | DataType::Boolean | DataType::Null => {
-                self.take_levels(column)
-            }
+            Wanted::Numbers => Err(self.error(format!("it holds {kind}; expected numbers"))),
             _ => Err(self.error(format!("it holds {kind}; expected numbers or text"))),
         }
     }

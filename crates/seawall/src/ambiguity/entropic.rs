@@ -13,9 +13,9 @@ use super::engine::soft::{Soft, Softmax, exponents, log_reference, softmax};
 use super::engine::{Scan, Source};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::settings::Settings;
+use super::settings::{Detail, Settings};
 use super::worst_case::{Certificate, Entropic, WorstCase};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
@@ -44,7 +44,15 @@ pub(super) struct Solver<'a, 's> {
 
 impl<'a, 's> Solver<'a, 's> {
     pub fn new(problem: &Problem<'a>, settings: &'s Settings<'s>, eta: f64) -> Result<Self> {
-        let eta = eta / problem.factor.abs();
+        let scaled = eta / problem.factor.abs();
+        // Twice the largest value times η must exist, and one over it.
+        if !(scaled.is_normal() && (4.0 * scaled).is_finite()) {
+            return Err(Error::numeric(format!(
+                "eta = {eta} is out of scale with these values: choose one so that eta times the \
+                 values is a number"
+            )));
+        }
+        let eta = scaled;
         let mut engine = softmax(problem, settings.engine, eta)?;
         let start = vertex(Price::Infinite, engine.evaluate(Price::Infinite));
         let soft = engine.evaluate(Price::Zero);
@@ -59,6 +67,11 @@ impl<'a, 's> Solver<'a, 's> {
             end_curvature: soft.curvature,
             evaluations: 2,
         })
+    }
+
+    /// The value at radius 0.
+    pub fn value_at_zero(&self) -> f64 {
+        self.problem.unscaled(self.start.value)
     }
 
     /// The worst case at a radius.
@@ -130,7 +143,7 @@ impl<'a, 's> Solver<'a, 's> {
     /// Gibbs plans that spends the radius. Where one of them spends it alone, that one.
     fn population(&mut self, bracket: &Bracket) -> (Plan, Option<Vec<f64>>, f64) {
         let plan = Plan::new(self.problem.population.space());
-        if !self.settings.plan {
+        if self.settings.detail == Detail::Value {
             return (plan, None, f64::NAN);
         }
         let (left, right, radius) = (bracket.left, bracket.right, bracket.radius);
@@ -151,7 +164,9 @@ impl<'a, 's> Solver<'a, 's> {
             entropy += share * spread;
             parts.push(Part { share, sharpness: self.eta * price.get(), totals });
         }
-        (self.list(plan, &parts), Some(weights), entropy)
+        let plan =
+            if self.settings.detail == Detail::Plan { self.list(plan, &parts) } else { plan };
+        (plan, Some(weights), entropy)
     }
 
     /// Where the Gibbs plan at a price leads, its entropy, and each source's `log Σ_j …`.
@@ -220,7 +235,8 @@ impl<'a, 's> Solver<'a, 's> {
             self.problem.unscaled(bracket.lower()),
             self.problem.unscaled(bracket.upper.0 - least / self.eta),
         );
-        Entropic { exact_lower: ends.0.min(ends.1), exact_upper: ends.0.max(ends.1), entropy }
+        let (exact_lower, exact_upper) = if ends.0 > ends.1 { (ends.1, ends.0) } else { ends };
+        Entropic { exact_lower, exact_upper, entropy }
     }
 
     /// The curve to a tolerance.

@@ -87,6 +87,11 @@ impl<'a, 's> Solver<'a, 's> {
         Tilt { beta, log_total, centre, vertex, slope: beta * variance }
     }
 
+    /// The value at radius 0.
+    pub fn value_at_zero(&self) -> f64 {
+        self.problem.unscaled(self.start.value)
+    }
+
     /// The worst case at a radius.
     pub fn worst_case(&mut self, radius: f64) -> WorstCase {
         self.evaluations = 0;

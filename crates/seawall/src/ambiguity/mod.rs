@@ -31,7 +31,7 @@ mod worst_case;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Problem};
-pub use settings::{Engine, Progress, Settings, Watch};
+pub use settings::{Detail, Engine, Progress, Settings, Watch};
 pub use worst_case::{Entropic, Marginal, Status, WorstCase};
 
 use crate::error::{Error, Result};
@@ -126,11 +126,29 @@ impl Solver<'_, '_> {
                 "the radius is {radius}; expected a finite number ≥ 0"
             )));
         }
-        Ok(match &mut self.0 {
+        let worst = match &mut self.0 {
             Inner::Wasserstein(solver) => solver.worst_case(radius),
             Inner::Entropic(solver) => solver.worst_case(radius),
             Inner::Kl(solver) => solver.worst_case(radius),
-        })
+        };
+        if !(worst.lower.is_finite() && worst.upper.is_finite()) {
+            return Err(Error::numeric(format!(
+                "at radius {radius} the bounds came out as {} and {}: the values, costs or \
+                 weights are out of scale with each other",
+                worst.lower, worst.upper
+            )));
+        }
+        Ok(worst)
+    }
+
+    /// The value at radius 0: the nominal mean, unless moves are free (a feature of weight 0,
+    /// points in the same place) or the set is entropic.
+    pub fn value_at_zero(&self) -> f64 {
+        match &self.0 {
+            Inner::Wasserstein(solver) => solver.value_at_zero(),
+            Inner::Entropic(solver) => solver.value_at_zero(),
+            Inner::Kl(solver) => solver.value_at_zero(),
+        }
     }
 
     /// The whole curve to a tolerance in the values' units.

@@ -28,6 +28,18 @@ impl Engine {
     }
 }
 
+/// How much is worked out beside the value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The value and its bounds.
+    Value,
+    /// Also the worst-case population.
+    Population,
+    /// Also the plan's entries, which takes a look at every pair of points.
+    #[default]
+    Plan,
+}
+
 /// What a solver says after each evaluation, in the user's units and direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -53,8 +65,8 @@ pub struct Settings<'a> {
     pub max_evaluations: usize,
     /// Vertices of a curve at most; what is left out is bounded by the curve's error.
     pub max_vertices: usize,
-    /// Whether an entropic solve also lists its plan and the worst-case population.
-    pub plan: bool,
+    /// How much an entropic solve works out beside its value; the other sets always tell all.
+    pub detail: Detail,
     /// Entries of an entropic plan lighter than this are left out and their total reported.
     pub plan_floor: f64,
     /// Who is watching.
@@ -68,7 +80,7 @@ impl Default for Settings<'_> {
             tolerance: 1e-9,
             max_evaluations: 1000,
             max_vertices: 100_000,
-            plan: true,
+            detail: Detail::Plan,
             plan_floor: 1e-6,
             watch: None,
         }
@@ -89,7 +101,7 @@ impl fmt::Debug for Settings<'_> {
             .field("tolerance", &self.tolerance)
             .field("max_evaluations", &self.max_evaluations)
             .field("max_vertices", &self.max_vertices)
-            .field("plan", &self.plan)
+            .field("detail", &self.detail)
             .field("plan_floor", &self.plan_floor)
             .field("watch", &self.watch.is_some())
             .finish()

@@ -51,6 +51,12 @@ impl<'a, 's> Solver<'a, 's> {
         Vertex { price, cost, value }
     }
 
+    /// The value at radius 0.
+    pub fn value_at_zero(&self) -> f64 {
+        let start = self.seen[self.seen.len() - 1];
+        self.problem.unscaled(start.value)
+    }
+
     /// The worst case at a radius.
     pub fn worst_case(&mut self, radius: f64) -> WorstCase {
         let before = self.evaluations;
@@ -72,9 +78,12 @@ impl<'a, 's> Solver<'a, 's> {
         let population = self.problem.population;
         let sources = self.engine.sources();
         let plan = Plan::of_targets(population.space(), sources, targets, population.weights());
-        let lower = self.mean(&plan);
-        let certificate =
-            Certificate { lower, upper: end.value, lambda: 0.0, evaluations: 0, stopped: false };
+        // If that is one value for all it is the answer, whatever the weights' sum rounds to.
+        let reached = |e: usize| self.problem.scaled(plan.arrival(e).0);
+        let same = (1..plan.len()).all(|e| reached(e) == reached(0));
+        let (lower, upper) =
+            if same { (reached(0), reached(0)) } else { (self.mean(&plan), end.value) };
+        let certificate = Certificate { lower, upper, lambda: 0.0, evaluations: 0, stopped: false };
         (certificate, plan)
     }
 
@@ -89,7 +98,9 @@ impl<'a, 's> Solver<'a, 's> {
             let found = vertex.line(radius);
             bracket.insert(vertex);
             let at = self.seen.partition_point(|v| v.cost > vertex.cost);
-            self.seen.insert(at, vertex);
+            if self.seen.get(at).is_none_or(|v| v.cost < vertex.cost) {
+                self.seen.insert(at, vertex);
+            }
             let size = found.abs().max(height.abs()).max(price * radius);
             if found - height <= ROUNDING * size {
                 minimiser = Some(price);
@@ -168,7 +179,9 @@ impl<'a, 's> Solver<'a, 's> {
 
     /// The whole curve, or as much of it as the tolerance asks for.
     pub fn curve(&mut self, tolerance: f64) -> Curve {
-        let ends = self.seen.clone();
+        // From its two ends alone, so that it does not depend on what was asked before.
+        let mut ends = self.seen.clone();
+        ends.drain(1..(self.seen.len() - 1).max(1));
         let settings = self.settings;
         let problem = self.problem;
         Vertices::new(ends, tolerance * problem.factor.abs())

@@ -42,14 +42,16 @@ pub struct WorstCase {
     pub upper: f64,
     /// How the solve ended.
     pub status: Status,
-    /// λ: how fast the worst case worsens as the radius grows. Infinite for an entropic solve
-    /// at radius 0.
+    /// λ: how fast the worst case worsens as the radius grows. Infinite at radius 0 of an
+    /// entropic or KL set.
     pub lambda: f64,
     /// Evaluations of the dual.
     pub evaluations: usize,
-    /// Where the mass goes. For an entropic solve without a plan, empty.
+    /// Where the mass goes. For an entropic solve that was not asked for it, empty.
     pub plan: Plan,
-    /// The share of the worst-case population on points of zero nominal weight.
+    /// The share of the worst-case population on points of zero nominal weight. Where several
+    /// populations are equally bad, that of the one in the plan. NaN for an entropic solve that
+    /// was asked for its value alone.
     pub unobserved_mass: f64,
     /// What only a smoothed worst case has.
     pub entropic: Option<Entropic>,
@@ -66,7 +68,7 @@ pub struct Entropic {
     /// See [`exact_lower`](Self::exact_lower).
     pub exact_upper: f64,
     /// The mean entropy, in nats, of where a unit of mass goes: `exp` of it is the number of
-    /// places it is spread over. NaN when no plan was asked for.
+    /// places it is spread over. NaN for a solve that was asked for its value alone.
     pub entropy: f64,
 }
 
@@ -87,8 +89,8 @@ impl WorstCase {
         self.upper - self.lower
     }
 
-    /// The worst-case population: one weight per point. Empty for an entropic solve without a
-    /// plan.
+    /// The worst-case population: one weight per point. All 0 for an entropic solve that was
+    /// asked for its value alone.
     pub fn weights(&self) -> Vec<f64> {
         match &self.weights {
             Some(weights) => weights.clone(),
@@ -149,8 +151,9 @@ fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> u
     let edge = move |k: usize| low + (high - low) * (k as f64 / RANGES as f64);
     let labels = (0..RANGES).map(|k| format!("{:.4} to {:.4}", edge(k), edge(k + 1))).collect();
     let level = move |i| {
-        let share = (code(i) - low) / (high - low);
-        if share.is_nan() { RANGES } else { ((share * RANGES as f64) as usize).min(RANGES - 1) }
+        // Halved first: the difference of two huge numbers may not exist.
+        let share = (0.5 * code(i) - 0.5 * low) / (0.5 * high - 0.5 * low);
+        if code(i).is_nan() { RANGES } else { ((share * RANGES as f64) as usize).min(RANGES - 1) }
     };
     (with_missing(labels), Box::new(level))
 }
@@ -169,7 +172,7 @@ impl Certificate {
     pub fn into_worst_case(self, problem: &Problem<'_>, tolerance: f64, plan: Plan) -> WorstCase {
         // The two bounds come from different sums: where they cross by rounding, the safe side
         // is the higher one.
-        let upper = self.upper.max(self.lower);
+        let upper = if self.upper < self.lower { self.lower } else { self.upper };
         let gap = upper - self.lower;
         let size = upper.abs().max(self.lower.abs());
         let status = if gap <= tolerance * size || gap <= 1e-13 {
@@ -186,8 +189,8 @@ impl Certificate {
         let unobserved_mass = arrived.fold(0.0, |total, (_, mass)| total + mass);
         WorstCase {
             value: ends.1,
-            lower: ends.0.min(ends.1),
-            upper: ends.0.max(ends.1),
+            lower: if ends.0 > ends.1 { ends.1 } else { ends.0 },
+            upper: if ends.0 > ends.1 { ends.0 } else { ends.1 },
             status,
             lambda: self.lambda / problem.factor.abs(),
             evaluations: self.evaluations,

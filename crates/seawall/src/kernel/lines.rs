@@ -41,7 +41,7 @@ pub fn for_each<const M: usize, const L: usize>(
     let parallel = cells * levels >= FORK && rayon::current_num_threads() > 1;
     if inner >= L {
         let mut jobs = Vec::new();
-        let piece = if parallel { (JOB / levels).next_multiple_of(L) } else { inner };
+        let piece = if parallel { (JOB / levels).max(1).next_multiple_of(L) } else { inner };
         let mut tile = (!parallel).then(|| Tile::new(levels));
         for block in blocks(arrays, levels * inner) {
             match &mut tile {
@@ -53,7 +53,8 @@ pub fn for_each<const M: usize, const L: usize>(
             .for_each_init(|| Tile::new(levels), |tile, job| rows(job, tile, kernel));
     } else {
         // Whole blocks, as many as make a fair job.
-        let job = if parallel { (JOB / (levels * inner)).next_multiple_of(L) } else { cells };
+        let job =
+            if parallel { (JOB / (levels * inner)).max(1).next_multiple_of(L) } else { cells };
         let jobs: Vec<_> = blocks(arrays, job * levels * inner).collect();
         let run = |tile: &mut Tile<M, L>, job| short(levels, inner, job, tile, kernel);
         if parallel {

@@ -116,7 +116,11 @@ impl WithSimd for Tame<'_> {
             }
             let mut inverse = [0.0; LANES];
             for l in 0..LANES {
-                inverse[l] = if total[l] > 0.0 { 1.0 / total[l] } else { 0.0 };
+                // A hole of the lattice may be so far from everything that its sum is subnormal
+                // and has no inverse: it is nothing to any source, and is left a hole.
+                let lost = total[l] < f64::MIN_POSITIVE;
+                total[l] = if lost { 0.0 } else { total[l] };
+                inverse[l] = if lost { 0.0 } else { 1.0 / total[l] };
                 first[l] *= inverse[l];
             }
             let mut second = [0.0; LANES];

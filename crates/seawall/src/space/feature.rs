@@ -241,8 +241,18 @@ impl Feature {
         let line = line.then_some(scale);
         let Feature { name, kind, levels, .. } = self;
         let numbers = if let Levels::Numbers(numbers) = levels { numbers } else { Vec::new() };
-        let weight = reported;
-        Ok(Checked { name, kind, labels, coords, line, metric, weight, missing_level, numbers })
+        Ok(Checked {
+            name,
+            kind,
+            labels,
+            coords,
+            line,
+            metric,
+            dearest: if kind == Kind::Fixed { 0.0 } else { whole.max(missing) },
+            weight: reported,
+            missing_level,
+            numbers,
+        })
     }
 
     /// Where the levels are, before scaling.
@@ -307,6 +317,8 @@ pub(super) struct Checked {
     /// For a numeric feature off a grid: what turns a number into a coordinate.
     line: Option<f64>,
     pub(super) metric: Metric,
+    /// What the dearest move along it costs, walls apart.
+    pub(super) dearest: f64,
     pub(super) weight: f64,
     missing_level: Option<usize>,
     /// A numeric feature's levels, as given.

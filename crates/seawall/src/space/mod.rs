@@ -23,6 +23,8 @@ use crate::kernel::metric::Metric;
 use feature::Checked;
 use std::fmt::Write;
 
+/// A cost beyond this leaves no room for sums and prices.
+const DEAREST: f64 = 1e290;
 /// More points than this cannot be indexed.
 pub(crate) const MOST_POINTS: usize = u32::MAX as usize;
 
@@ -64,8 +66,8 @@ impl Space {
 
     /// The points listed: one column per feature.
     ///
-    /// A numeric feature's column holds its values, any others' the indices of their levels;
-    /// NaN is a missing value. The same place may be listed more than once.
+    /// The column of a numeric feature without levels holds its values, any other's the indices
+    /// of its levels; NaN is a missing value. The same place may be listed more than once.
     pub fn points(
         features: impl IntoIterator<Item = Feature>,
         columns: Vec<Vec<f64>>,
@@ -174,12 +176,6 @@ impl Space {
         self.features.iter().enumerate().map(cost).sum()
     }
 
-    /// The share of the ground cost that one feature carries between two points.
-    pub fn feature_cost(&self, feature: usize, from: usize, to: usize) -> f64 {
-        let f = &self.features[feature];
-        f.metric.cost(f.coord(self.code(from, feature)), f.coord(self.code(to, feature)))
-    }
-
     /// The features' metrics, in order.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         self.features.iter().map(|f| f.metric).collect()
@@ -211,6 +207,13 @@ fn check_features(
     }
     if checked.is_empty() {
         return Err(Error::config("a space needs at least one feature"));
+    }
+    let dearest: f64 = checked.iter().map(|f| f.dearest).sum();
+    if dearest.is_nan() || dearest >= DEAREST {
+        return Err(Error::config(format!(
+            "moving along every feature at once costs {dearest:e}; expected less than {DEAREST:e}: \
+             lower the weights"
+        )));
     }
     Ok(checked)
 }

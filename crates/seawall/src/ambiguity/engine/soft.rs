@@ -15,6 +15,10 @@ use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
 use rayon::prelude::*;
 
+/// An axis of more levels than this is not summed on a lattice unless asked: its table of costs
+/// grows with the square.
+const LONGEST: usize = 2048;
+
 /// The smoothed dual at a price, less `ελ`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ambiguity) struct Soft {
@@ -57,7 +61,9 @@ pub(in crate::ambiguity) fn softmax<'a>(
     eta: f64,
 ) -> Result<Box<dyn Softmax + 'a>> {
     let shape = match engine {
-        Engine::Auto => Lattice::shape(problem).filter(|s| lattice_suits(problem, s)),
+        Engine::Auto => Lattice::shape(problem)
+            .filter(|s| lattice_suits(problem, s))
+            .filter(|s| s.grid.levels().iter().all(|&k| k <= LONGEST)),
         Engine::Grid => Some(required_shape(problem)?),
         Engine::Scan => None,
         Engine::Tree => {
