@@ -1,7 +1,7 @@
 //! `seawall bound` through the built binary: formats, outputs, and every kind of bad input.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use assert_cmd::Command;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ fn parquet() -> Vec<u8> {
 
 #[test]
 fn typed_columns_are_read_as_what_they_are() {
-    use arrow::array::{Date32Array, DictionaryArray, Int32Array, Int64Array};
+    use arrow_array::{Date32Array, DictionaryArray, Int32Array, Int64Array};
     let keys = Int32Array::from(vec![0, 1, 2]);
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![10, 1000, 11]));
     let batch = RecordBatch::try_from_iter([

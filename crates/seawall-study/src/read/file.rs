@@ -1,9 +1,8 @@
 //! A file's format and compression, and its record batches.
 
-use arrow::array::RecordBatch;
-use arrow::csv::reader::Format as CsvFormat;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow::error::ArrowError;
+use arrow_array::RecordBatch;
+use arrow_csv::reader::Format as CsvFormat;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use seawall::{Error, Result};
@@ -54,7 +53,7 @@ pub(super) fn batches(
             let schema: SchemaRef = Arc::new(Schema::new(fields));
             let picks = find(path, &schema, names)?;
             let (reader, quotes) = (open(path, compression)?, Arc::new(AtomicUsize::new(0)));
-            let mut reader = arrow::csv::ReaderBuilder::new(schema)
+            let mut reader = arrow_csv::ReaderBuilder::new(schema)
                 .with_header(true)
                 .with_delimiter(delimiter)
                 .with_batch_size(BATCH)
@@ -68,10 +67,10 @@ pub(super) fn batches(
         }
         Format::JsonLines => {
             check_lines(path, open(path, compression)?)?;
-            let inferred = arrow::json::reader::infer_json_schema(open(path, compression)?, None);
+            let inferred = arrow_json::reader::infer_json_schema(open(path, compression)?, None);
             let schema: SchemaRef = Arc::new(inferred.map_err(bad)?.0);
             let picks = find(path, &schema, names)?;
-            let mut reader = arrow::json::ReaderBuilder::new(schema)
+            let mut reader = arrow_json::ReaderBuilder::new(schema)
                 .with_batch_size(BATCH)
                 .with_coerce_primitive(true)
                 .build(open(path, compression)?)

@@ -1,9 +1,11 @@
 //! Columns of numbers or of levels.
 
 use super::file::{batches, unreadable};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use seawall::{Error, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
