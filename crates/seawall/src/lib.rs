@@ -15,6 +15,10 @@
 //! 1. [`Space`]: features, ground cost, grid or points.
 //! 2. [`Population`]: weights on a space.
 //! 3. [`Ambiguity`]: worst cases with bounds, status and plan; [`Curve`] against the radius.
+//! 4. [`Log`]: logged decisions, counted.
+//! 5. [`outcome`]: what each action would cost in each context, robustly.
+//! 6. [`policy`]: for each context, a probability for each action.
+//! 7. [`evaluate`]: what a policy would have cost, nominally and in the worst case.
 //!
 //! ```
 //! use seawall::{Ambiguity, Feature, Population, Problem, Settings};
@@ -46,7 +50,11 @@
 
 mod ambiguity;
 mod error;
+pub mod evaluate;
 mod kernel;
+mod log;
+pub mod outcome;
+pub mod policy;
 mod population;
 mod space;
 
@@ -55,5 +63,6 @@ pub use ambiguity::{
     Marginal, Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
 };
 pub use error::{Error, Result};
+pub use log::{Entry, Log};
 pub use population::Population;
 pub use space::{Feature, Grid, Kind, Points, Space, Support};

@@ -223,18 +223,20 @@ fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
 }
 
 fn unknown_column(name: &str, all: &[&str]) -> String {
-    let near = all.iter().min_by_key(|n| edits(&n.to_lowercase(), &name.to_lowercase()));
-    let hint = match near {
-        Some(near) if edits(&near.to_lowercase(), &name.to_lowercase()) <= 1 + name.len() / 4 => {
-            format!("; did you mean {near:?}?")
-        }
-        _ => String::new(),
-    };
+    let hint = nearest(name, all).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
     let mut listed = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
     if all.len() > 20 {
         listed.push_str(&format!(" and {} more", all.len() - 20));
     }
     format!("no column named {name:?}{hint} (there are: {listed})")
+}
+
+/// The name that was probably meant, if one is near enough.
+pub(crate) fn nearest<'a>(name: &str, all: &[&'a str]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let apart = |other: &&&str| edits(&other.to_lowercase(), &name);
+    let near = all.iter().min_by_key(apart)?;
+    (edits(&near.to_lowercase(), &name) <= 1 + name.chars().count() / 4).then_some(near)
 }
 
 /// How many letters must be changed, added or taken away.

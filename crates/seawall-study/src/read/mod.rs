@@ -7,6 +7,9 @@
 //! Not here: what the columns mean.
 
 mod file;
+mod stream;
 mod table;
 
+pub(crate) use file::nearest;
+pub use stream::{Columns, Distinct, stream};
 pub use table::{Column, Table, Wanted, table};

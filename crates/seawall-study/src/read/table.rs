@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
 }
 
 /// A text as a number, NaN where it means a missing one; None if it is none.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     if MISSING.contains(&text) { Some(f64::NAN) } else { text.parse().ok() }
 }

@@ -144,6 +144,19 @@ impl Space {
         }
     }
 
+    /// Where a code of a feature is, in units of the feature's own: NaN for a missing value.
+    pub(crate) fn coordinate(&self, feature: usize, code: f64) -> f64 {
+        self.features[feature].coord(code)
+    }
+
+    /// The space of some of the points, with the same features and the same ground cost.
+    pub fn subset(&self, points: &[usize]) -> Result<Self> {
+        let codes = |k: usize| points.iter().map(|&i| self.code(i, k)).collect();
+        let codes = (0..self.features.len()).map(codes).collect();
+        let points = Points::new(&self.features, codes)?;
+        Ok(Space { features: self.features.clone(), support: Support::Points(points) })
+    }
+
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
     pub fn number(&self, point: usize, feature: usize) -> Option<f64> {
         self.features[feature].number(self.code(point, feature))

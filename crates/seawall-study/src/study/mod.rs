@@ -1,0 +1,126 @@
+//! A study file: a TOML text that says where the data are, what the columns mean, which policy
+//! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
+//! combination is an error that names the line and the nearest right name.
+
+mod parse;
+mod toml_file;
+
+pub use parse::study;
+
+use seawall::outcome::{TreeSettings, Unseen};
+use seawall::{Direction, Kind};
+use std::path::PathBuf;
+
+/// A checked study.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The study file.
+    pub path: PathBuf,
+    /// Its text, so that a report can show it.
+    pub text: String,
+    /// The data file.
+    pub data: PathBuf,
+    /// Conditions that a row must meet, by column.
+    pub filters: Vec<(String, Condition)>,
+    /// A column of weights.
+    pub weight: Option<String>,
+    /// The context columns.
+    pub contexts: Vec<Context>,
+    /// The actions.
+    pub actions: Actions,
+    /// Whether the outcome is a cost or a reward.
+    pub direction: Direction,
+    /// The outcome: a sum over columns.
+    pub outcome: Vec<(String, Term)>,
+    /// The outcome model.
+    pub model: Model,
+    /// What to do where an action was never seen.
+    pub unseen: Unseen,
+    /// The set of contexts.
+    pub context_set: SetSpec,
+    /// The set of outcomes.
+    pub cost_set: SetSpec,
+}
+
+/// What a cell of a table must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// One of these; numbers are compared as numbers.
+    OneOf(Vec<String>),
+    /// None of these.
+    Not(Vec<String>),
+    /// A number in this range, ends included.
+    Range {
+        /// The least.
+        min: f64,
+        /// The most.
+        max: f64,
+    },
+    /// Missing, or not.
+    Missing(bool),
+}
+
+/// A context column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The column.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its levels, if declared.
+    pub levels: Option<Vec<String>>,
+    /// An ordinal's positions, if declared.
+    pub positions: Option<Vec<f64>>,
+    /// The width of a numeric column's bins.
+    pub bin: Option<f64>,
+    /// What multiplies its cost.
+    pub weight: Option<f64>,
+    /// Whether values may be missing, and what that costs if said.
+    pub missing: Option<Option<f64>>,
+}
+
+/// The actions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Actions {
+    /// Each action is a name and the conditions that a row must meet.
+    Rules(Vec<(String, Vec<(String, Condition)>)>),
+    /// The action is what a column says; perhaps another says its propensity.
+    Column {
+        /// The column of actions.
+        column: String,
+        /// The column of propensities.
+        propensity: Option<String>,
+    },
+}
+
+/// What a column adds to the outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    /// So much for each unit of a number.
+    Weight(f64),
+    /// So much for each of these levels, nothing for others.
+    Levels(Vec<(String, f64)>),
+}
+
+/// The outcome model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// Every context and action by itself.
+    Cells,
+    /// A regression tree per action: the settings for all, and those of single actions.
+    Tree {
+        /// For actions without their own.
+        settings: TreeSettings,
+        /// `min_samples_leaf` by action.
+        min_samples_leaf: Vec<(String, f64)>,
+    },
+}
+
+/// A kind of set and its radii.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetSpec {
+    /// Which set.
+    pub set: crate::bound::Set,
+    /// The radii.
+    pub radii: Vec<f64>,
+}

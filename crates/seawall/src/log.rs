@@ -1,0 +1,181 @@
+//! Stage 4. A log: decisions that were taken and what came of them, counted.
+//!
+//! Rows that agree in context, action, outcome and propensity are one [`Entry`] with a weight, so
+//! a log grows with what differs and not with how often it was seen. A context is a point of one
+//! space, an outcome a point of another; every outcome has a value, a cost or a reward.
+
+use crate::ambiguity::Direction;
+use crate::error::{Error, Result};
+use crate::kernel::sum::sums;
+use crate::population::Population;
+use crate::space::Space;
+use std::sync::Arc;
+
+/// Rows that agree in everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// The context, a point of the context space.
+    pub context: u32,
+    /// The action taken.
+    pub action: u32,
+    /// The outcome, a point of the outcome space.
+    pub outcome: u32,
+    /// The probability with which the action was taken, if it is known, else NaN.
+    pub propensity: f64,
+    /// How many rows, or their weights' sum.
+    pub weight: f64,
+}
+
+/// Logged decisions, checked.
+#[derive(Clone, Debug)]
+pub struct Log {
+    contexts: Arc<Space>,
+    actions: Vec<String>,
+    outcomes: Arc<Space>,
+    values: Vec<f64>,
+    direction: Direction,
+    entries: Vec<Entry>,
+    total: f64,
+}
+
+impl Log {
+    /// Checks a log: `values` holds one value per outcome.
+    pub fn new(
+        contexts: Arc<Space>,
+        actions: Vec<String>,
+        outcomes: Arc<Space>,
+        values: Vec<f64>,
+        direction: Direction,
+        mut entries: Vec<Entry>,
+    ) -> Result<Self> {
+        if values.len() != outcomes.len() {
+            let (found, points) = (values.len(), outcomes.len());
+            return Err(Error::input(format!("{found} values for {points} outcomes")));
+        }
+        if let Some(value) = values.iter().find(|v| !v.is_finite()) {
+            return Err(Error::input(format!("an outcome's value is {value}; expected a number")));
+        }
+        for entry in &entries {
+            check(entry, &contexts, &actions, &outcomes)?;
+        }
+        entries.retain(|e| e.weight > 0.0);
+        // The order of the rows must not matter.
+        entries.sort_unstable_by(|a, b| {
+            let key = |e: &Entry| (e.context, e.action, e.outcome);
+            key(a).cmp(&key(b)).then(a.propensity.total_cmp(&b.propensity))
+        });
+        let total = sums(entries.len(), &|i: usize| [entries[i].weight])[0];
+        for (a, name) in actions.iter().enumerate() {
+            if !entries.iter().any(|e| e.action as usize == a) {
+                return Err(Error::input(format!("no row of the log has the action {name:?}")));
+            }
+        }
+        if entries.is_empty() {
+            return Err(Error::input("the log has no rows"));
+        }
+        Ok(Log { contexts, actions, outcomes, values, direction, entries, total })
+    }
+
+    /// Where contexts are.
+    pub fn contexts(&self) -> &Arc<Space> {
+        &self.contexts
+    }
+
+    /// The actions' names.
+    pub fn actions(&self) -> &[String] {
+        &self.actions
+    }
+
+    /// The place of an action by name.
+    pub fn action(&self, name: &str) -> Result<usize> {
+        self.actions.iter().position(|a| a == name).ok_or_else(|| {
+            let all = self.actions.join(", ");
+            Error::config(format!("no action named {name:?}; there are: {all}"))
+        })
+    }
+
+    /// Where outcomes are.
+    pub fn outcomes(&self) -> &Arc<Space> {
+        &self.outcomes
+    }
+
+    /// Each outcome's value.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Whether the values are costs or rewards.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// What was counted, in order of context, action, outcome and propensity.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// An entry's value.
+    pub fn value(&self, entry: &Entry) -> f64 {
+        self.values[entry.outcome as usize]
+    }
+
+    /// The weights' sum: the number of rows, if each weighs 1.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The weight of the rows with each action.
+    pub fn action_totals(&self) -> Vec<f64> {
+        let mut totals = vec![0.0; self.actions.len()];
+        self.entries.iter().for_each(|e| totals[e.action as usize] += e.weight);
+        totals
+    }
+
+    /// The weight of the rows with each context and action: `[context · actions + action]`.
+    pub fn cell_totals(&self) -> Vec<f64> {
+        let actions = self.actions.len();
+        let mut totals = vec![0.0; self.contexts.len() * actions];
+        for e in &self.entries {
+            totals[e.context as usize * actions + e.action as usize] += e.weight;
+        }
+        totals
+    }
+
+    /// The population of contexts.
+    pub fn population(&self) -> Result<Population> {
+        let mut weights = vec![0.0; self.contexts.len()];
+        self.entries.iter().for_each(|e| weights[e.context as usize] += e.weight);
+        Population::from_weights(self.contexts.clone(), weights)
+    }
+
+    /// Whether every row says with which probability its action was taken.
+    pub fn knows_propensities(&self) -> bool {
+        self.entries.iter().all(|e| !e.propensity.is_nan())
+    }
+}
+
+fn check(entry: &Entry, contexts: &Space, actions: &[String], outcomes: &Space) -> Result<()> {
+    let places = [
+        ("context", entry.context as usize, contexts.len()),
+        ("action", entry.action as usize, actions.len()),
+        ("outcome", entry.outcome as usize, outcomes.len()),
+    ];
+    for (what, found, count) in places {
+        if found >= count {
+            return Err(Error::input(format!("{what} {found} of a log's row; there are {count}")));
+        }
+    }
+    if !(entry.weight >= 0.0 && entry.weight.is_finite()) {
+        let weight = entry.weight;
+        return Err(Error::input(format!(
+            "the weight of a log's row is {weight}; expected a finite number ≥ 0"
+        )));
+    }
+    if entry.propensity <= 0.0 || entry.propensity > 1.0 {
+        let p = entry.propensity;
+        return Err(Error::input(format!(
+            "the propensity of a log's row is {p}; expected a number above 0 and at most 1"
+        )));
+    }
+    Ok(())
+}

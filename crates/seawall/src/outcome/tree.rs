@@ -1,0 +1,357 @@
+//! Regression trees (CART, squared error), one per action, whose leaves partition all contexts.
+//!
+//! A split sends levels to the left or to the right. Numeric and ordinal levels are cut at the
+//! midpoint between two neighbours seen in the node; nominal ones are first put in order of
+//! their mean value, which loses nothing for squared error. The split chosen maximises
+//! `S_L²/n_L + S_R²/n_R`, the first one found winning ties, features in order; as in
+//! scikit-learn, a node that may be split is split even where nothing is gained.
+//!
+//! Everything is computed from sums per context cell, so a fit costs the same however many rows
+//! the log has.
+
+use super::{Leaf, Model, NONE, merge};
+use crate::error::{Error, Result};
+use crate::log::Log;
+use crate::space::{Kind, Space};
+
+/// How a tree may grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeSettings {
+    /// Splits from the root to a leaf, at most.
+    pub max_depth: usize,
+    /// Rows in a leaf, at least.
+    pub min_samples_leaf: f64,
+    /// Rows in a node that may be split, at least.
+    pub min_samples_split: f64,
+    /// Cost-complexity pruning: branches that lower the mean squared error by less than this a
+    /// leaf are cut.
+    pub ccp_alpha: f64,
+}
+
+impl Default for TreeSettings {
+    fn default() -> Self {
+        TreeSettings { max_depth: 4, min_samples_leaf: 1.0, min_samples_split: 2.0, ccp_alpha: 0.0 }
+    }
+}
+
+impl TreeSettings {
+    fn check(&self) -> Result<()> {
+        let counts = [
+            ("min_samples_leaf", self.min_samples_leaf, 1.0),
+            ("min_samples_split", self.min_samples_split, 2.0),
+            ("ccp_alpha", self.ccp_alpha, 0.0),
+        ];
+        for (name, value, least) in counts {
+            if !(value >= least && value.is_finite()) {
+                return Err(Error::config(format!(
+                    "{name} is {value}; expected a finite number ≥ {least}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a split sends a context.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cut {
+    /// Left if the coordinate is at most this; a missing value goes right.
+    AtMost(f64),
+    /// Left if the level is one of these.
+    Levels(Vec<u32>),
+}
+
+/// A split.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The feature that is looked at.
+    pub feature: usize,
+    /// Where it sends a context.
+    pub cut: Cut,
+    /// The node for the left, by its place in the tree.
+    pub left: usize,
+    /// The node for the right.
+    pub right: usize,
+}
+
+/// A regression tree. Node 0 is the root.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    rows: f64,
+    mean: f64,
+    /// The sum of squared deviations from the mean.
+    error: f64,
+    split: Option<Split>,
+}
+
+impl Tree {
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node; never true of a tree that was grown.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A node's split; None for a leaf.
+    pub fn split(&self, node: usize) -> Option<&Split> {
+        self.nodes[node].split.as_ref()
+    }
+
+    /// A node's rows and their mean value.
+    pub fn summary(&self, node: usize) -> (f64, f64) {
+        (self.nodes[node].rows, self.nodes[node].mean)
+    }
+
+    /// The leaf that a context falls into.
+    pub fn leaf(&self, space: &Space, context: usize) -> usize {
+        let mut at = 0;
+        while let Some(split) = &self.nodes[at].split {
+            at = if split.goes_left(space, context) { split.left } else { split.right };
+        }
+        at
+    }
+}
+
+impl Split {
+    fn goes_left(&self, space: &Space, context: usize) -> bool {
+        let code = space.code(context, self.feature);
+        match &self.cut {
+            Cut::AtMost(threshold) => space.coordinate(self.feature, code) <= *threshold,
+            Cut::Levels(levels) => levels.contains(&(code as u32)),
+        }
+    }
+}
+
+/// What one context's rows under one action sum to.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    context: u32,
+    rows: f64,
+    sum: f64,
+    squares: f64,
+}
+
+/// Fits a tree per action; `settings` has one entry per action.
+pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Model> {
+    let (space, contexts) = (log.contexts(), log.contexts().len());
+    if settings.len() != log.actions().len() {
+        return Err(Error::config(format!(
+            "{} tree settings for {} actions",
+            settings.len(),
+            log.actions().len()
+        )));
+    }
+    let mut leaf_of = vec![NONE; contexts * settings.len()];
+    let (mut leaves, mut trees) = (Vec::new(), Vec::new());
+    for (action, settings) in settings.iter().enumerate() {
+        settings.check()?;
+        let tree = fit(space, &mut sums(log, action), settings);
+        // The tree's leaves, numbered as they are met, then their outcomes.
+        let row = &mut leaf_of[action * contexts..][..contexts];
+        let mut number = vec![NONE; tree.len()];
+        let first = leaves.len();
+        for (context, leaf) in row.iter_mut().enumerate() {
+            let node = tree.leaf(space, context);
+            if number[node] == NONE {
+                number[node] = leaves.len() as u32;
+                leaves.push(Leaf { action, outcomes: Vec::new() });
+            }
+            *leaf = number[node];
+        }
+        let mut seen = vec![Vec::new(); leaves.len() - first];
+        for e in log.entries().iter().filter(|e| e.action as usize == action) {
+            seen[row[e.context as usize] as usize - first].push((e.outcome, e.weight));
+        }
+        for (leaf, outcomes) in leaves[first..].iter_mut().zip(seen) {
+            leaf.outcomes = merge(outcomes.into_iter());
+        }
+        trees.push(tree);
+    }
+    Ok(Model { actions: settings.len(), contexts, leaf_of, leaves, trees })
+}
+
+/// The sums of one action's rows in each context.
+fn sums(log: &Log, action: usize) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for e in log.entries().iter().filter(|e| e.action as usize == action) {
+        let value = log.value(e);
+        let (sum, squares) = (e.weight * value, e.weight * value * value);
+        match cells.last_mut() {
+            Some(cell) if cell.context == e.context => {
+                cell.rows += e.weight;
+                cell.sum += sum;
+                cell.squares += squares;
+            }
+            _ => cells.push(Cell { context: e.context, rows: e.weight, sum, squares }),
+        }
+    }
+    cells
+}
+
+fn fit(space: &Space, cells: &mut [Cell], settings: &TreeSettings) -> Tree {
+    let mut tree = Tree { nodes: Vec::new() };
+    grow(&mut tree, space, cells, settings, 0);
+    if settings.ccp_alpha > 0.0 {
+        let rows = tree.nodes[0].rows;
+        prune(&mut tree, settings.ccp_alpha * rows);
+    }
+    tree
+}
+
+fn grow(tree: &mut Tree, space: &Space, cells: &mut [Cell], settings: &TreeSettings, depth: usize) {
+    let at = tree.nodes.len();
+    let total = |of: fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
+    let (rows, sum, squares) = (total(|c| c.rows), total(|c| c.sum), total(|c| c.squares));
+    let error = (squares - sum * sum / rows).max(0.0);
+    tree.nodes.push(Node { rows, mean: sum / rows, error, split: None });
+    let pure = error <= rows * f64::EPSILON;
+    let enough = rows >= settings.min_samples_split && rows >= 2.0 * settings.min_samples_leaf;
+    if depth >= settings.max_depth || pure || !enough {
+        return;
+    }
+    let Some((feature, cut)) = best_split(space, cells, settings.min_samples_leaf) else { return };
+    let mut split = Split { feature, cut, left: at + 1, right: 0 };
+    let middle = partition(cells, |c| split.goes_left(space, c.context as usize));
+    let (left, right) = cells.split_at_mut(middle);
+    grow(tree, space, left, settings, depth + 1);
+    split.right = tree.nodes.len();
+    grow(tree, space, right, settings, depth + 1);
+    tree.nodes[at].split = Some(split);
+}
+
+/// Moves the cells that go left to the front, keeping both orders; returns how many there are.
+fn partition(cells: &mut [Cell], goes_left: impl Fn(&Cell) -> bool) -> usize {
+    let (left, right): (Vec<Cell>, Vec<Cell>) = cells.iter().partition(|c| goes_left(c));
+    cells[..left.len()].copy_from_slice(&left);
+    cells[left.len()..].copy_from_slice(&right);
+    left.len()
+}
+
+/// One level's share of a node.
+#[derive(Clone, Copy)]
+struct Level {
+    code: f64,
+    coordinate: f64,
+    rows: f64,
+    sum: f64,
+}
+
+fn best_split(space: &Space, cells: &[Cell], least: f64) -> Option<(usize, Cut)> {
+    let mut best: Option<(f64, usize, Cut)> = None;
+    for feature in 0..space.names().len() {
+        let levels = levels(space, cells, feature);
+        let (rows, sum) = levels.iter().fold((0.0, 0.0), |(n, s), l| (n + l.rows, s + l.sum));
+        let (mut left_rows, mut left_sum) = (0.0, 0.0);
+        for (k, pair) in levels.windows(2).enumerate() {
+            left_rows += pair[0].rows;
+            left_sum += pair[0].sum;
+            let (right_rows, right_sum) = (rows - left_rows, sum - left_sum);
+            if left_rows < least || right_rows < least {
+                continue;
+            }
+            let gain = left_sum * left_sum / left_rows + right_sum * right_sum / right_rows;
+            if best.as_ref().is_none_or(|(g, ..)| gain > *g) {
+                let nominal = matches!(space.kind(feature), Kind::Nominal | Kind::Fixed);
+                let cut = if nominal {
+                    Cut::Levels(levels[..=k].iter().map(|l| l.code as u32).collect())
+                } else if pair[1].coordinate.is_nan() {
+                    // Whatever is not missing.
+                    Cut::AtMost(f64::INFINITY)
+                } else {
+                    Cut::AtMost(0.5 * (pair[0].coordinate + pair[1].coordinate))
+                };
+                best = Some((gain, feature, cut));
+            }
+        }
+    }
+    best.map(|(_, feature, cut)| (feature, cut))
+}
+
+/// A feature's levels that a node holds, in the order in which they are cut: by position, or by
+/// mean value where levels have none. The missing level comes last.
+fn levels(space: &Space, cells: &[Cell], feature: usize) -> Vec<Level> {
+    let mut all: Vec<Level> = cells
+        .iter()
+        .map(|c| {
+            let code = space.code(c.context as usize, feature);
+            let coordinate = space.coordinate(feature, code);
+            Level { code, coordinate, rows: c.rows, sum: c.sum }
+        })
+        .collect();
+    all.sort_by(|a, b| a.code.total_cmp(&b.code));
+    let mut levels: Vec<Level> = Vec::new();
+    for level in all {
+        match levels.last_mut() {
+            Some(last) if last.code.to_bits() == level.code.to_bits() => {
+                last.rows += level.rows;
+                last.sum += level.sum;
+            }
+            _ => levels.push(level),
+        }
+    }
+    match space.kind(feature) {
+        Kind::Numeric | Kind::Ordinal => {
+            levels.sort_by(|a, b| a.coordinate.total_cmp(&b.coordinate));
+        }
+        Kind::Nominal | Kind::Fixed => {
+            levels.sort_by(|a, b| (a.sum / a.rows).total_cmp(&(b.sum / b.rows)));
+        }
+    }
+    levels
+}
+
+/// Cuts the branch that gains least a leaf, again and again, while that is below `alpha`.
+fn prune(tree: &mut Tree, alpha: f64) {
+    loop {
+        let mut weakest: Option<(f64, usize)> = None;
+        for node in 0..tree.nodes.len() {
+            if tree.nodes[node].split.is_some() {
+                let (error, leaves) = branch(tree, node);
+                let gain = (tree.nodes[node].error - error) / (leaves - 1) as f64;
+                if weakest.is_none_or(|(g, _)| gain < g) {
+                    weakest = Some((gain, node));
+                }
+            }
+        }
+        match weakest {
+            Some((gain, node)) if gain <= alpha => tree.nodes[node].split = None,
+            _ => return compact(tree),
+        }
+    }
+}
+
+/// The error of a branch's leaves, and their number.
+fn branch(tree: &Tree, node: usize) -> (f64, usize) {
+    match &tree.nodes[node].split {
+        None => (tree.nodes[node].error, 1),
+        Some(split) => {
+            let (left, right) = (branch(tree, split.left), branch(tree, split.right));
+            (left.0 + right.0, left.1 + right.1)
+        }
+    }
+}
+
+/// Drops the nodes that nothing leads to.
+fn compact(tree: &mut Tree) {
+    fn copy(from: &Tree, node: usize, to: &mut Vec<Node>) -> usize {
+        let at = to.len();
+        to.push(from.nodes[node].clone());
+        if let Some(split) = &from.nodes[node].split {
+            let left = copy(from, split.left, to);
+            let right = copy(from, split.right, to);
+            to[at].split = Some(Split { left, right, ..split.clone() });
+        }
+        at
+    }
+    let mut nodes = Vec::new();
+    copy(tree, 0, &mut nodes);
+    tree.nodes = nodes;
+}
