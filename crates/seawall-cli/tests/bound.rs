@@ -127,10 +127,14 @@ fn parquet() -> Vec<u8> {
         ("n", numbers(&columns[3])),
     ])
     .unwrap();
+    parquet_bytes(&batch)
+}
+
+fn parquet_bytes(batch: &RecordBatch) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer =
         parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
+    writer.write(batch).unwrap();
     writer.close().unwrap();
     bytes
 }
@@ -147,11 +151,7 @@ fn typed_columns_are_read_as_what_they_are() {
         ("v", Arc::new(Float64Array::from(vec![1.0, 5.0, 3.0])) as ArrayRef),
     ])
     .unwrap();
-    let mut bytes = Vec::new();
-    let mut writer =
-        parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let bytes = parquet_bytes(&batch);
     let folder = folder(&[("t.parquet", &bytes)]);
     let value = |context: &str| {
         let args = format!("bound t.parquet --value v --context {context} --radius 0.1 --json");
