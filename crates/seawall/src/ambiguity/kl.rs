@@ -19,6 +19,8 @@ use crate::kernel::sum::{sum, sums};
 
 /// The bounds are as close as rounding allows.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// The population spends the radius to this share of it.
+const SETTLED: f64 = 1e-13;
 
 /// A problem, and the two ends of its curve.
 pub(super) struct Solver<'a, 's> {
@@ -132,19 +134,22 @@ impl<'a, 's> Solver<'a, 's> {
         let guess = spread / (2.0 * radius).sqrt();
         let first = if bracket.inside(guess) { Some(guess) } else { bracket.crossing() };
         let mut tilt = self.tilt(1.0 / first.unwrap_or(1.0));
-        let mut stopped = false;
+        let (mut stopped, mut polishes) = (false, 0);
         loop {
             bracket.insert(tilt.vertex);
             let size = bracket.upper.0.abs().max(bracket.lower().abs());
-            let gap = bracket.gap();
-            if gap <= ROUNDING * size || self.evaluations >= self.settings.max_evaluations {
+            let (gap, kl) = (bracket.gap(), tilt.vertex.cost);
+            // Closed bounds do not pin down the population where λ is small: a few more steps
+            // make it spend the radius and no more.
+            polishes += usize::from(gap <= ROUNDING * size);
+            let settled = (kl - radius).abs() <= SETTLED * radius;
+            if settled || polishes > 8 || self.evaluations >= self.settings.max_evaluations {
                 break;
             }
             if !self.settings.go_on(self.evaluations, gap / self.problem.factor.abs()) {
                 stopped = true;
                 break;
             }
-            let kl = tilt.vertex.cost;
             let step = 2.0 * (kl * radius).sqrt() / tilt.slope - 2.0 * kl / tilt.slope;
             let price = 1.0 / (tilt.beta + step);
             let next = if bracket.inside(price) { Some(price) } else { bracket.crossing() };
