@@ -45,12 +45,8 @@ fn reference(case: &Case, radius: f64, eta: f64) -> f64 {
     dual(case, radius, eta, low).0.min(dual(case, radius, eta, high).0)
 }
 
-/// The same problems on every run: a failure can be found again, and a change is not blamed
-/// for another's. Vary it to look further.
-const SEED: u64 = 1;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(SEED), ..Default::default() })]
+    #![proptest_config(common::repeatable(400))]
 
     #[test]
     fn both_engines_match_dense_sums(seed in any::<u64>()) {

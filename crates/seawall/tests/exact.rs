@@ -64,12 +64,8 @@ fn check_certificate(case: &Case, radius: f64, worst: &WorstCase, what: &str) {
     assert!((unseen - worst.unobserved_mass).abs() <= 1e-14, "{what}");
 }
 
-/// The same problems on every run: a failure can be found again, and a change is not blamed
-/// for another's. Vary it to look further.
-const SEED: u64 = 1;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(SEED), ..ProptestConfig::default() })]
+    #![proptest_config(common::repeatable(3000))]
 
     #[test]
     fn every_engine_is_exact(seed in any::<u64>()) {

@@ -66,12 +66,8 @@ fn scattered(seed: u64) -> Case {
     Case { population: Population::from_weights(space, weights).unwrap(), values }
 }
 
-/// The same problems on every run: a failure can be found again, and a change is not blamed
-/// for another's. Vary it to look further.
-const SEED: u64 = 1;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(SEED), ..Default::default() })]
+    #![proptest_config(common::repeatable(400))]
 
     #[test]
     fn monotone_and_concave_in_the_radius(seed in any::<u64>()) {

@@ -51,12 +51,8 @@ fn observed(case: &Case) -> (Vec<f64>, Vec<f64>) {
     pairs.map(|(p, f)| (*p, *f)).unzip()
 }
 
-/// The same problems on every run: a failure can be found again, and a change is not blamed
-/// for another's. Vary it to look further.
-const SEED: u64 = 1;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(SEED), ..Default::default() })]
+    #![proptest_config(common::repeatable(300))]
 
     #[test]
     fn matches_an_exponential_cone_program(seed in any::<u64>()) {

@@ -1,8 +1,21 @@
 //! Random small problems, and the slow, obvious answers that the library is held to.
 #![allow(dead_code)]
 
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::RngSeed;
 use seawall::{Feature, Population, Space};
 use std::sync::Arc;
+
+/// The same problems on every run: a failure can be found again, and a change is not blamed for
+/// another's. Vary the seed to look further.
+pub fn repeatable(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    }
+}
 
 /// A small generator of reproducible numbers (splitmix64).
 pub struct Random(pub u64);
