@@ -2,15 +2,24 @@
 //!
 //! 1. [`read`]: CSV, Parquet and JSON lines, compressed or not, into columns.
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
-//! 3. [`mod@study`]: study files; [`mod@count`]: from a data file to a log.
-//! 4. [`mod@write`]: output files, whole or not at all.
+//! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@load`]: a study
+//!    ready to be asked.
+//! 4. [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
+//! 5. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
+//! 6. [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 
 #![deny(missing_docs)]
 
 pub mod bound;
+pub mod check;
 pub mod count;
+pub mod demo;
+pub mod evaluate;
+pub mod init;
+pub mod load;
+mod place;
 pub mod read;
 pub mod study;
 pub mod write;

@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::evaluate::{Robust, Support};
-use seawall::outcome::{TreeSettings, Unseen, tree};
+use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Settings};
 use seawall_study::count::count;
-use seawall_study::study::{Model, study};
+use seawall_study::load::load;
+use seawall_study::study::study;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -54,19 +55,8 @@ fn every_published_value() {
     close(mean(&|a| a == 0), &fixture["mean_cost"]["treat"], "mean cost of treat");
     close(mean(&|a| a == 1), &fixture["mean_cost"]["control"], "mean cost of control");
 
-    let Model::Tree { settings, min_samples_leaf } = &study.model else { panic!("not a tree") };
-    let settings: Vec<TreeSettings> = log
-        .actions()
-        .iter()
-        .map(|name| {
-            let own = min_samples_leaf.iter().find(|(n, _)| n == name);
-            TreeSettings {
-                min_samples_leaf: own.map_or(settings.min_samples_leaf, |o| o.1),
-                ..*settings
-            }
-        })
-        .collect();
-    let model = tree(log, &settings).unwrap();
+    let loaded = load(study, &|_| {}).unwrap();
+    let model = loaded.recipe.fit(log).unwrap();
     let solve = Settings::default();
     let plain = Ambiguity::Wasserstein { radius: 0.0 };
     let values = model.values(log, plain, Unseen::Error, &solve).unwrap();
@@ -75,7 +65,7 @@ fn every_published_value() {
         ("uniform", uniform.clone()),
         ("treat", Policy::constant(log, "treat").unwrap()),
         ("control", Policy::constant(log, "control").unwrap()),
-        ("greedy", Policy::greedy(&values, log.contexts().len(), false)),
+        ("greedy", Policy::greedy(log, &values)),
     ];
     for (name, policy) in &policies {
         let direct = population.mean(&policy.values(&values));

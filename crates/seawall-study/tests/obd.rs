@@ -1,8 +1,8 @@
 //! Open Bandit logs: nominal estimators of the uniform policy against numbers computed elsewhere.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use seawall::evaluate::{Nominal, Propensity, nominal};
-use seawall::outcome::cells;
+use seawall::evaluate::{Estimator, Nominal, Propensity};
+use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall_study::count::count;
 use seawall_study::study::study;
@@ -21,10 +21,8 @@ fn uniform(log: &str) -> Option<(Nominal, usize)> {
     let study = study(&here.join(format!("../../studies/obd-{log}.toml"))).unwrap();
     let log = count(&study, &|_| {}).unwrap().log;
     assert_eq!(log.total(), 10_000.0);
-    let policy = Policy::uniform(&log);
-    let fit = |log: &seawall::Log| Ok(cells(log));
-    let found = nominal(&log, &policy, Propensity::Known, None, 5, &fit).unwrap();
-    Some((found, log.actions().len()))
+    let estimator = Estimator::new(&log, &Recipe::Cells, &Propensity::Known, None, 5).unwrap();
+    Some((estimator.nominal(&Policy::uniform(&log)), log.actions().len()))
 }
 
 #[test]

@@ -63,6 +63,6 @@ pub use ambiguity::{
     Marginal, Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
 };
 pub use error::{Error, Result};
-pub use log::{Entry, Log};
+pub use log::{Entry, Folds, Log};
 pub use population::Population;
-pub use space::{Feature, Grid, Kind, Points, Space, Support};
+pub use space::{Feature, Grid, Kind, Points, Space, Support, Value};

@@ -58,22 +58,67 @@ impl Log {
         for entry in &entries {
             check(entry, &contexts, &actions, &outcomes)?;
         }
-        entries.retain(|e| e.weight > 0.0);
         // The order of the rows must not matter.
         entries.sort_unstable_by(|a, b| {
             let key = |e: &Entry| (e.context, e.action, e.outcome);
             key(a).cmp(&key(b)).then(a.propensity.total_cmp(&b.propensity))
         });
-        let total = sums(entries.len(), &|i: usize| [entries[i].weight])[0];
-        for (a, name) in actions.iter().enumerate() {
-            if !entries.iter().any(|e| e.action as usize == a) {
-                return Err(Error::input(format!("no row of the log has the action {name:?}")));
-            }
+        let mut taken = vec![false; actions.len()];
+        entries.iter().filter(|e| e.weight > 0.0).for_each(|e| taken[e.action as usize] = true);
+        if let Some((name, _)) = actions.iter().zip(&taken).find(|(_, taken)| !**taken) {
+            return Err(Error::input(format!("no row of the log has the action {name:?}")));
         }
+        let log = Log { contexts, actions, outcomes, values, direction, entries, total: 0.0 };
+        log.reweighted(|_, e| e.weight)
+    }
+
+    /// The same log with other weights; what weighs nothing is left out. An action may be left
+    /// without rows.
+    pub(crate) fn reweighted(&self, weight: impl Fn(usize, &Entry) -> f64) -> Result<Self> {
+        let entries = self.entries.iter().enumerate();
+        let entries = entries.map(|(i, e)| Entry { weight: weight(i, e), ..*e });
+        let entries: Vec<Entry> = entries.filter(|e| e.weight > 0.0).collect();
         if entries.is_empty() {
             return Err(Error::input("the log has no rows"));
         }
-        Ok(Log { contexts, actions, outcomes, values, direction, entries, total })
+        let total = sums(entries.len(), &|i: usize| [entries[i].weight])[0];
+        Ok(Log {
+            contexts: self.contexts.clone(),
+            actions: self.actions.clone(),
+            outcomes: self.outcomes.clone(),
+            values: self.values.clone(),
+            direction: self.direction,
+            entries,
+            total,
+        })
+    }
+
+    /// Deals the rows to folds, one after the other in the log's order, so that every fold has
+    /// its share of every context. An entry of a fractional weight goes to one fold whole.
+    pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
+        if count < 2 {
+            return Err(Error::config(format!("{count} folds; expected at least 2")));
+        }
+        if self.total < count as f64 {
+            let rows = self.total;
+            return Err(Error::config(format!("{count} folds of a log of {rows} rows")));
+        }
+        let mut next = 0;
+        let mut dealt = vec![0.0; self.entries.len() * count];
+        for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
+            if entry.weight.fract() == 0.0 && entry.weight < 1e15 {
+                let rows = entry.weight as usize;
+                for (k, weight) in dealt.iter_mut().enumerate() {
+                    let after = (k + count - next) % count;
+                    *weight = (rows / count + usize::from(after < rows % count)) as f64;
+                }
+                next = (next + rows) % count;
+            } else {
+                dealt[next] = entry.weight;
+                next = (next + 1) % count;
+            }
+        }
+        Ok(Folds { log: self, count, dealt })
     }
 
     /// Where contexts are.
@@ -151,6 +196,37 @@ impl Log {
     /// Whether every row says with which probability its action was taken.
     pub fn knows_propensities(&self) -> bool {
         self.entries.iter().all(|e| !e.propensity.is_nan())
+    }
+}
+
+/// A log whose rows were dealt to folds.
+#[derive(Clone, Debug)]
+pub struct Folds<'l> {
+    log: &'l Log,
+    count: usize,
+    /// `[entry · count + fold]`.
+    dealt: Vec<f64>,
+}
+
+impl Folds<'_> {
+    /// How many folds there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How much of an entry's weight is in a fold.
+    pub fn weight(&self, entry: usize, fold: usize) -> f64 {
+        self.dealt[entry * self.count + fold]
+    }
+
+    /// The rows of one fold; an action may be without any.
+    pub fn only(&self, fold: usize) -> Result<Log> {
+        self.log.reweighted(|i, _| self.weight(i, fold))
+    }
+
+    /// The rows of all other folds; an action may be without any.
+    pub fn without(&self, fold: usize) -> Result<Log> {
+        self.log.reweighted(|i, e| e.weight - self.weight(i, fold))
     }
 }
 

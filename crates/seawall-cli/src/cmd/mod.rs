@@ -1,6 +1,10 @@
 //! One file a command: runs a request and shows what came of it.
 
 pub mod bound;
+pub mod check;
+pub mod demo;
+pub mod evaluate;
+pub mod init;
 
 use std::fmt;
 

@@ -1,18 +1,14 @@
 //! The answer of `seawall bound` as a table, and the largest moves in words.
 
-use super::{number, percent};
+use super::{number, percent, shift};
 use crate::cmd::bound::Outputs;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use seawall::{Direction, Kind, Move, Space, Support, WorstCase};
+use comfy_table::Table;
+use seawall::{Direction, Kind, Space, Support, WorstCase};
 use seawall_study::bound::{Bound, Request, Set, SupportKind};
 use std::io::{Result, Write};
 
 /// Moves told in words for each radius.
 const MOVES: usize = 3;
-
-/// A line under the header and nothing else.
-const LINED_HEADER: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Prints everything.
 pub fn print(
@@ -90,17 +86,13 @@ fn costs(space: &Space) -> String {
 
 fn table(request: &Request, found: &Bound) -> Table {
     let entropic = matches!(request.set, Set::Entropic { .. });
-    let mut table = Table::new();
-    table.load_style(LINED_HEADER);
-    table.set_content_arrangement(ContentArrangement::Disabled);
     let mut header =
         vec!["set", "radius", "worst case", "lower", "upper", "gap", "lambda", "status"];
     if entropic {
         header.extend(["exact lower", "exact upper"]);
     }
     header.extend(["unobserved", "evaluations", "time"]);
-    let columns = header.len();
-    table.set_header(header);
+    let mut table = super::table(&header);
     for answer in &found.results {
         let mut row = vec![
             answer.eta.map_or(answer.set.to_owned(), |eta| format!("{} η={eta}", answer.set)),
@@ -121,11 +113,6 @@ fn table(request: &Request, found: &Bound) -> Table {
         row.push(answer.evaluations.to_string());
         row.push(format!("{:.1} ms", 1e3 * answer.seconds));
         table.add_row(row);
-    }
-    for column in 1..columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     table
 }
@@ -150,7 +137,10 @@ fn moves(
     shifts(found, worst, out)?;
     writeln!(out, "  Largest moves:")?;
     for step in largest {
-        let words = changes(found.population.space(), &step);
+        let words = match shift::changes(found.population.space(), &step) {
+            words if words.is_empty() => "to another row of the same context".to_owned(),
+            words => words,
+        };
         let (from, to) = (found.row_of[step.from], found.row_of[step.to]);
         writeln!(
             out,
@@ -208,16 +198,6 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "  {name}: {words}")?;
     }
     Ok(())
-}
-
-/// What a move changes.
-fn changes(space: &Space, step: &Move) -> String {
-    let changed = space.names().enumerate().filter_map(|(k, name)| {
-        let (from, to) = (space.label(step.from, k), space.label(step.to, k));
-        (from != to).then(|| format!("{name} {from} → {to}"))
-    });
-    let words = changed.collect::<Vec<_>>().join(", ");
-    if words.is_empty() { "to another row of the same context".to_owned() } else { words }
 }
 
 /// KL moves nobody: it weighs people anew.

@@ -1,7 +1,11 @@
 //! What people see: tables, words, progress.
 
 pub mod bound;
+pub mod check;
+pub mod evaluate;
+mod shift;
 
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -43,6 +47,24 @@ impl Drop for Wait {
     }
 }
 
+/// A line under the header and nothing else.
+const LINED_HEADER: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// An empty table; every column but the first is aligned to the right.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(LINED_HEADER);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header);
+    for column in 1..header.len() {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
 /// A number for people: six significant digits, no trailing zeros.
 pub fn number(x: f64) -> String {
     if x == 0.0 {
@@ -58,6 +80,17 @@ pub fn number(x: f64) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
+    }
+}
+
+/// A name or level for people: on one line, and not too long.
+pub fn label(text: &str) -> String {
+    const LONGEST: usize = 24;
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    if clean.clone().count() > LONGEST {
+        clean.take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        clean.collect()
     }
 }
 

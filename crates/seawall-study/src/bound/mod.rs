@@ -66,7 +66,8 @@ pub enum Set {
 }
 
 impl Set {
-    fn at(self, radius: f64) -> Ambiguity {
+    /// The set at a radius.
+    pub fn at(self, radius: f64) -> Ambiguity {
         match self {
             Set::Wasserstein => Ambiguity::Wasserstein { radius },
             Set::Entropic { eta } => Ambiguity::Entropic { radius, eta },

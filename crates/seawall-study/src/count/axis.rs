@@ -1,6 +1,6 @@
 //! The coordinates of a space, made from the distinct values of the columns they come from.
 
-use super::Combinations;
+use super::combine::Combinations;
 use crate::read::Distinct;
 use crate::study::{Context, Term};
 use seawall::{Error, Feature, Kind, Result, Space, Support};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct Axis {
     feature: Feature,
     levels: usize,
-    /// By code of the column; NaN for a missing value without a level.
+    /// By code of the column.
     level_of: Vec<u32>,
     /// For an outcome: what each level adds.
     pub(super) amounts: Vec<f64>,
@@ -32,6 +32,10 @@ impl Axis {
                 let number = |c: usize| (distinct.number(c).unwrap_or(f64::NAN) / bin).floor();
                 let low = present.iter().map(|&c| number(c)).fold(f64::INFINITY, f64::min);
                 let high = present.iter().map(|&c| number(c)).fold(f64::NEG_INFINITY, f64::max);
+                // A declared range is where mass may go, seen or not.
+                let (min, max) = context.range;
+                let low = if min.is_finite() { low.min((min / bin).floor()) } else { low };
+                let high = if max.is_finite() { high.max((max / bin).ceil() - 1.0) } else { high };
                 if high - low > 1e6 {
                     return Err(Error::input(format!(
                         "{}: column {:?}: bins of {bin} from {} to {} are {} levels; bin it more \

@@ -5,12 +5,20 @@
 //! once for each distinct value. Memory grows with what differs, not with the rows.
 
 mod axis;
+mod check;
+mod combine;
 
-use crate::read::{Columns, Distinct, nearest, stream};
-use crate::study::{Actions, Condition, Context, Study};
+pub(crate) use check::complaint;
+
+use crate::read::{Columns, Distinct, Stream, files};
+use crate::study::{Actions, Condition, Study};
 use axis::{Axis, place};
-use seawall::{Entry, Error, Kind, Log, Result};
+use check::Check;
+use combine::{Combinations, Pairs};
+use foldhash::fast::FixedState;
+use seawall::{Entry, Error, Log, Result};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// A context space of more cells than this is made of the contexts seen instead of a grid.
 const MOST_CELLS: f64 = 2e7;
@@ -22,6 +30,8 @@ const MOST_OUTCOMES: f64 = 4096.0;
 pub struct Counted {
     /// The log.
     pub log: Log,
+    /// The files read.
+    pub files: Vec<PathBuf>,
     /// Rows read.
     pub rows: usize,
     /// Rows that did not meet the study's conditions.
@@ -32,65 +42,21 @@ pub struct Counted {
 
 /// Reads and counts a study's data. `watch` is told the rows read so far.
 pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
+    let files = files(&study.data)?;
     let mut counter = Counter::new(study);
-    let (names, raw) = (counter.names.clone(), counter.raw.clone());
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
     let mut rows = 0;
-    let distinct = stream(&study.data, &names, &raw, &mut |columns| {
-        counter.take(columns, rows)?;
-        rows += columns.rows;
-        watch(rows);
-        Ok(())
-    })?;
-    counter.finish(rows, &distinct)
-}
-
-/// Numbers pairs as they appear.
-#[derive(Default)]
-struct Pairs {
-    places: HashMap<(u32, u32), u32>,
-    pairs: Vec<(u32, u32)>,
-}
-
-impl Pairs {
-    fn number(&mut self, pair: (u32, u32)) -> u32 {
-        let next = self.pairs.len() as u32;
-        *self.places.entry(pair).or_insert_with(|| {
-            self.pairs.push(pair);
-            next
-        })
+    for file in &files {
+        let mut from = 0;
+        stream.read(file, &mut |columns| {
+            counter.take(columns, file, from)?;
+            from += columns.rows;
+            watch(rows + from);
+            Ok(())
+        })?;
+        rows += from;
     }
-}
-
-/// Numbers combinations of codes as they appear, one pair after the other.
-struct Combinations {
-    chain: Vec<Pairs>,
-}
-
-impl Combinations {
-    fn new(columns: usize) -> Self {
-        Combinations { chain: (0..columns).map(|_| Pairs::default()).collect() }
-    }
-
-    fn number(&mut self, codes: impl Iterator<Item = u32>) -> u32 {
-        self.chain
-            .iter_mut()
-            .zip(codes)
-            .fold(0, |so_far, (pairs, code)| pairs.number((so_far, code)))
-    }
-
-    fn len(&self) -> usize {
-        self.chain.last().map_or(0, |pairs| pairs.pairs.len())
-    }
-
-    /// The codes of a combination.
-    fn codes(&self, mut number: u32) -> Vec<u32> {
-        let mut codes = vec![0; self.chain.len()];
-        for (code, pairs) in codes.iter_mut().zip(&self.chain).rev() {
-            (number, *code) = pairs.pairs[number as usize];
-        }
-        codes
-    }
+    counter.finish(files, rows, &stream.into_distinct())
 }
 
 struct Counter<'s> {
@@ -112,40 +78,14 @@ struct Counter<'s> {
     fits: Vec<Vec<bool>>,
     context_ids: Combinations,
     outcome_ids: Combinations,
-    entries: HashMap<(u32, u32, u32, u64), f64>,
+    /// Context and action, then that and the outcome, then perhaps that and the propensity.
+    decisions: Pairs,
+    results: Pairs,
+    propensities: HashMap<(u32, u64), u32, FixedState>,
+    /// What was counted: a result, its propensity and the weight.
+    entries: Vec<(u32, f64, f64)>,
     filtered: usize,
     no_action: usize,
-}
-
-/// A condition on a column, worked out for each distinct value.
-struct Check {
-    column: usize,
-    condition: Condition,
-    holds: Vec<bool>,
-}
-
-impl Check {
-    fn holds(&mut self, columns: &Columns<'_>, row: usize) -> bool {
-        let code = columns.codes[self.column][row] as usize;
-        let distinct = &columns.distinct[self.column];
-        while self.holds.len() < distinct.len() {
-            self.holds.push(meets(&self.condition, distinct, self.holds.len()));
-        }
-        self.holds[code]
-    }
-}
-
-fn meets(condition: &Condition, distinct: &Distinct, code: usize) -> bool {
-    let (text, number) = (distinct.text(code), distinct.number(code));
-    let same = |wanted: &String| {
-        text == Some(wanted) || wanted.parse::<f64>().is_ok_and(|w| Some(w) == number)
-    };
-    match condition {
-        Condition::OneOf(wanted) => wanted.iter().any(same),
-        Condition::Not(unwanted) => !unwanted.iter().any(same),
-        Condition::Range { min, max } => number.is_some_and(|x| x >= *min && x <= *max),
-        Condition::Missing(missing) => text.is_none() == *missing,
-    }
 }
 
 impl<'s> Counter<'s> {
@@ -163,11 +103,8 @@ impl<'s> Counter<'s> {
             }
         };
         let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
-            let check = |(name, condition): &(String, Condition)| Check {
-                column: place(name, false),
-                condition: condition.clone(),
-                holds: Vec::new(),
-            };
+            let check =
+                |(name, condition): &(String, Condition)| Check::new(place(name, false), condition);
             conditions.iter().map(check).collect()
         };
         let filters = checks(&study.filters);
@@ -199,7 +136,10 @@ impl<'s> Counter<'s> {
             outcome_ids: Combinations::new(outcomes.len()),
             contexts,
             outcomes,
-            entries: HashMap::new(),
+            decisions: Pairs::default(),
+            results: Pairs::default(),
+            propensities: HashMap::default(),
+            entries: Vec::new(),
             names,
             raw,
             filtered: 0,
@@ -208,26 +148,34 @@ impl<'s> Counter<'s> {
     }
 
     /// An error about a value of the data.
-    fn error(&self, row: usize, column: usize, what: impl std::fmt::Display) -> Error {
+    fn error(&self, at: (&Path, usize), column: usize, what: impl std::fmt::Display) -> Error {
+        let (file, row) = at;
         Error::input(format!(
             "{}: row {}, column {:?}: {what}",
-            self.study.data.display(),
+            file.display(),
             row + 1,
             self.names[column]
         ))
     }
 
-    fn take(&mut self, columns: &Columns<'_>, from: usize) -> Result<()> {
+    /// Counts a batch whose first row is row `from` of a file, counted from 0.
+    fn take(&mut self, columns: &Columns<'_>, file: &Path, from: usize) -> Result<()> {
+        self.filters.iter_mut().for_each(|check| check.prepare(columns));
+        self.rules.iter_mut().flatten().for_each(|check| check.prepare(columns));
+        for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
+            fits.resize(columns.distinct[column].len(), false);
+        }
         for row in 0..columns.rows {
-            if !self.filters.iter_mut().all(|check| check.holds(columns, row)) {
+            let at = (file, from + row);
+            if !self.filters.iter().all(|check| check.holds(columns, row)) {
                 self.filtered += 1;
                 continue;
             }
-            let Some(action) = self.action(columns, row, from)? else {
+            let Some(action) = self.action(columns, row, at)? else {
                 self.no_action += 1;
                 continue;
             };
-            self.check_context(columns, row, from)?;
+            self.check_context(columns, row, at)?;
             let codes = self.contexts.iter().map(|&c| columns.codes[c][row]);
             let context = self.context_ids.number(codes);
             let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
@@ -238,44 +186,48 @@ impl<'s> Counter<'s> {
                     w if w >= 0.0 && w.is_finite() => w,
                     w => {
                         let what = format!("the weight is {w}; expected a finite number ≥ 0");
-                        return Err(self.error(from + row, c, what));
+                        return Err(self.error(at, c, what));
                     }
                 },
             };
-            let propensity = match self.propensity {
-                None => f64::NAN,
+            let result = self.results.number(self.decisions.number(context, action), outcome);
+            let entry = match self.propensity {
+                None => result as usize,
                 Some(c) => match columns.numbers[c][row] {
-                    p if p > 0.0 && p <= 1.0 => p,
+                    p if p > 0.0 && p <= 1.0 => {
+                        let next = self.entries.len() as u32;
+                        *self.propensities.entry((result, p.to_bits())).or_insert(next) as usize
+                    }
                     p => {
                         let what = format!("{p}; expected a propensity above 0 and at most 1");
-                        return Err(self.error(from + row, c, what));
+                        return Err(self.error(at, c, what));
                     }
                 },
             };
-            let key = (context, action, outcome, propensity.to_bits());
-            *self.entries.entry(key).or_default() += weight;
+            if entry == self.entries.len() {
+                let propensity = self.propensity.map_or(f64::NAN, |c| columns.numbers[c][row]);
+                self.entries.push((result, propensity, 0.0));
+            }
+            self.entries[entry].2 += weight;
         }
         Ok(())
     }
 
     /// The action of a row; None if it meets none.
-    fn action(&mut self, columns: &Columns<'_>, row: usize, from: usize) -> Result<Option<u32>> {
+    fn action(&self, columns: &Columns<'_>, row: usize, at: (&Path, usize)) -> Result<Option<u32>> {
         if let Some(column) = self.action_column {
             let code = columns.codes[column][row];
-            return match columns.distinct[column].text(code as usize) {
-                Some(_) => Ok(Some(code)),
-                None => Ok(None),
-            };
+            return Ok(columns.distinct[column].text(code as usize).map(|_| code));
         }
         let mut found = None;
-        for (action, rule) in self.rules.iter_mut().enumerate() {
-            if rule.iter_mut().all(|check| check.holds(columns, row)) {
+        for (action, rule) in self.rules.iter().enumerate() {
+            if rule.iter().all(|check| check.holds(columns, row)) {
                 if let Some(before) = found {
                     let before: usize = before;
                     return Err(Error::input(format!(
                         "{}: row {}: the actions {:?} and {:?} both match",
-                        self.study.data.display(),
-                        from + row + 1,
+                        at.0.display(),
+                        at.1 + 1,
                         self.action_names[before],
                         self.action_names[action]
                     )));
@@ -287,25 +239,28 @@ impl<'s> Counter<'s> {
     }
 
     /// Refuses a context value that the study does not allow.
-    fn check_context(&mut self, columns: &Columns<'_>, row: usize, from: usize) -> Result<()> {
-        for at in 0..self.contexts.len() {
-            let column = self.contexts[at];
+    fn check_context(
+        &mut self,
+        columns: &Columns<'_>,
+        row: usize,
+        at: (&Path, usize),
+    ) -> Result<()> {
+        for place in 0..self.contexts.len() {
+            let column = self.contexts[place];
             let code = columns.codes[column][row] as usize;
-            if self.fits[at].get(code) == Some(&true) {
+            if self.fits[place][code] {
                 continue;
             }
             let distinct = &columns.distinct[column];
-            if let Some(what) = complaint(&self.study.contexts[at], distinct, code) {
-                return Err(self.error(from + row, column, what));
+            if let Some(what) = complaint(&self.study.contexts[place], distinct, code) {
+                return Err(self.error(at, column, what));
             }
-            let fits = &mut self.fits[at];
-            fits.resize(fits.len().max(code + 1), false);
-            fits[code] = true;
+            self.fits[place][code] = true;
         }
         Ok(())
     }
 
-    fn finish(self, rows: usize, distinct: &[Distinct]) -> Result<Counted> {
+    fn finish(self, files: Vec<PathBuf>, rows: usize, distinct: &[Distinct]) -> Result<Counted> {
         let path = &self.study.data;
         if self.entries.is_empty() {
             return Err(Error::input(format!(
@@ -322,7 +277,7 @@ impl<'s> Counter<'s> {
             .zip(&self.contexts)
             .enumerate()
             .map(|(at, (context, &c))| {
-                Axis::context(path, context, &distinct[c], &self.used(&self.context_ids, at))
+                Axis::context(path, context, &distinct[c], &self.context_ids.used(at))
             })
             .collect::<Result<_>>()?;
         let (contexts, context_of) = place(axes, &self.context_ids, MOST_CELLS)?;
@@ -333,7 +288,7 @@ impl<'s> Counter<'s> {
             .zip(&self.outcomes)
             .enumerate()
             .map(|(at, ((name, term), &c))| {
-                Axis::outcome(path, name, term, &distinct[c], &self.used(&self.outcome_ids, at))
+                Axis::outcome(path, name, term, &distinct[c], &self.outcome_ids.used(at))
             })
             .collect::<Result<_>>()?;
         let amounts: Vec<Vec<f64>> = axes.iter().map(|a| a.amounts.clone()).collect();
@@ -343,26 +298,22 @@ impl<'s> Counter<'s> {
         };
         let values: Vec<f64> = (0..outcomes.len()).map(amount).collect();
         let (actions, action_of) = self.actions(distinct);
-        let entries = self.entries.iter().map(|(&(context, action, outcome, p), &weight)| Entry {
-            context: context_of[context as usize],
-            action: action_of[action as usize],
-            outcome: outcome_of[outcome as usize],
-            propensity: f64::from_bits(p),
-            weight,
+        let entries = self.entries.iter().map(|&(result, propensity, weight)| {
+            let (decision, outcome) = self.results.pair(result);
+            let (context, action) = self.decisions.pair(decision);
+            Entry {
+                context: context_of[context as usize],
+                action: action_of[action as usize],
+                outcome: outcome_of[outcome as usize],
+                propensity,
+                weight,
+            }
         });
         let entries = entries.collect();
         let direction = self.study.direction;
         let log = Log::new(contexts, actions, outcomes, values, direction, entries)
             .map_err(|e| e.within(path.display()))?;
-        Ok(Counted { log, rows, filtered: self.filtered, no_action: self.no_action })
-    }
-
-    /// The codes of a place of the combinations that were counted.
-    fn used(&self, ids: &Combinations, at: usize) -> Vec<u32> {
-        let mut used: Vec<u32> = ids.chain[at].pairs.iter().map(|p| p.1).collect();
-        used.sort_unstable();
-        used.dedup();
-        used
+        Ok(Counted { log, files, rows, filtered: self.filtered, no_action: self.no_action })
     }
 
     /// The actions' names, and the place of each action as it was counted.
@@ -371,7 +322,8 @@ impl<'s> Counter<'s> {
             return (self.action_names.clone(), (0..self.action_names.len() as u32).collect());
         };
         let distinct = &distinct[column];
-        let mut used: Vec<u32> = self.entries.keys().map(|k| k.1).collect();
+        let decisions = (0..self.decisions.len() as u32).map(|d| self.decisions.pair(d).1);
+        let mut used: Vec<u32> = decisions.collect();
         used.sort_unstable();
         used.dedup();
         // By number if they are numbers, else by text: not by where they happen to appear.
@@ -389,28 +341,5 @@ impl<'s> Counter<'s> {
             place[code as usize] = at as u32;
         }
         (used.iter().map(|c| key(c).1).collect(), place)
-    }
-}
-
-/// What is wrong with a context value, if anything is.
-fn complaint(context: &Context, distinct: &Distinct, code: usize) -> Option<String> {
-    let Some(text) = distinct.text(code) else {
-        return context.missing.is_none().then(|| {
-            "the value is missing; say missing = true in the study if that is a level of its own, \
-             or leave such rows out with where"
-                .to_owned()
-        });
-    };
-    match (&context.levels, context.kind) {
-        (Some(levels), _) if !levels.iter().any(|l| l == text) => {
-            let known: Vec<&str> = levels.iter().map(String::as_str).collect();
-            let near =
-                nearest(text, &known).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-            Some(format!("{text:?} is not one of the levels {}{near}", known.join(", ")))
-        }
-        (None, Kind::Numeric) if !distinct.number(code).is_some_and(f64::is_finite) => {
-            Some(format!("{text:?} is not a number"))
-        }
-        _ => None,
     }
 }

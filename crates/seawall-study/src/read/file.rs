@@ -4,13 +4,16 @@ use arrow_array::RecordBatch;
 use arrow_csv::reader::Format as CsvFormat;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
 use seawall::{Error, Result};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -79,8 +82,7 @@ pub(super) fn batches(
         }
         Format::Parquet => {
             let file = parquet_file(path, compression)?;
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-                .map_err(|e| unreadable(path, plain(&e)))?;
+            let builder = parquet_builder(file).map_err(|e| unreadable(path, plain(&e)))?;
             let wanted = find(path, builder.schema(), names)?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
             // The reader keeps the file's order of columns.
@@ -94,6 +96,27 @@ pub(super) fn batches(
             reader.try_for_each(|batch| each(batch, &picks))
         }
     }
+}
+
+/// The names of a file's columns.
+pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
+    let (format, compression) = kind(path)?;
+    let bad = |error: ArrowError| unreadable(path, plain(&error));
+    let schema = match format {
+        Format::Csv { delimiter } => {
+            let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
+            csv.infer_schema(open(path, compression)?, Some(0)).map_err(bad)?.0
+        }
+        Format::JsonLines => {
+            check_lines(path, open(path, compression)?)?;
+            arrow_json::reader::infer_json_schema(open(path, compression)?, None).map_err(bad)?.0
+        }
+        Format::Parquet => {
+            let builder = parquet_builder(parquet_file(path, compression)?);
+            builder.map_err(|e| unreadable(path, plain(&e)))?.schema().as_ref().clone()
+        }
+    };
+    Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
 }
 
 /// What the file's name says it is.
@@ -206,6 +229,50 @@ fn parquet_file(path: &Path, compression: Compression) -> Result<File> {
         Ok(file)
     };
     unpack(open(path, compression)?).map_err(|e| unreadable(path, e))
+}
+
+/// Text comes as dictionaries, which is how Parquet mostly holds it: each distinct text is looked
+/// at once a batch.
+fn parquet_builder(
+    file: File,
+) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let field = |f: &Arc<Field>| match f.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            let of = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+            f.as_ref().clone().with_data_type(of)
+        }
+        _ => f.as_ref().clone(),
+    };
+    let fields: Vec<Field> = metadata.schema().fields().iter().map(field).collect();
+    let schema = Schema::new_with_metadata(fields, metadata.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)?;
+    Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
+}
+
+/// The files that a path means: itself, those of a folder, or those that match a pattern.
+pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let bad = |e: &dyn Display| unreadable(path, e);
+    let mut files: Vec<PathBuf> = if path.is_dir() {
+        let entries = std::fs::read_dir(path).map_err(|e| bad(&e))?;
+        let paths = entries.map(|e| e.map(|e| e.path()).map_err(|e| bad(&e)));
+        let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+        paths.into_iter().filter(|p| p.is_file() && kind(p).is_ok()).collect()
+    } else if !path.exists() && path.to_string_lossy().contains(['*', '?', '[']) {
+        let found = glob::glob(&path.to_string_lossy()).map_err(|e| bad(&e))?;
+        found.collect::<std::result::Result<_, _>>().map_err(|e| bad(&e))?
+    } else {
+        return Ok(vec![path.to_owned()]);
+    };
+    if files.is_empty() {
+        return Err(unreadable(
+            path,
+            "no data file is there; expected .csv, .tsv, .parquet, .jsonl or .ndjson, compressed or not",
+        ));
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The places of the columns asked for.

@@ -10,6 +10,6 @@ mod file;
 mod stream;
 mod table;
 
-pub(crate) use file::nearest;
-pub use stream::{Columns, Distinct, stream};
+pub(crate) use file::{columns, files, nearest};
+pub use stream::{Columns, Distinct, Stream};
 pub use table::{Column, Table, Wanted, table};

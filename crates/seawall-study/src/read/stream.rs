@@ -7,17 +7,25 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_schema::DataType;
+use foldhash::fast::FixedState;
 use seawall::{Error, Result};
 use std::collections::HashMap;
 use std::path::Path;
+
+/// Whole numbers below this have a table of their own.
+const WHOLE: usize = 1 << 16;
+/// No code yet.
+const NONE: u32 = u32::MAX;
 
 /// The distinct values of a column, in order of appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
     texts: Vec<Option<String>>,
     numbers: Vec<Option<f64>>,
-    by_text: HashMap<String, u32>,
-    by_bits: HashMap<u64, u32>,
+    by_text: HashMap<String, u32, FixedState>,
+    by_bits: HashMap<u64, u32, FixedState>,
+    /// The codes of small whole numbers, the commonest numbers there are.
+    by_whole: Vec<u32>,
     missing: Option<u32>,
 }
 
@@ -69,15 +77,77 @@ impl Distinct {
         code
     }
 
-    fn code_of_number(&mut self, x: Option<f64>) -> u32 {
-        let Some(x) = x.filter(|x| !x.is_nan()) else { return self.code_of_missing() };
+    #[inline]
+    fn code_of_number(&mut self, x: f64) -> u32 {
+        let whole = x as u32;
+        if f64::from(whole) == x
+            && let Some(&code) = self.by_whole.get(whole as usize)
+            && code != NONE
+        {
+            return code;
+        }
+        self.code_of_other_number(x)
+    }
+
+    fn code_of_other_number(&mut self, x: f64) -> u32 {
+        if x.is_nan() {
+            return self.code_of_missing();
+        }
         let bits = (x + 0.0).to_bits();
         if let Some(&code) = self.by_bits.get(&bits) {
             return code;
         }
         let code = self.add(Some(x.to_string()), Some(x));
         self.by_bits.insert(bits, code);
+        let whole = x as usize;
+        if whole as f64 == x && whole < WHOLE {
+            self.by_whole.resize(self.by_whole.len().max(whole + 1), NONE);
+            self.by_whole[whole] = code;
+        }
         code
+    }
+
+    /// Appends the codes of a column's values.
+    fn take(&mut self, column: &ArrayRef, codes: &mut Vec<u32>) -> std::result::Result<(), String> {
+        if let Some(column) = column.as_any_dictionary_opt() {
+            let mut of_values = Vec::new();
+            self.take(column.values(), &mut of_values)?;
+            if of_values.is_empty() {
+                let missing = self.code_of_missing();
+                codes.extend(std::iter::repeat_n(missing, column.len()));
+                return Ok(());
+            }
+            let keys = column.normalized_keys();
+            codes.extend(keys.iter().map(|&key| of_values[key]));
+            if column.keys().null_count() > 0 {
+                let missing = self.code_of_missing();
+                let first = codes.len() - keys.len();
+                let nulls = (0..keys.len()).filter(|&i| column.keys().is_null(i));
+                nulls.for_each(|i| codes[first + i] = missing);
+            }
+            return Ok(());
+        }
+        if column.data_type().is_numeric() {
+            let column = to(column, &DataType::Float64)?;
+            let column = column.as_primitive::<Float64Type>();
+            if column.null_count() == 0 {
+                codes.extend(column.values().iter().map(|&x| self.code_of_number(x)));
+            } else {
+                let number = |x: Option<f64>| self.code_of_number(x.unwrap_or(f64::NAN));
+                codes.extend(column.iter().map(number));
+            }
+            return Ok(());
+        }
+        let truth = column.data_type() == &DataType::Boolean;
+        let column = to(column, &DataType::Utf8)?;
+        codes.extend(column.as_string::<i32>().iter().map(|text| self.code_of_text(text)));
+        if truth {
+            // True counts as 1 where a number is wanted.
+            for (text, number) in self.texts.iter().zip(&mut self.numbers) {
+                *number = text.as_ref().map(|t| f64::from(u8::from(t == "true")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -86,54 +156,76 @@ pub struct Columns<'a> {
     /// How many rows.
     pub rows: usize,
     /// For each column, each row's distinct value; empty for columns read as plain numbers.
-    pub codes: Vec<Vec<u32>>,
+    pub codes: &'a [Vec<u32>],
     /// For each column read as plain numbers, those; empty for others.
-    pub numbers: Vec<Vec<f64>>,
+    pub numbers: &'a [Vec<f64>],
     /// For each column, the distinct values so far.
     pub distinct: &'a [Distinct],
 }
 
-/// Streams columns through `take` and returns their distinct values. Where `plain` says so a
-/// column is read as numbers and its distinct values are not kept.
-pub fn stream(
-    path: &Path,
-    names: &[&str],
-    plain: &[bool],
-    take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
-) -> Result<Vec<Distinct>> {
-    let before = stamp(path);
-    let mut distinct = vec![Distinct::default(); names.len()];
-    let mut rows = 0;
-    batches(path, names, |batch| {
-        let (mut codes, mut numbers) = (Vec::new(), Vec::new());
-        for (k, column) in batch.columns().iter().enumerate() {
-            let bad = |what: String| unreadable(path, format!("column {:?}: {what}", names[k]));
-            let is_number = column.data_type().is_numeric();
-            if plain[k] {
-                numbers.push(plain_numbers(path, names[k], column, rows)?);
-                codes.push(Vec::new());
-                continue;
+/// Columns read from files one after the other, their distinct values numbered through.
+pub struct Stream {
+    names: Vec<String>,
+    plain: Vec<bool>,
+    distinct: Vec<Distinct>,
+    /// Rows whose values are looked at; those after them are only passed by.
+    first: usize,
+}
+
+impl Stream {
+    /// Nothing read yet. Where `plain` says so a column is read as numbers and its distinct
+    /// values are not kept.
+    pub fn new(names: Vec<String>, plain: Vec<bool>) -> Self {
+        let distinct = vec![Distinct::default(); names.len()];
+        Stream { names, plain, distinct, first: usize::MAX }
+    }
+
+    /// Looks at the first rows of each file only; of the batches after them it tells the number
+    /// of rows and nothing else.
+    #[must_use]
+    pub fn first(self, rows: usize) -> Self {
+        Stream { first: rows, ..self }
+    }
+
+    /// The distinct values of each column.
+    pub fn into_distinct(self) -> Vec<Distinct> {
+        self.distinct
+    }
+
+    /// Streams a file through `take`.
+    pub fn read(
+        &mut self,
+        path: &Path,
+        take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let before = stamp(path);
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let mut rows = 0;
+        let mut codes: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
+        let mut numbers: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+        batches(path, &names, |batch| {
+            let looked_at = if rows < self.first { batch.columns() } else { &[] };
+            for (k, column) in looked_at.iter().enumerate() {
+                let bad = |what: String| unreadable(path, format!("column {:?}: {what}", names[k]));
+                if self.plain[k] {
+                    numbers[k] = plain_numbers(path, names[k], column, rows)?;
+                } else {
+                    codes[k].clear();
+                    self.distinct[k].take(column, &mut codes[k]).map_err(bad)?;
+                }
             }
-            numbers.push(Vec::new());
-            codes.push(if is_number {
-                let column = to(column, &DataType::Float64).map_err(bad)?;
-                let column = column.as_primitive::<Float64Type>();
-                column.iter().map(|x| distinct[k].code_of_number(x)).collect()
-            } else {
-                let column = to(column, &DataType::Utf8).map_err(bad)?;
-                column.as_string::<i32>().iter().map(|t| distinct[k].code_of_text(t)).collect()
-            });
+            rows += batch.num_rows();
+            let (codes, numbers) = (codes.as_slice(), numbers.as_slice());
+            take(&Columns { rows: batch.num_rows(), codes, numbers, distinct: &self.distinct })
+        })?;
+        if rows == 0 {
+            return Err(unreadable(path, "the file has no rows"));
         }
-        rows += batch.num_rows();
-        take(&Columns { rows: batch.num_rows(), codes, numbers, distinct: &distinct })
-    })?;
-    if rows == 0 {
-        return Err(unreadable(path, "the file has no rows"));
+        if stamp(path) != before {
+            return Err(unreadable(path, "the file changed while it was read; run again"));
+        }
+        Ok(())
     }
-    if stamp(path) != before {
-        return Err(unreadable(path, "the file changed while it was read; run again"));
-    }
-    Ok(distinct)
 }
 
 /// A file's length and time of change.

@@ -2,12 +2,19 @@
 //! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
 //! combination is an error that names the line and the nearest right name.
 
+mod decide;
+mod model;
 mod parse;
+mod robust;
 mod toml_file;
 
+pub use decide::{PolicySpec, PropensitySpec};
+pub use model::{Choices, ModelSpec};
 pub use parse::study;
+pub use robust::SetSpec;
 
-use seawall::outcome::{TreeSettings, Unseen};
+use seawall::evaluate::Support;
+use seawall::outcome::Unseen;
 use seawall::{Direction, Kind};
 use std::path::PathBuf;
 
@@ -18,7 +25,7 @@ pub struct Study {
     pub path: PathBuf,
     /// Its text, so that a report can show it.
     pub text: String,
-    /// The data file.
+    /// The data: a file, a folder or a pattern of files.
     pub data: PathBuf,
     /// Conditions that a row must meet, by column.
     pub filters: Vec<(String, Condition)>,
@@ -33,13 +40,21 @@ pub struct Study {
     /// The outcome: a sum over columns.
     pub outcome: Vec<(String, Term)>,
     /// The outcome model.
-    pub model: Model,
+    pub model: ModelSpec,
     /// What to do where an action was never seen.
     pub unseen: Unseen,
+    /// Where propensities come from.
+    pub propensity: PropensitySpec,
+    /// Ratios of a policy to the propensity are clipped at this.
+    pub clip: Option<f64>,
+    /// The policies to evaluate.
+    pub policies: Vec<PolicySpec>,
     /// The set of contexts.
     pub context_set: SetSpec,
     /// The set of outcomes.
     pub cost_set: SetSpec,
+    /// Which contexts mass may move to.
+    pub support: Support,
 }
 
 /// What a cell of a table must be.
@@ -73,6 +88,8 @@ pub struct Context {
     pub positions: Option<Vec<f64>>,
     /// The width of a numeric column's bins.
     pub bin: Option<f64>,
+    /// The range of a numeric column: a number outside is an error, and its bins span it.
+    pub range: (f64, f64),
     /// What multiplies its cost.
     pub weight: Option<f64>,
     /// Whether values may be missing, and what that costs if said.
@@ -100,27 +117,4 @@ pub enum Term {
     Weight(f64),
     /// So much for each of these levels, nothing for others.
     Levels(Vec<(String, f64)>),
-}
-
-/// The outcome model.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Model {
-    /// Every context and action by itself.
-    Cells,
-    /// A regression tree per action: the settings for all, and those of single actions.
-    Tree {
-        /// For actions without their own.
-        settings: TreeSettings,
-        /// `min_samples_leaf` by action.
-        min_samples_leaf: Vec<(String, f64)>,
-    },
-}
-
-/// A kind of set and its radii.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SetSpec {
-    /// Which set.
-    pub set: crate::bound::Set,
-    /// The radii.
-    pub radii: Vec<f64>,
 }

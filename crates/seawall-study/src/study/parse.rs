@@ -1,9 +1,7 @@
 //! From a TOML text to a checked study.
 
 use super::toml_file::{Source, Table, Value};
-use super::{Actions, Condition, Context, Model, SetSpec, Study, Term};
-use crate::bound::Set;
-use seawall::outcome::{TreeSettings, Unseen};
+use super::{Actions, Condition, Context, Study, Term, decide, model, robust};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
 
@@ -30,15 +28,20 @@ pub fn study(path: &Path) -> Result<Study> {
 
     let actions = actions(file.need("action")?.table()?)?;
     let (direction, outcome) = outcome(file.need("outcome")?.table()?)?;
-    let (model, unseen) = match file.take("model") {
-        Some(table) => model(table.table()?, &actions)?,
-        None => (Model::Cells, Unseen::Error),
-    };
-    let (context_set, cost_set) = match file.take("robust") {
-        Some(table) => robust(table.table()?)?,
-        None => (nothing(), nothing()),
-    };
-    file.finish(&["data", "context", "action", "outcome", "model", "robust"])?;
+    let (model, unseen) = model::parse(file.take("model"), &actions, folder)?;
+    let (propensity, clip) = decide::propensity(file.take("propensity"), &actions)?;
+    let policies = decide::policies(file.take("policy"), folder)?;
+    let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
+    file.finish(&[
+        "data",
+        "context",
+        "action",
+        "outcome",
+        "model",
+        "propensity",
+        "policy",
+        "robust",
+    ])?;
     Ok(Study {
         path: path.to_owned(),
         text: text.clone(),
@@ -51,13 +54,13 @@ pub fn study(path: &Path) -> Result<Study> {
         outcome,
         model,
         unseen,
+        propensity,
+        clip,
+        policies,
         context_set,
         cost_set,
+        support,
     })
-}
-
-fn nothing() -> SetSpec {
-    SetSpec { set: Set::Wasserstein, radii: vec![0.0] }
 }
 
 /// `{ COL = condition, ... }`
@@ -75,19 +78,25 @@ fn condition(value: Value<'_>) -> Result<Condition> {
     } else if let Some(missing) = table.take("missing") {
         Condition::Missing(missing.truth()?)
     } else {
-        let end = |v: Option<Value<'_>>, or: f64| v.map_or(Ok(or), |v| v.number());
-        let min = end(table.take("min"), f64::NEG_INFINITY)?;
-        let max = end(table.take("max"), f64::INFINITY)?;
+        let (min, max) = range(&mut table)?;
         if min.is_infinite() && max.is_infinite() {
             return Err(table.error("expected one of not, missing, min, max"));
-        }
-        if min > max {
-            return Err(table.error(format!("min {min} is above max {max}")));
         }
         Condition::Range { min, max }
     };
     table.finish(&["not", "missing", "min", "max"])?;
     Ok(found)
+}
+
+/// `min = ..., max = ...`, infinite where not said.
+fn range(table: &mut Table<'_>) -> Result<(f64, f64)> {
+    let end = |v: Option<Value<'_>>, or: f64| v.map_or(Ok(or), |v| v.number());
+    let min = end(table.take("min"), f64::NEG_INFINITY)?;
+    let max = end(table.take("max"), f64::INFINITY)?;
+    if min > max || min.is_nan() || max.is_nan() {
+        return Err(table.error(format!("min {min} is above max {max}")));
+    }
+    Ok((min, max))
 }
 
 const KINDS: [(&str, Kind); 4] = [
@@ -119,14 +128,18 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     if positions.is_some() && (kind != Kind::Ordinal || levels.is_none()) {
         return Err(table.error("positions belong to an ordinal feature with levels"));
     }
+    let range = range(&mut table)?;
+    if range != (f64::NEG_INFINITY, f64::INFINITY) && kind != Kind::Numeric {
+        return Err(table.error("min and max belong to a numeric feature"));
+    }
     let weight = table.take("weight").map(|v| v.number()).transpose()?;
     let missing = match table.take("missing") {
         None => None,
         Some(v) if v.is_number() => Some(Some(v.number()?)),
         Some(v) => v.truth()?.then_some(None),
     };
-    table.finish(&["kind", "levels", "positions", "bin", "weight", "missing"])?;
-    Ok(Context { name, kind, levels, positions, bin, weight, missing })
+    table.finish(&["kind", "levels", "positions", "bin", "min", "max", "weight", "missing"])?;
+    Ok(Context { name, kind, levels, positions, bin, range, weight, missing })
 }
 
 fn actions(mut table: Table<'_>) -> Result<Actions> {
@@ -173,92 +186,4 @@ fn outcome(mut table: Table<'_>) -> Result<(Direction, Vec<(String, Term)>)> {
     };
     let terms: Vec<_> = value.table()?.rest().into_iter().map(term).collect::<Result<_>>()?;
     Ok((direction, terms))
-}
-
-fn model(mut table: Table<'_>, actions: &Actions) -> Result<(Model, Unseen)> {
-    let words = [("cells", false), ("tree", true)];
-    let is_tree = table.need("kind")?.word(&words)?;
-    let unseen = match table.take("unseen") {
-        Some(v) => {
-            v.word(&[("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)])?
-        }
-        None => Unseen::Error,
-    };
-    if !is_tree {
-        table.finish(&["kind", "unseen"])?;
-        return Ok((Model::Cells, unseen));
-    }
-    let mut settings = TreeSettings::default();
-    if let Some(v) = table.take("max_depth") {
-        match v.number()? {
-            depth if depth >= 0.0 && depth.fract() == 0.0 && depth < 64.0 => {
-                settings.max_depth = depth as usize;
-            }
-            depth => return Err(v.error(format!("{depth}; expected a whole number from 0 to 63"))),
-        }
-    }
-    for (key, field) in [
-        ("min_samples_split", &mut settings.min_samples_split),
-        ("ccp_alpha", &mut settings.ccp_alpha),
-    ] {
-        if let Some(v) = table.take(key) {
-            *field = v.number()?;
-        }
-    }
-    let mut min_samples_leaf = Vec::new();
-    match table.take("min_samples_leaf") {
-        Some(v) if v.is_table() => {
-            for (name, v) in v.table()?.rest() {
-                if let Actions::Rules(rules) = actions
-                    && !rules.iter().any(|(n, _)| *n == name)
-                {
-                    let known: Vec<&str> = rules.iter().map(|(n, _)| n.as_str()).collect();
-                    return Err(v.error(format!("no such action; there are {}", known.join(", "))));
-                }
-                min_samples_leaf.push((name, v.number()?));
-            }
-        }
-        Some(v) => settings.min_samples_leaf = v.number()?,
-        None => {}
-    }
-    table.finish(&[
-        "kind",
-        "unseen",
-        "max_depth",
-        "min_samples_leaf",
-        "min_samples_split",
-        "ccp_alpha",
-    ])?;
-    Ok((Model::Tree { settings, min_samples_leaf }, unseen))
-}
-
-fn robust(mut table: Table<'_>) -> Result<(SetSpec, SetSpec)> {
-    let set = |v: Option<Value<'_>>| v.map_or(Ok(nothing()), set);
-    let sets = (set(table.take("context"))?, set(table.take("cost"))?);
-    table.finish(&["context", "cost"])?;
-    Ok(sets)
-}
-
-fn set(value: Value<'_>) -> Result<SetSpec> {
-    let mut table = value.table()?;
-    let words = [("wasserstein", 0), ("entropic", 1), ("kl", 2)];
-    let named = table.take("set").map_or(Ok(0), |v| v.word(&words))?;
-    let eta = table.take("eta");
-    let set = match (named, eta) {
-        (0, None) => Set::Wasserstein,
-        (1, Some(eta)) => match eta.number()? {
-            x if x > 0.0 && x.is_finite() => Set::Entropic { eta: x },
-            x => return Err(eta.error(format!("{x}; expected a finite number > 0"))),
-        },
-        (1, None) => return Err(table.error("an entropic set needs eta = ...")),
-        (_, None) => Set::Kl,
-        (_, Some(eta)) => return Err(eta.error("only an entropic set has an eta")),
-    };
-    let radius = table.need("radius")?;
-    let radii = radius.numbers()?;
-    if let Some(r) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
-        return Err(radius.error(format!("{r}; expected a finite number ≥ 0")));
-    }
-    table.finish(&["set", "eta", "radius"])?;
-    Ok(SetSpec { set, radii })
 }

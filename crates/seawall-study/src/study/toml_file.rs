@@ -138,6 +138,22 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// As one table or a list of them.
+    pub fn tables(self) -> Result<Vec<Table<'a>>> {
+        let (source, name, at) = (self.source, self.name.clone(), self.at);
+        match self.value {
+            DeValue::Array(values) => values
+                .into_iter()
+                .map(|v| {
+                    let at = v.span().start;
+                    let value = v.into_inner();
+                    Value { source, name: name.clone(), at, value }.table()
+                })
+                .collect(),
+            value => Ok(vec![Value { source, name, at, value }.table()?]),
+        }
+    }
+
     /// Whether it is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value, DeValue::Table(_))

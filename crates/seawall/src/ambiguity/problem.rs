@@ -15,6 +15,14 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// What turns a value into one that is worse when larger: 1 for costs, −1 for rewards.
+    pub fn sign(self) -> f64 {
+        match self {
+            Direction::Cost => 1.0,
+            Direction::Reward => -1.0,
+        }
+    }
+
     /// The direction in words.
     pub fn words(self) -> &'static str {
         match self {

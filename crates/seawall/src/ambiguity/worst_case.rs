@@ -1,7 +1,7 @@
 //! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
 
 use super::plan::Plan;
-use super::problem::Problem;
+use super::problem::{Direction, Problem};
 use crate::population::Population;
 use crate::space::{Space, Support};
 use std::fmt;
@@ -87,6 +87,18 @@ impl WorstCase {
     /// How far apart the bounds are.
     pub fn gap(&self) -> f64 {
         self.upper - self.lower
+    }
+
+    /// Widens the bounds: the values may be too bad by up to `by`.
+    pub(crate) fn widen(&mut self, direction: Direction, by: f64, tolerance: f64) {
+        match direction {
+            Direction::Cost => self.lower -= by,
+            Direction::Reward => self.upper += by,
+        }
+        let size = self.lower.abs().max(self.upper.abs());
+        if by > 0.0 && self.gap() > tolerance * size && self.status == Status::Optimal {
+            self.status = Status::Inexact;
+        }
     }
 
     /// The worst-case population: one weight per point. All 0 for an entropic solve that was

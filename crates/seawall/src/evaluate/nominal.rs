@@ -11,25 +11,21 @@
 //! ```
 //!
 //! Standard errors are of these means over rows; the self-normalised one by its own linearised
-//! variance `Σ w_i² (y_i − v)² / (Σ w_i)²`. The direct method's takes the model as given.
+//! variance `Σ w_i² (y_i − v)² / (Σ w_i)²`. The direct method's adds the noise of the model's
+//! leaves, `Σ_L W_L² s_L² / n_L` with `W_L` the policy's mass on leaf `L`; where the leaves are
+//! (the shape of a tree) is taken as given, and so are values that the user brings.
+//!
+//! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
+use super::propensity::Propensity;
 use crate::error::{Error, Result};
 use crate::log::{Entry, Log};
-use crate::outcome::{Model, Unseen, Values};
+use crate::outcome::{Leaf, Leaves, Model, Recipe, Unseen, Values};
 use crate::policy::Policy;
 use crate::{Ambiguity, Settings};
 
 /// The 97.5% point of the normal distribution.
 const NORMAL: f64 = 1.959_963_984_540_054;
-
-/// Where the propensities come from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Propensity {
-    /// The log says.
-    Known,
-    /// The shares of the actions in each context cell.
-    Cells,
-}
 
 /// An estimate with its standard error and 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +44,14 @@ impl Estimate {
     fn new(value: f64, se: f64) -> Self {
         Estimate { value, se, lower: value - NORMAL * se, upper: value + NORMAL * se }
     }
+
+    /// The mean of terms over rows, each with the number of its rows.
+    fn mean(terms: &[(f64, f64)]) -> Self {
+        let total: f64 = terms.iter().map(|t| t.0).sum();
+        let value = terms.iter().map(|t| t.0 * t.1).sum::<f64>() / total;
+        let squares: f64 = terms.iter().map(|t| t.0 * (t.1 - value).powi(2)).sum();
+        Estimate::new(value, (squares / (total - 1.0).max(1.0) / total).sqrt())
+    }
 }
 
 /// How well the log covers a policy.
@@ -59,11 +63,16 @@ pub struct Overlap {
     pub largest: f64,
     /// `(Σ w)² / Σ w²`: how many rows the weighted ones are worth.
     pub effective: f64,
+    /// The mean ratio: 1 but for noise if the propensities are right and cover the policy.
+    pub mean_ratio: f64,
+    /// The policy's share of choices that were never made in the context they are made in.
+    pub uncovered: f64,
     /// Rows whose ratio was clipped.
     pub clipped: f64,
 }
 
-/// All nominal estimates of one policy.
+/// All nominal estimates of one policy. The last three are NaN where the log has no row of what
+/// the policy does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nominal {
     /// The direct method.
@@ -78,85 +87,132 @@ pub struct Nominal {
     pub overlap: Overlap,
 }
 
-/// Estimates a policy's value. `fit` refits the outcome model on the rows of a log, for
-/// cross-fitting; ratios above `clip` are clipped and counted.
-pub fn nominal(
-    log: &Log,
-    policy: &Policy,
-    propensity: Propensity,
+/// A log made ready for nominal estimates of any policy: propensities, the outcome model, and
+/// the models that were fitted without each fold.
+pub struct Estimator<'l> {
+    log: &'l Log,
+    propensities: Vec<f64>,
     clip: Option<f64>,
-    folds: usize,
-    fit: &dyn Fn(&Log) -> Result<Model>,
-) -> Result<Nominal> {
-    if folds < 2 {
-        return Err(Error::config(format!("{folds} folds; expected at least 2")));
+    model: Model,
+    values: Values,
+    /// For each fold, the values of a model fitted without it, and each entry's rows in it.
+    folds: Vec<(Values, Vec<f64>)>,
+}
+
+impl<'l> Estimator<'l> {
+    /// Fits what the estimates need. Ratios above `clip` are clipped and counted.
+    pub fn new(
+        log: &'l Log,
+        recipe: &Recipe,
+        propensity: &Propensity,
+        clip: Option<f64>,
+        folds: usize,
+    ) -> Result<Self> {
+        if let Some(clip) = clip.filter(|c| c.is_nan() || *c <= 0.0) {
+            return Err(Error::config(format!("the clip is {clip}; expected a number > 0")));
+        }
+        let propensities = propensity.of(log)?;
+        let model = recipe.fit(log)?;
+        let values = plain(&model, log)?;
+        let dealt = log.folds(folds)?;
+        let fold = |fold: usize| -> Result<(Values, Vec<f64>)> {
+            let others = dealt.without(fold)?;
+            let values = plain(&recipe.fit(&others)?, &others)?;
+            let rows = (0..log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
+            Ok((values, rows))
+        };
+        let folds = (0..folds).map(fold).collect::<Result<_>>()?;
+        Ok(Estimator { log, propensities, clip, model, values, folds })
     }
-    if clip.is_some_and(|c| c.is_nan() || c <= 0.0) {
-        return Err(Error::config("the clip must be a number > 0"));
+
+    /// The outcome model fitted to the whole log.
+    pub fn model(&self) -> &Model {
+        &self.model
     }
-    let propensities = propensities(log, propensity)?;
-    let entries = log.entries();
-    let total = log.total();
-    let mut clipped = 0.0;
-    let ratios: Vec<f64> = entries
-        .iter()
-        .zip(&propensities)
-        .map(|(e, p)| {
+
+    /// The propensity of each entry's action.
+    pub fn propensities(&self) -> &[f64] {
+        &self.propensities
+    }
+
+    /// Estimates a policy's value.
+    pub fn nominal(&self, policy: &Policy) -> Nominal {
+        let (log, entries) = (self.log, self.log.entries());
+        let mut clipped = 0.0;
+        let ratio = |(e, p): (&Entry, &f64)| {
             let ratio = policy.probability(e.context as usize, e.action as usize) / p;
-            match clip {
+            match self.clip {
                 Some(most) if ratio > most => {
                     clipped += e.weight;
                     most
                 }
                 _ => ratio,
             }
-        })
-        .collect();
-    let weight = |of: &dyn Fn(usize, &Entry) -> f64| -> f64 {
-        entries.iter().enumerate().map(|(i, e)| e.weight * of(i, e)).sum()
-    };
-    // The mean of a term over the rows, with its standard error.
-    let mean = |of: &dyn Fn(usize, &Entry) -> f64| {
-        let value = weight(of) / total;
-        let variance = weight(&|i, e| (of(i, e) - value).powi(2)) / (total - 1.0).max(1.0);
-        Estimate::new(value, (variance / total).sqrt())
-    };
-
-    let whole = plain(&fit(log)?, log)?;
-    let direct = policy.values(&whole);
-    let dm = mean(&|_, e| direct[e.context as usize]);
-    let ips = mean(&|i, e| ratios[i] * log.value(e));
-    let mass = weight(&|i, _| ratios[i]);
-    let snips = weight(&|i, e| ratios[i] * log.value(e)) / mass;
-    let spread = weight(&|i, e| (ratios[i] * (log.value(e) - snips)).powi(2));
-    let snips = Estimate::new(snips, spread.sqrt() / mass);
-    let dr = doubly_robust(log, policy, &ratios, folds, fit)?;
-    let effective = mass * mass / weight(&|i, _| ratios[i] * ratios[i]);
-    let extreme = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
-    let overlap = Overlap {
-        smallest: extreme(f64::min, f64::INFINITY),
-        largest: extreme(f64::max, 0.0),
-        effective,
-        clipped,
-    };
-    Ok(Nominal { dm, ips, snips, dr, overlap })
-}
-
-/// The propensity of each entry's action.
-fn propensities(log: &Log, propensity: Propensity) -> Result<Vec<f64>> {
-    match propensity {
-        Propensity::Known if log.knows_propensities() => {
-            Ok(log.entries().iter().map(|e| e.propensity).collect())
+        };
+        let ratios: Vec<f64> = entries.iter().zip(&self.propensities).map(ratio).collect();
+        let weight = |of: &dyn Fn(usize, &Entry) -> f64| -> f64 {
+            entries.iter().enumerate().map(|(i, e)| e.weight * of(i, e)).sum()
+        };
+        let terms: Vec<(f64, f64)> =
+            entries.iter().zip(&ratios).map(|(e, r)| (e.weight, r * log.value(e))).collect();
+        let mass = weight(&|i, _| ratios[i]);
+        let snips = weight(&|i, e| ratios[i] * log.value(e)) / mass;
+        let spread = weight(&|i, e| (ratios[i] * (log.value(e) - snips)).powi(2));
+        let extreme =
+            |of: fn(f64, f64) -> f64, start| self.propensities.iter().copied().fold(start, of);
+        let overlap = Overlap {
+            smallest: extreme(f64::min, f64::INFINITY),
+            largest: extreme(f64::max, 0.0),
+            effective: mass * mass / weight(&|i, _| ratios[i] * ratios[i]),
+            mean_ratio: mass / log.total(),
+            uncovered: self.uncovered(policy),
+            clipped,
+        };
+        Nominal {
+            dm: self.direct(policy),
+            ips: Estimate::mean(&terms),
+            snips: Estimate::new(snips, spread.sqrt() / mass),
+            dr: self.doubly_robust(policy, &ratios),
+            overlap,
         }
-        Propensity::Known => Err(Error::config(
-            "the log does not say with which probability \
-                                                its actions were taken; estimate them",
-        )),
-        Propensity::Cells => {
-            let behaviour = Policy::behaviour(log);
-            let of = |e: &Entry| behaviour.probability(e.context as usize, e.action as usize);
-            Ok(log.entries().iter().map(of).collect())
+    }
+
+    /// The policy's mass on choices that the log has no row of in the same context.
+    fn uncovered(&self, policy: &Policy) -> f64 {
+        let (log, actions) = (self.log, self.log.actions().len());
+        let mut uncovered = 0.0;
+        for (context, counts) in log.cell_totals().chunks(actions).enumerate() {
+            let total: f64 = counts.iter().sum();
+            let row = policy.row(context).iter().zip(counts);
+            uncovered += total * row.filter(|(_, n)| **n == 0.0).map(|(p, _)| p).sum::<f64>();
         }
+        uncovered / log.total()
+    }
+
+    fn direct(&self, policy: &Policy) -> Estimate {
+        let direct = policy.values(&self.values);
+        let entries = self.log.entries().iter();
+        let terms: Vec<(f64, f64)> =
+            entries.map(|e| (e.weight, direct[e.context as usize])).collect();
+        let mean = Estimate::mean(&terms);
+        let noise = self.model.leaves().map_or(0.0, |leaves| noise(self.log, leaves, policy));
+        Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt())
+    }
+
+    /// Each row is corrected by a model that was fitted without it.
+    fn doubly_robust(&self, policy: &Policy, ratios: &[f64]) -> Estimate {
+        let mut terms: Vec<(f64, f64)> = Vec::new();
+        for (values, rows) in &self.folds {
+            let direct = policy.values(values);
+            for ((e, rows), ratio) in self.log.entries().iter().zip(rows).zip(ratios) {
+                if *rows > 0.0 {
+                    let (x, a) = (e.context as usize, e.action as usize);
+                    let term = direct[x] + ratio * (self.log.value(e) - values.at(x, a));
+                    terms.push((*rows, term));
+                }
+            }
+        }
+        Estimate::mean(&terms)
     }
 }
 
@@ -166,67 +222,52 @@ fn plain(model: &Model, log: &Log) -> Result<Values> {
     model.values(log, nothing, Unseen::Mean, &Settings::default())
 }
 
-/// Each row is corrected by a model that was fitted without it. Rows are dealt to the folds one
-/// after the other in the log's order, so that every fold has its share of every context.
-fn doubly_robust(
-    log: &Log,
-    policy: &Policy,
-    ratios: &[f64],
-    folds: usize,
-    fit: &dyn Fn(&Log) -> Result<Model>,
-) -> Result<Estimate> {
-    let dealt = deal(log, folds);
-    // Rows of one entry and fold have the same term.
-    let mut terms: Vec<(f64, f64)> = Vec::new();
-    for fold in 0..folds {
-        let rest = log
-            .entries()
-            .iter()
-            .zip(&dealt)
-            .map(|(e, counts)| Entry { weight: e.weight - counts[fold], ..*e });
-        let others = Log::new(
-            log.contexts().clone(),
-            log.actions().to_vec(),
-            log.outcomes().clone(),
-            log.values().to_vec(),
-            log.direction(),
-            rest.collect(),
-        )?;
-        let values = plain(&fit(&others)?, &others)?;
-        let direct = policy.values(&values);
-        for ((e, counts), ratio) in log.entries().iter().zip(&dealt).zip(ratios) {
-            if counts[fold] > 0.0 {
-                let (x, a) = (e.context as usize, e.action as usize);
-                let term = direct[x] + ratio * (log.value(e) - values.at(x, a));
-                terms.push((counts[fold], term));
+/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of one row lends
+/// the spread within the action's other leaves.
+fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
+    let actions = log.actions().len();
+    let mut mass = vec![0.0; leaves.all().len()];
+    let mut elsewhere = vec![0.0; actions];
+    for (context, counts) in log.cell_totals().chunks(actions).enumerate() {
+        let share = counts.iter().sum::<f64>() / log.total();
+        if share == 0.0 {
+            continue;
+        }
+        for (action, p) in policy.row(context).iter().enumerate() {
+            match leaves.place(context, action) {
+                Some(leaf) => mass[leaf] += share * p,
+                None => elsewhere[action] += share * p,
             }
         }
     }
-    let total: f64 = terms.iter().map(|t| t.0).sum();
-    let value = terms.iter().map(|t| t.0 * t.1).sum::<f64>() / total;
-    let squares: f64 = terms.iter().map(|t| t.0 * (t.1 - value).powi(2)).sum();
-    Ok(Estimate::new(value, (squares / (total - 1.0).max(1.0) / total).sqrt()))
-}
-
-/// How much of each entry's weight is in each fold. Whole rows are dealt one by one; an entry of
-/// a fractional weight goes to one fold.
-fn deal(log: &Log, folds: usize) -> Vec<Vec<f64>> {
-    let mut next = 0;
-    let mut dealt = Vec::with_capacity(log.entries().len());
-    for entry in log.entries() {
-        let mut counts = vec![0.0; folds];
-        if entry.weight.fract() == 0.0 && entry.weight < 1e15 {
-            let rows = entry.weight as usize;
-            for (k, count) in counts.iter_mut().enumerate() {
-                let after = (k + folds - next) % folds;
-                *count = (rows / folds + usize::from(after < rows % folds)) as f64;
-            }
-            next = (next + rows) % folds;
-        } else {
-            counts[next] = entry.weight;
-            next = (next + 1) % folds;
-        }
-        dealt.push(counts);
+    // Within each action: squared deviations from the leaves' means, and degrees of freedom.
+    let mut pooled = vec![(0.0, 0.0); actions];
+    for leaf in leaves.all() {
+        let pool: &mut (f64, f64) = &mut pooled[leaf.action];
+        pool.0 += leaf.deviations(log);
+        pool.1 += leaf.weight() - 1.0;
     }
-    dealt
+    let variance = |leaf: &Leaf| {
+        let freedom = leaf.weight() - 1.0;
+        let (squares, pooled) = pooled[leaf.action];
+        match freedom > 0.0 {
+            true => leaf.deviations(log) / freedom,
+            false if pooled > 0.0 => squares / pooled,
+            false => 0.0,
+        }
+    };
+    let each = leaves.all().iter().zip(&mass).filter(|(_, m)| **m > 0.0);
+    let within: f64 = each.map(|(leaf, m)| m * m * variance(leaf) / leaf.weight()).sum();
+    // Where the action was never seen, its mean over all its rows stood in.
+    let mut own = vec![(0.0, 0.0, 0.0); actions];
+    for e in log.entries() {
+        let sums: &mut (f64, f64, f64) = &mut own[e.action as usize];
+        let y = log.value(e);
+        *sums = (sums.0 + e.weight, sums.1 + e.weight * y, sums.2 + e.weight * y * y);
+    }
+    let outside = own.iter().zip(&elsewhere).filter(|(sums, m)| **m > 0.0 && sums.0 > 1.0);
+    let outside = outside.map(|(&(n, sum, squares), m)| {
+        m * m * ((squares - sum * sum / n).max(0.0) / (n - 1.0)) / n
+    });
+    within + outside.sum::<f64>()
 }

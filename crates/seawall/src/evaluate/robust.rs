@@ -3,6 +3,9 @@
 //! 1. `m(x, a)`: the worst case over outcomes, from the outcome model ([`crate::outcome`]).
 //! 2. `l(x) = Σ_a π(a|x) m(x, a)`; then the worst case of `l` over contexts.
 //!
+//! What the first step leaves open (`Values::gap`) widens the bounds of the second: a worst case
+//! moves by no more than its values do.
+//!
 //! The support of the second step is every point of the context space, or only those observed:
 //! a lower bound, for the adversary likes places where no data are.
 
@@ -54,6 +57,12 @@ impl Robust {
         &self.population
     }
 
+    /// `l(x)` of a policy at every context of the support.
+    pub fn values(&self, policy: &Policy, values: &Values) -> Vec<f64> {
+        let all = policy.values(values);
+        self.points.iter().map(|&i| all[i]).collect()
+    }
+
     /// The worst cases of a policy at several radii of sets like `set`, and the whole curve to a
     /// tolerance if one is given.
     pub fn evaluate(
@@ -65,11 +74,15 @@ impl Robust {
         curve: Option<f64>,
         settings: &Settings<'_>,
     ) -> Result<(Vec<WorstCase>, Option<Curve>)> {
-        let all = policy.values(values);
-        let values: Vec<f64> = self.points.iter().map(|&i| all[i]).collect();
+        let (values, gap) = (self.values(policy, values), values.gap());
         let problem = Problem::new(&self.population, &values)?.direction(self.direction);
         let mut solver = set.solver(&problem, settings)?;
-        let worst = radii.iter().map(|&radius| solver.worst_case(radius)).collect::<Result<_>>()?;
+        let worst = radii.iter().map(|&radius| {
+            let mut worst = solver.worst_case(radius)?;
+            worst.widen(self.direction, gap, settings.tolerance);
+            Ok(worst)
+        });
+        let worst = worst.collect::<Result<_>>()?;
         let curve = curve.map(|tolerance| solver.curve(tolerance)).transpose()?;
         Ok((worst, curve))
     }

@@ -7,7 +7,8 @@
 pub mod bracket;
 pub mod envelope;
 pub mod kd_tree;
-pub mod lines;
+pub mod lbfgs;
+mod lines;
 pub mod log_sum;
 pub mod max_plus;
 pub mod metric;

@@ -1,10 +1,10 @@
 //! Every context and action a leaf of its own.
 
-use super::{Leaf, Model, NONE, merge};
+use super::leaves::{Leaf, Leaves, NONE};
 use crate::log::Log;
 
 /// The model that shares nothing: a leaf is what was seen of one action in one context.
-pub fn cells(log: &Log) -> Model {
+pub fn cells(log: &Log) -> Leaves {
     let (contexts, actions) = (log.contexts().len(), log.actions().len());
     let mut leaf_of = vec![NONE; contexts * actions];
     let mut leaves = Vec::new();
@@ -12,8 +12,7 @@ pub fn cells(log: &Log) -> Model {
     for group in log.entries().chunk_by(|a, b| (a.context, a.action) == (b.context, b.action)) {
         let (context, action) = (group[0].context as usize, group[0].action as usize);
         leaf_of[action * contexts + context] = leaves.len() as u32;
-        let outcomes = merge(group.iter().map(|e| (e.outcome, e.weight)));
-        leaves.push(Leaf { action, outcomes });
+        leaves.push(Leaf::new(action, group.iter().map(|e| (e.outcome, e.weight))));
     }
-    Model { actions, contexts, leaf_of, leaves, trees: Vec::new() }
+    Leaves { contexts, leaf_of, leaves, trees: Vec::new() }
 }

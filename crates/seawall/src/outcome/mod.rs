@@ -1,8 +1,9 @@
 //! Stage 5. Outcome models: what each action would cost in each context, robustly.
 //!
-//! A model cuts the contexts, for each action, into leaves that share their outcomes: every
-//! context a leaf of its own ([`cells`]), or the leaves of a regression tree ([`tree`]). A leaf
-//! keeps its empirical outcomes, so that a radius on outcomes can act on them:
+//! A model cuts the contexts, for each action, into leaves that share their outcomes
+//! ([`Leaves`]): every context a leaf of its own ([`cells`]), or the leaves of a regression tree
+//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). Or it is a [`Table`] that
+//! the user brings. A [`Recipe`] says which, so that a model can be fitted again on other rows.
 //!
 //! ```text
 //! m(x, a) = worst case of the value over the outcomes of the leaf of (x, a), radius ε_c
@@ -11,19 +12,20 @@
 //! A radius of 0 gives the plain mean. Contexts whose leaf has no outcomes are [`Unseen`].
 
 mod cells;
+mod choose;
+mod leaves;
+mod table;
 mod tree;
 
 pub use cells::cells;
+pub use choose::{Choice, choose};
+pub use leaves::{Leaf, Leaves};
+pub use table::Table;
 pub use tree::{Cut, Split, Tree, TreeSettings, tree};
 
-use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings};
+use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Result};
 use crate::log::Log;
-use crate::population::Population;
-use rayon::prelude::*;
-
-/// No leaf.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// What to do about contexts where an action was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,54 +39,52 @@ pub enum Unseen {
     Worst,
 }
 
-/// Contexts that share their outcomes under one action.
+/// How a model is made from a log.
 #[derive(Clone, Debug)]
-pub struct Leaf {
-    /// The action.
-    pub action: usize,
-    /// The outcomes seen, each with its weight.
-    pub outcomes: Vec<(u32, f64)>,
+pub enum Recipe {
+    /// Every context and action by itself.
+    Cells,
+    /// A regression tree per action, with the settings of each.
+    Tree(Vec<TreeSettings>),
+    /// Values that the user brings; the log changes nothing.
+    Table(Table),
 }
 
-impl Leaf {
-    /// The weight of the rows in here.
-    pub fn weight(&self) -> f64 {
-        self.outcomes.iter().map(|o| o.1).sum()
+impl Recipe {
+    /// Fits the model to a log.
+    pub fn fit(&self, log: &Log) -> Result<Model> {
+        Ok(match self {
+            Recipe::Cells => Model::Leaves(cells(log)),
+            Recipe::Tree(settings) => Model::Leaves(tree(log, settings)?),
+            Recipe::Table(table) => Model::Table(table.clone()),
+        })
     }
 }
 
-/// A fitted model: which leaf each context is in under each action.
+/// A fitted model.
 #[derive(Clone, Debug)]
-pub struct Model {
-    pub(crate) actions: usize,
-    pub(crate) contexts: usize,
-    /// `[action · contexts + context]`, `NONE` where the action was never seen.
-    pub(crate) leaf_of: Vec<u32>,
-    pub(crate) leaves: Vec<Leaf>,
-    /// The trees, one per action, if that is what the model is.
-    pub(crate) trees: Vec<Tree>,
+pub enum Model {
+    /// Leaves with their empirical outcomes.
+    Leaves(Leaves),
+    /// Values as the user gave them.
+    Table(Table),
 }
 
 impl Model {
-    /// The leaf of a context under an action, if the action was seen there.
-    pub fn leaf(&self, context: usize, action: usize) -> Option<&Leaf> {
-        self.leaves.get(self.leaf_of[action * self.contexts + context] as usize)
+    /// The leaves, if the model has any.
+    pub fn leaves(&self) -> Option<&Leaves> {
+        match self {
+            Model::Leaves(leaves) => Some(leaves),
+            Model::Table(_) => None,
+        }
     }
 
-    /// Every leaf.
-    pub fn leaves(&self) -> &[Leaf] {
-        &self.leaves
-    }
-
-    /// The regression trees, one per action; none if the model is made of cells.
-    pub fn trees(&self) -> &[Tree] {
-        &self.trees
-    }
-
-    /// How many contexts each action was never seen in.
+    /// How many contexts each action has no value of its own in.
     pub fn unseen(&self) -> Vec<usize> {
-        let row = |row: &[u32]| row.iter().filter(|&&leaf| leaf == NONE).count();
-        self.leaf_of.chunks(self.contexts).map(row).collect()
+        match self {
+            Model::Leaves(leaves) => leaves.unseen(),
+            Model::Table(table) => table.unseen(),
+        }
     }
 
     /// The robust value of every context and action, for one set of outcomes.
@@ -95,45 +95,44 @@ impl Model {
         unseen: Unseen,
         settings: &Settings<'_>,
     ) -> Result<Values> {
-        let whole = |action: usize| {
-            let of = log.entries().iter().filter(|e| e.action as usize == action);
-            merge(of.map(|e| (e.outcome, e.weight)))
-        };
-        let leaf_values: Vec<f64> = self
-            .leaves
-            .par_iter()
-            .map(|leaf| worst(log, &leaf.outcomes, set, settings))
-            .collect::<Result<_>>()?;
-        let missing = self.unseen();
-        let fill: Vec<f64> = match unseen {
-            Unseen::Error if missing.iter().any(|&n| n > 0) => {
-                let counts = log.actions().iter().zip(&missing).filter(|(_, n)| **n > 0);
-                let words: Vec<String> =
-                    counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
-                return Err(Error::config(format!(
-                    "of {} contexts some were never seen with an action: {}; choose \
-                     unseen = \"mean\" or unseen = \"worst\", or a tree model",
-                    self.contexts,
-                    words.join(", ")
-                )));
-            }
-            Unseen::Error => vec![f64::NAN; self.actions],
-            Unseen::Mean => (0..self.actions)
-                .map(|a| worst(log, &whole(a), set, settings))
-                .collect::<Result<_>>()?,
-            Unseen::Worst => {
-                let sign = if log.direction() == Direction::Cost { 1.0 } else { -1.0 };
-                let worst = log.values().iter().map(|v| sign * v).fold(f64::NEG_INFINITY, f64::max);
-                vec![sign * worst; self.actions]
-            }
-        };
-        let mut values = Vec::with_capacity(self.leaf_of.len());
-        for (action, row) in self.leaf_of.chunks(self.contexts).enumerate() {
-            let value =
-                |&leaf: &u32| leaf_values.get(leaf as usize).copied().unwrap_or(fill[action]);
-            values.extend(row.iter().map(value));
+        let fill = fill(log, &self.unseen(), set, unseen, settings)?;
+        match self {
+            Model::Leaves(leaves) => leaves.values(log, set, &fill, settings),
+            Model::Table(table) => table.values(set, &fill),
         }
-        Ok(Values { contexts: self.contexts, values })
+    }
+}
+
+/// What stands in where an action was never seen: one value per action.
+fn fill(
+    log: &Log,
+    missing: &[usize],
+    set: Ambiguity,
+    unseen: Unseen,
+    settings: &Settings<'_>,
+) -> Result<Vec<f64>> {
+    if missing.iter().all(|&n| n == 0) {
+        return Ok(vec![f64::NAN; missing.len()]);
+    }
+    match unseen {
+        Unseen::Error => {
+            let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
+            let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
+            Err(Error::config(format!(
+                "of {} contexts some were never seen with an action: {}; choose unseen = \"mean\" \
+                 or unseen = \"worst\" in [model], or a tree model",
+                log.contexts().len(),
+                words.join(", ")
+            )))
+        }
+        Unseen::Mean => (0..missing.len())
+            .map(|action| leaves::whole(log, action).worst(log, set, settings).map(|v| v.0))
+            .collect(),
+        Unseen::Worst => {
+            let sign = log.direction().sign();
+            let worst = log.values().iter().map(|v| sign * v).fold(f64::NEG_INFINITY, f64::max);
+            Ok(vec![sign * worst; missing.len()])
+        }
     }
 }
 
@@ -143,10 +142,11 @@ pub struct Values {
     contexts: usize,
     /// `[action · contexts + context]`.
     values: Vec<f64>,
+    gap: f64,
 }
 
 impl Values {
-    /// Values that the user brings: one row of contexts per action.
+    /// One row of contexts per action.
     pub fn new(contexts: usize, values: Vec<f64>) -> Result<Self> {
         if contexts == 0 || !values.len().is_multiple_of(contexts) {
             return Err(Error::input(format!(
@@ -157,7 +157,7 @@ impl Values {
         if let Some(v) = values.iter().find(|v| !v.is_finite()) {
             return Err(Error::input(format!("a value is {v}; expected a finite number")));
         }
-        Ok(Values { contexts, values })
+        Ok(Values { contexts, values, gap: 0.0 })
     }
 
     /// The value of an action in a context.
@@ -170,42 +170,18 @@ impl Values {
         &self.values[action * self.contexts..][..self.contexts]
     }
 
+    /// The number of contexts.
+    pub fn contexts(&self) -> usize {
+        self.contexts
+    }
+
     /// The number of actions.
     pub fn actions(&self) -> usize {
         self.values.len() / self.contexts
     }
-}
 
-/// The worst case of the log's values over outcomes around those of a leaf.
-fn worst(
-    log: &Log,
-    outcomes: &[(u32, f64)],
-    set: Ambiguity,
-    settings: &Settings<'_>,
-) -> Result<f64> {
-    if set.radius() == 0.0 {
-        let total: f64 = outcomes.iter().map(|o| o.1).sum();
-        let mean = |o: &(u32, f64)| log.values()[o.0 as usize] * (o.1 / total);
-        return Ok(outcomes.iter().map(mean).sum());
+    /// The values are on the safe side of the true worst cases by at most this.
+    pub fn gap(&self) -> f64 {
+        self.gap
     }
-    let mut weights = vec![0.0; log.outcomes().len()];
-    outcomes.iter().for_each(|&(outcome, weight)| weights[outcome as usize] += weight);
-    let population = Population::from_weights(log.outcomes().clone(), weights)?;
-    let problem = Problem::new(&population, log.values())?.direction(log.direction());
-    let settings = Settings { detail: Detail::Value, watch: None, ..*settings };
-    Ok(set.worst_case(&problem, &settings)?.value)
-}
-
-/// Adds up the weights of equal outcomes, in order of the outcomes.
-pub(crate) fn merge(outcomes: impl Iterator<Item = (u32, f64)>) -> Vec<(u32, f64)> {
-    let mut all: Vec<(u32, f64)> = outcomes.collect();
-    all.sort_by_key(|o| o.0);
-    let mut merged: Vec<(u32, f64)> = Vec::new();
-    for (outcome, weight) in all {
-        match merged.last_mut() {
-            Some(last) if last.0 == outcome => last.1 += weight,
-            _ => merged.push((outcome, weight)),
-        }
-    }
-    merged
 }

@@ -9,7 +9,7 @@
 //! Everything is computed from sums per context cell, so a fit costs the same however many rows
 //! the log has.
 
-use super::{Leaf, Model, NONE, merge};
+use super::leaves::{Leaf, Leaves, NONE};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::space::{Kind, Space};
@@ -95,7 +95,7 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// Whether there is no node; never true of a tree that was grown.
+    /// Whether there is no node: the action had no rows.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -140,7 +140,7 @@ struct Cell {
 }
 
 /// Fits a tree per action; `settings` has one entry per action.
-pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Model> {
+pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Leaves> {
     let (space, contexts) = (log.contexts(), log.contexts().len());
     if settings.len() != log.actions().len() {
         return Err(Error::config(format!(
@@ -152,30 +152,41 @@ pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Model> {
     let mut leaf_of = vec![NONE; contexts * settings.len()];
     let (mut leaves, mut trees) = (Vec::new(), Vec::new());
     for (action, settings) in settings.iter().enumerate() {
-        settings.check()?;
-        let tree = fit(space, &mut sums(log, action), settings);
+        let Some(tree) = fitted(log, action, settings)? else {
+            trees.push(Tree { nodes: Vec::new() });
+            continue;
+        };
         // The tree's leaves, numbered as they are met, then their outcomes.
         let row = &mut leaf_of[action * contexts..][..contexts];
         let mut number = vec![NONE; tree.len()];
         let first = leaves.len();
+        let mut count = first;
         for (context, leaf) in row.iter_mut().enumerate() {
             let node = tree.leaf(space, context);
             if number[node] == NONE {
-                number[node] = leaves.len() as u32;
-                leaves.push(Leaf { action, outcomes: Vec::new() });
+                number[node] = count as u32;
+                count += 1;
             }
             *leaf = number[node];
         }
-        let mut seen = vec![Vec::new(); leaves.len() - first];
+        let mut seen = vec![Vec::new(); count - first];
         for e in log.entries().iter().filter(|e| e.action as usize == action) {
             seen[row[e.context as usize] as usize - first].push((e.outcome, e.weight));
         }
-        for (leaf, outcomes) in leaves[first..].iter_mut().zip(seen) {
-            leaf.outcomes = merge(outcomes.into_iter());
-        }
+        leaves.extend(seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter())));
         trees.push(tree);
     }
-    Ok(Model { actions: settings.len(), contexts, leaf_of, leaves, trees })
+    Ok(Leaves { contexts, leaf_of, leaves, trees })
+}
+
+/// The tree of one action; None if the action has no rows.
+pub(super) fn fitted(log: &Log, action: usize, settings: &TreeSettings) -> Result<Option<Tree>> {
+    settings.check()?;
+    let mut cells = sums(log, action);
+    if cells.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(fit(log.contexts(), &mut cells, settings)))
 }
 
 /// The sums of one action's rows in each context.

@@ -1,9 +1,25 @@
 //! Stage 6. Policies: for each context, a probability for each action.
+//!
+//! A [`Rule`] says what a policy does in words that hold on any space with the features it looks
+//! at: the same for everyone, by group, by a decision tree, by a softmax of linear scores, or
+//! context by context. A [`Policy`] is a rule worked out on one space. Rules are saved and
+//! loaded as JSON ([`mod@file`]).
+
+mod branch;
+pub mod file;
+mod partition;
+mod rule;
+mod softmax;
+
+pub use branch::{Branch, Test};
+pub use partition::{Partition, Parts};
+pub use rule::{Rule, TableRow};
+pub use softmax::{Encoded, Encoding, Softmax, encode};
 
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::outcome::Values;
-use crate::space::Space;
+use crate::space::{Space, Value};
 
 /// How far the probabilities of a context may be from summing to 1.
 const SLACK: f64 = 1e-9;
@@ -12,25 +28,49 @@ const SLACK: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub struct Policy {
     name: String,
+    rule: Rule,
     actions: usize,
     /// `[context · actions + action]`.
     probabilities: Vec<f64>,
 }
 
 impl Policy {
+    /// A rule on a space; the first context whose probabilities are no probabilities is named.
+    pub fn new(
+        name: impl Into<String>,
+        rule: Rule,
+        space: &Space,
+        actions: &[String],
+    ) -> Result<Self> {
+        let name = name.into();
+        let probabilities =
+            rule.probabilities(space, actions).map_err(|e| e.within(format!("policy {name:?}")))?;
+        for (context, row) in probabilities.chunks(actions.len()).enumerate() {
+            let total: f64 = row.iter().sum();
+            let valid = row.iter().all(|p| (0.0..=1.0 + SLACK).contains(p));
+            if !valid || (total - 1.0).abs() > SLACK {
+                return Err(Error::input(format!(
+                    "policy {name:?}: the probabilities for the context {} are {row:?}; expected \
+                     numbers from 0 to 1 that sum to 1",
+                    space.describe(context)
+                )));
+            }
+        }
+        Ok(Policy { name, rule, actions: actions.len(), probabilities })
+    }
+
     /// Every action with the same probability.
     pub fn uniform(log: &Log) -> Self {
         let actions = log.actions().len();
         let probabilities = vec![1.0 / actions as f64; log.contexts().len() * actions];
-        Policy { name: "uniform".to_owned(), actions, probabilities }
+        Policy { name: "uniform".to_owned(), rule: Rule::Uniform, actions, probabilities }
     }
 
     /// Always the same action.
     pub fn constant(log: &Log, action: &str) -> Result<Self> {
-        let (chosen, actions) = (log.action(action)?, log.actions().len());
-        let choose = |_| (0..actions).map(move |a| f64::from(u8::from(a == chosen)));
-        let probabilities = (0..log.contexts().len()).flat_map(choose).collect();
-        Ok(Policy { name: format!("constant:{action}"), actions, probabilities })
+        log.action(action)?;
+        let rule = Rule::Constant { action: action.to_owned() };
+        Self::new(format!("constant:{action}"), rule, log.contexts(), log.actions())
     }
 
     /// The log's own: in each context the shares of the actions taken there; in a context that
@@ -42,55 +82,49 @@ impl Policy {
             let total: f64 = counts.iter().sum();
             if total > 0.0 { counts.iter().map(|n| n / total).collect() } else { overall.clone() }
         };
-        let probabilities = log.cell_totals().chunks(actions).flat_map(shares).collect();
-        Policy { name: "behaviour".to_owned(), actions, probabilities }
+        let totals = log.cell_totals();
+        let probabilities: Vec<f64> = totals.chunks(actions).flat_map(shares).collect();
+        let seen = |context: usize| totals[context * actions..][..actions].iter().any(|n| *n > 0.0);
+        let rule = Rule::table(log.contexts(), &probabilities, seen, Some(overall.clone()));
+        Policy { name: "behaviour".to_owned(), rule, actions, probabilities }
     }
 
     /// In each context the action of the best value. With no restriction on the policy it is
     /// optimal at every context radius: the worst case rises with the values at each point, and
     /// this policy's are the lowest at every point at once.
-    pub fn greedy(values: &Values, contexts: usize, higher_is_better: bool) -> Self {
+    pub fn greedy(log: &Log, values: &Values) -> Self {
         let actions = values.actions();
-        let sign = if higher_is_better { -1.0 } else { 1.0 };
-        let mut probabilities = vec![0.0; contexts * actions];
-        for context in 0..contexts {
+        let sign = log.direction().sign();
+        let mut probabilities = vec![0.0; values.contexts() * actions];
+        for (context, row) in probabilities.chunks_mut(actions).enumerate() {
             let mut best = 0;
             for a in 1..actions {
                 if sign * values.at(context, a) < sign * values.at(context, best) {
                     best = a;
                 }
             }
-            probabilities[context * actions + best] = 1.0;
+            row[best] = 1.0;
         }
-        Policy { name: "greedy".to_owned(), actions, probabilities }
+        let rule = Rule::table(log.contexts(), &probabilities, |_| true, None);
+        Policy { name: "greedy".to_owned(), rule, actions, probabilities }
     }
 
-    /// Given probabilities, `[context · actions + action]`; the first bad context is named.
+    /// Given probabilities, `[context · actions + action]`.
     pub fn table(
         name: impl Into<String>,
         space: &Space,
-        actions: usize,
-        probabilities: Vec<f64>,
+        actions: &[String],
+        probabilities: &[f64],
     ) -> Result<Self> {
-        if probabilities.len() != space.len() * actions {
+        if probabilities.len() != space.len() * actions.len() {
             return Err(Error::input(format!(
-                "{} probabilities for {} contexts and {actions} actions",
+                "{} probabilities for {} contexts and {} actions",
                 probabilities.len(),
-                space.len()
+                space.len(),
+                actions.len()
             )));
         }
-        for (context, row) in probabilities.chunks(actions).enumerate() {
-            let total: f64 = row.iter().sum();
-            let valid = row.iter().all(|p| (0.0..=1.0 + SLACK).contains(p));
-            if !valid || (total - 1.0).abs() > SLACK {
-                return Err(Error::input(format!(
-                    "the probabilities for the context {} are {row:?}; expected numbers from 0 \
-                     to 1 that sum to 1",
-                    space.describe(context)
-                )));
-            }
-        }
-        Ok(Policy { name: name.into(), actions, probabilities })
+        Self::new(name, Rule::table(space, probabilities, |_| true, None), space, actions)
     }
 
     /// The policy's name.
@@ -98,9 +132,25 @@ impl Policy {
         &self.name
     }
 
+    /// The same policy under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Policy { name: name.into(), ..self }
+    }
+
+    /// What the policy does, in words that hold on other spaces too.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
     /// The probability of an action in a context.
     pub fn probability(&self, context: usize, action: usize) -> f64 {
         self.probabilities[context * self.actions + action]
+    }
+
+    /// The probabilities of a context's actions.
+    pub fn row(&self, context: usize) -> &[f64] {
+        &self.probabilities[context * self.actions..][..self.actions]
     }
 
     /// `l(x) = Σ_a π(a|x) m(x, a)` for every context.
@@ -109,5 +159,24 @@ impl Policy {
             row.iter().enumerate().map(|(a, p)| p * values.at(context, a)).sum()
         };
         self.probabilities.chunks(self.actions).enumerate().map(value).collect()
+    }
+}
+
+/// A value as it is written in rules: the text of a level or number, None if missing.
+fn written(value: Value<'_>) -> Option<String> {
+    match value {
+        Value::Number(x) => Some(x.to_string()),
+        Value::Level(text) => Some(text.to_owned()),
+        Value::Missing => None,
+    }
+}
+
+/// Whether a value is the one written.
+fn is(value: Value<'_>, text: Option<&str>) -> bool {
+    match (value, text) {
+        (Value::Missing, None) => true,
+        (Value::Level(level), Some(text)) => level == text,
+        (Value::Number(x), Some(text)) => text.parse() == Ok(x),
+        _ => false,
     }
 }

@@ -10,6 +10,7 @@
 //! Positions are held scaled by a power of two so that their range is in [1, 2): differences of
 //! whole numbers stay exact (ties stay ties) and no square overflows.
 
+use super::Value;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 
@@ -346,6 +347,17 @@ impl Checked {
             (Kind::Numeric, Some(_)) => Some(code).filter(|x| !x.is_nan()),
             (Kind::Numeric, None) if !code.is_nan() => self.numbers.get(code as usize).copied(),
             _ => None,
+        }
+    }
+
+    /// What a code stands for.
+    pub(super) fn value(&self, code: f64) -> Value<'_> {
+        if code.is_nan() || self.missing_level.is_some_and(|k| code == k as f64) {
+            return Value::Missing;
+        }
+        match self.number(code) {
+            Some(number) => Value::Number(number),
+            None => Value::Level(&self.labels[code as usize]),
         }
     }
 

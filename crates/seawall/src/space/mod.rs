@@ -47,6 +47,17 @@ pub struct Space {
     support: Support,
 }
 
+/// A point's value of a feature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// The number of a numeric feature.
+    Number(f64),
+    /// The level of any other.
+    Level(&'a str),
+    /// Missing.
+    Missing,
+}
+
 /// Where a population may sit.
 #[derive(Clone, Debug)]
 pub enum Support {
@@ -160,6 +171,26 @@ impl Space {
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
     pub fn number(&self, point: usize, feature: usize) -> Option<f64> {
         self.features[feature].number(self.code(point, feature))
+    }
+
+    /// Something of every point's value of a feature, worked out once a level.
+    pub fn each<T: Clone>(&self, feature: usize, of: impl Fn(Value<'_>) -> T) -> Vec<T> {
+        let f = &self.features[feature];
+        let points = (0..self.len()).map(|i| self.code(i, feature));
+        if f.level_count() == 0 {
+            return points.map(|code| of(f.value(code))).collect();
+        }
+        let levels: Vec<T> = (0..f.level_count()).map(|k| of(f.value(k as f64))).collect();
+        let missing = of(Value::Missing);
+        points
+            .map(|code| if code.is_nan() { missing.clone() } else { levels[code as usize].clone() })
+            .collect()
+    }
+
+    /// What a feature's levels are, in order; none for a numeric feature off a grid.
+    pub fn level_values(&self, feature: usize) -> impl Iterator<Item = Value<'_>> {
+        let f = &self.features[feature];
+        (0..f.level_count()).map(|k| f.value(k as f64))
     }
 
     /// A point's value of a feature, as a person would write it.

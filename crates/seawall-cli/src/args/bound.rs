@@ -1,30 +1,13 @@
-//! What was typed. Parsing does no work: a command turns these into a request.
+//! The words of `seawall bound`.
 
+use super::SetName;
 use crate::cmd;
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, ValueEnum};
 use seawall::{Direction, Engine, Kind};
-use seawall_study::bound::{Context, Request, Set, SupportKind};
+use seawall_study::bound::{Context, Request, SupportKind};
 use std::path::PathBuf;
 
-/// How bad could it get in another population? Worst cases with certificates.
-#[derive(Debug, Parser)]
-#[command(name = "seawall", version, max_term_width = 100)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-    /// Threads to use; all cores if not said. The answer does not depend on it.
-    #[arg(long, global = true, value_name = "N")]
-    threads: Option<usize>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// The worst-case mean of a column of a table under a shift of its other columns
-    #[command(after_help = BOUND_EXAMPLES)]
-    Bound(Bound),
-}
-
-const BOUND_EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
 whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
 mean squared distance, not its root. For --set kl it is a divergence in nats.
@@ -92,13 +75,6 @@ pub struct Bound {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SetName {
-    Wasserstein,
-    Entropic,
-    Kl,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SupportName {
     Points,
@@ -113,50 +89,13 @@ enum EngineName {
     Scan,
 }
 
-impl Args {
-    /// Runs the command that was typed.
-    pub fn run(self) -> Result<(), cmd::Failure> {
-        if let Some(threads) = self.threads {
-            if !(1..=1024).contains(&threads) {
-                return Err(cmd::Failure::usage(format!(
-                    "--threads is {threads}; expected a number from 1 to 1024"
-                )));
-            }
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build_global()
-                .map_err(|e| cmd::Failure::usage(format!("--threads {threads}: {e}")))?;
-        }
-        match self.command {
-            Command::Bound(bound) => {
-                let (request, outputs) = bound.meaning()?;
-                cmd::bound::run(&request, &outputs)
-            }
-        }
-    }
-}
-
 impl Bound {
     /// What the words ask for.
-    fn meaning(self) -> Result<(Request, cmd::bound::Outputs), cmd::Failure> {
-        let set = match (self.set, self.eta) {
-            (SetName::Wasserstein, None) => Set::Wasserstein,
-            (SetName::Kl, None) => Set::Kl,
-            (SetName::Entropic, Some(eta)) if eta > 0.0 && eta.is_finite() => Set::Entropic { eta },
-            (SetName::Entropic, Some(eta)) => {
-                return Err(cmd::Failure::usage(format!(
-                    "--eta is {eta}; expected a finite number > 0"
-                )));
-            }
-            (SetName::Entropic, None) => {
-                return Err(cmd::Failure::usage(
-                    "--set entropic needs --eta E; larger is closer to exact, for example --eta 100",
-                ));
-            }
-            (_, Some(_)) => {
-                return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
-            }
-        };
+    pub(super) fn meaning(self) -> Result<(Request, cmd::bound::Outputs), cmd::Failure> {
+        let set = self.set.with(self.eta, "--set")?;
+        if let (Some(_), false) = (self.eta, self.set == SetName::Entropic) {
+            return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
+        }
         let outputs = cmd::bound::Outputs::new(self.curve, self.plan, &self.file, self.json)?;
         let request = Request {
             path: self.file,

@@ -1,0 +1,97 @@
+//! What was typed. Parsing does no work: a command turns these into a request.
+
+mod bound;
+mod study;
+
+use crate::cmd::{self, Failure};
+use clap::{Parser, Subcommand, ValueEnum};
+use seawall_study::bound::Set;
+
+/// How bad could it get in another population? Worst cases with certificates.
+#[derive(Debug, Parser)]
+#[command(name = "seawall", version, max_term_width = 100, after_help = START)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Threads to use; all cores if not said. The answer does not depend on it.
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+}
+
+const START: &str = "\
+Start with `seawall demo`: a synthetic trial, checked and evaluated, and its study file to edit.
+With your own data: `seawall init DATA`, correct the file, `seawall check`, `seawall evaluate`.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// A synthetic trial: written out with its study file, checked and evaluated
+    #[command(after_help = study::DEMO_EXAMPLES)]
+    Demo(study::Demo),
+    /// Write a study file for a data file, with guessed kinds
+    #[command(after_help = study::INIT_EXAMPLES)]
+    Init(study::Init),
+    /// Everything about a study's data, nothing robust
+    Check(study::Check),
+    /// What policies would have cost, nominally and in the worst case
+    #[command(after_help = study::EVALUATE_EXAMPLES)]
+    Evaluate(study::Evaluate),
+    /// The worst-case mean of a column of a table under a shift of its other columns
+    #[command(after_help = bound::EXAMPLES)]
+    Bound(bound::Bound),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SetName {
+    Wasserstein,
+    Entropic,
+    Kl,
+}
+
+impl SetName {
+    /// The set of this name; `option` is how it was asked for.
+    fn with(self, eta: Option<f64>, option: &str) -> Result<Set, Failure> {
+        match (self, eta) {
+            (SetName::Wasserstein, _) => Ok(Set::Wasserstein),
+            (SetName::Kl, _) => Ok(Set::Kl),
+            (SetName::Entropic, Some(eta)) if eta > 0.0 && eta.is_finite() => {
+                Ok(Set::Entropic { eta })
+            }
+            (SetName::Entropic, Some(eta)) => {
+                Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")))
+            }
+            (SetName::Entropic, None) => Err(Failure::usage(format!(
+                "{option} entropic needs --eta E; larger is closer to exact, for example --eta 100"
+            ))),
+        }
+    }
+}
+
+impl Args {
+    /// Runs the command that was typed.
+    pub fn run(self) -> Result<(), Failure> {
+        if let Some(threads) = self.threads {
+            if !(1..=1024).contains(&threads) {
+                return Err(Failure::usage(format!(
+                    "--threads is {threads}; expected a number from 1 to 1024"
+                )));
+            }
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global()
+                .map_err(|e| Failure::usage(format!("--threads {threads}: {e}")))?;
+        }
+        match self.command {
+            Command::Demo(demo) => cmd::demo::run(&demo.folder),
+            Command::Init(init) => cmd::init::run(&init.data, &init.out),
+            Command::Check(check) => cmd::check::run(&check.study, check.json),
+            Command::Evaluate(evaluate) => {
+                let (study, changes, outputs) = evaluate.meaning()?;
+                cmd::evaluate::run(&study, &changes, &outputs)
+            }
+            Command::Bound(bound) => {
+                let (request, outputs) = bound.meaning()?;
+                cmd::bound::run(&request, &outputs)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The words of the commands that take a study: demo, init, check, evaluate.
+
+use super::SetName;
+use crate::cmd::Failure;
+use crate::cmd::evaluate::{Changes, Outputs};
+use clap::{Args as ClapArgs, ValueEnum};
+use seawall::evaluate::Support;
+use seawall_study::study::PolicySpec;
+use std::path::PathBuf;
+
+pub(super) const DEMO_EXAMPLES: &str = "\
+The trial is made up: six context columns, two arms drawn by a fair coin, four kinds of events.
+What is in the folder already is kept, so an edited study file is not lost.
+
+Examples:
+  seawall demo
+  seawall demo --folder try && seawall evaluate try/study.toml --radius 0.2 --support observed";
+
+pub(super) const INIT_EXAMPLES: &str = "\
+Examples:
+  seawall init visits.parquet
+  seawall init trial.csv.gz --out trial.toml && seawall check trial.toml";
+
+pub(super) const EVALUATE_EXAMPLES: &str = "\
+A radius is in units of the ground cost: with the default weights, moving everyone across the
+whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
+mean squared distance, not its root. For a kl set it is a divergence in nats.
+
+Examples:
+  As the study file asks, with the whole curve:
+    seawall evaluate study.toml --curve curve.csv
+
+  Two policies at other radii, for a program:
+    seawall evaluate study.toml --policy uniform --policy constant:treat --radius 0.02,0.2 --json
+
+  Outcomes may shift too, and mass may go only where somebody was seen:
+    seawall evaluate study.toml --cost-radius 0.01 --support observed";
+
+/// The arguments of `seawall demo`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Demo {
+    /// Where to write the trial and its study file
+    #[arg(long, value_name = "FOLDER", default_value = "seawall-demo")]
+    pub(super) folder: PathBuf,
+}
+
+/// The arguments of `seawall init`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Init {
+    /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
+    pub(super) data: PathBuf,
+    /// The study file to write; one that is there already is not overwritten
+    #[arg(long, value_name = "STUDY", default_value = "study.toml")]
+    pub(super) out: PathBuf,
+}
+
+/// The arguments of `seawall check`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Check {
+    /// The study file
+    pub(super) study: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// The arguments of `seawall evaluate`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Evaluate {
+    /// The study file
+    study: PathBuf,
+    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// probabilities by context (.csv, .parquet); may be given several times
+    #[arg(long, value_name = "POLICY")]
+    policy: Vec<String>,
+    /// How far the population of contexts may be
+    #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
+    radius: Vec<f64>,
+    /// The set of populations of contexts
+    #[arg(long, value_enum)]
+    set: Option<SetName>,
+    /// The sharpness of an entropic set, in units of 1/value
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    eta: Option<f64>,
+    /// How far the outcomes of a context and action may be
+    #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
+    cost_radius: Vec<f64>,
+    /// The set of populations of outcomes
+    #[arg(long, value_enum)]
+    cost_set: Option<SetName>,
+    /// Which contexts mass may move to: every combination of levels, or those observed
+    #[arg(long, value_enum)]
+    support: Option<SupportName>,
+    /// Write the whole curve of the worst case against the radius, for every policy
+    #[arg(long, value_name = "OUT.csv")]
+    curve: Option<PathBuf>,
+    /// Write the worst-case populations beside the nominal one
+    #[arg(long, value_name = "OUT.csv")]
+    worst: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SupportName {
+    Grid,
+    Observed,
+}
+
+impl Evaluate {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
+        for (option, radii) in [("--radius", &self.radius), ("--cost-radius", &self.cost_radius)] {
+            if let Some(radius) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
+                return Err(Failure::usage(format!(
+                    "{option} is {radius}; expected a finite number ≥ 0"
+                )));
+            }
+        }
+        let set = self.set.map(|name| name.with(self.eta, "--set")).transpose()?;
+        let cost_set = self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?;
+        let changes = Changes {
+            policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
+            radii: self.radius,
+            set,
+            eta: self.eta,
+            cost_radii: self.cost_radius,
+            cost_set,
+            support: self.support.map(|name| match name {
+                SupportName::Grid => Support::All,
+                SupportName::Observed => Support::Observed,
+            }),
+        };
+        let outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
+        Ok((self.study, changes, outputs))
+    }
+}

@@ -1,0 +1,49 @@
+//! `seawall demo`.
+
+use super::Failure;
+use super::evaluate::{Changes, Outputs};
+use seawall::Error;
+use seawall_study::demo::{DATA, STUDY, trial};
+use seawall_study::write::prepare;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes the synthetic trial and its study file, then checks and evaluates them.
+pub fn run(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Error::input(format!("{}: cannot be made: {e}", folder.display())))?;
+    let study = folder.join("study.toml");
+    {
+        let mut out = std::io::stdout().lock();
+        for (path, text, what) in [
+            (folder.join(DATA), trial(), "a synthetic trial of 6,000 made-up patients"),
+            (study.clone(), STUDY.to_owned(), "its study file, to edit"),
+        ] {
+            match std::fs::read_to_string(&path) {
+                Ok(there) if there == text => {
+                    writeln!(out, "{}: {what} (there already)", path.display())?;
+                }
+                Ok(_) => writeln!(
+                    out,
+                    "{}: there already and changed; kept (delete it to start afresh)",
+                    path.display()
+                )?,
+                Err(_) => {
+                    prepare(path.clone(), |file| file.write_all(text.as_bytes()))?.keep()?;
+                    writeln!(out, "{}: {what}", path.display())?;
+                }
+            }
+        }
+        writeln!(out, "\n$ seawall check {}", study.display())?;
+    }
+    super::check::run(&study, false)?;
+    writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
+    super::evaluate::run(&study, &Changes::default(), &Outputs::default())?;
+    writeln!(
+        std::io::stdout(),
+        "\nNext: edit {0} and run `seawall evaluate {0}`; try --radius 0.2, --support observed or \
+         --cost-radius 0.01.",
+        study.display()
+    )?;
+    Ok(())
+}

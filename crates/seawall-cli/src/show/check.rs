@@ -1,0 +1,141 @@
+//! Facts about a study's data, as tables.
+
+use super::{label, number, percent, table};
+use seawall_study::check::Check;
+use std::io::{Result, Write};
+
+/// Prints everything.
+pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
+    summary(found, out)?;
+    let mut features =
+        table(&["context", "kind", "levels", "from", "to", "missing", "empty levels", "weight"]);
+    for f in &found.features {
+        features.add_row([
+            label(&f.name),
+            f.kind.to_owned(),
+            f.levels.to_string(),
+            label(&f.ends.0),
+            label(&f.ends.1),
+            percent(f.missing),
+            f.empty_levels.to_string(),
+            f.weight.map_or("may not change".to_owned(), number),
+        ]);
+    }
+    writeln!(out, "\n{features}\n")?;
+    writeln!(
+        out,
+        "Outcomes: {} points, values from {} to {}.",
+        found.outcomes,
+        number(found.outcome_range.0),
+        number(found.outcome_range.1)
+    )?;
+    model(found, out)
+}
+
+/// Actions told one by one.
+const SHOWN: usize = 12;
+
+/// The outcome model.
+fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
+    match found.model {
+        "table" => return writeln!(out, "Outcome model: predicted values from a table."),
+        "cells" => writeln!(out, "Outcome model: every context and action by itself.\n")?,
+        _ => writeln!(out, "Outcome model: a regression tree per action.\n")?,
+    }
+    let trees = found.model == "tree";
+    let chosen = found.actions.iter().any(|a| a.tree.is_some_and(|t| t.cross_validated.is_some()));
+    let mut header = vec!["action", "leaves", "smallest leaf"];
+    if trees {
+        header.extend(["max depth", "min leaf", "min split", "pruning"]);
+    }
+    if chosen {
+        header.push("cross-validated error");
+    }
+    let mut shown = table(&header);
+    for a in found.actions.iter().take(SHOWN) {
+        let mut row = vec![
+            label(&a.name),
+            a.leaves.map_or(String::new(), |n| n.to_string()),
+            a.smallest_leaf.map_or(String::new(), number),
+        ];
+        if let Some(tree) = a.tree {
+            row.push(tree.max_depth.to_string());
+            row.extend([tree.min_samples_leaf, tree.min_samples_split, tree.ccp_alpha].map(number));
+            row.extend(tree.cross_validated.map(number));
+        }
+        shown.add_row(row);
+    }
+    writeln!(out, "{shown}")?;
+    more(found, out)
+}
+
+fn more(found: &Check, out: &mut dyn Write) -> Result<()> {
+    match found.actions.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => writeln!(out, " and {more} more actions"),
+        _ => Ok(()),
+    }
+}
+
+/// What stands before any number: rows, actions, cells, propensities, notes.
+pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
+    let files = match found.files.as_slice() {
+        [one] => one.clone(),
+        many => format!("{} files", many.len()),
+    };
+    let left = found.left_out;
+    write!(out, "{files}: {} rows read, {} used", found.rows_read, number(found.rows))?;
+    match (left.conditions, left.no_action) {
+        (0, 0) => writeln!(out, ", none left out.")?,
+        (conditions, no_action) => writeln!(
+            out,
+            "; left out: {conditions} do not meet the conditions, {no_action} meet no action."
+        )?,
+    }
+    writeln!(
+        out,
+        "Contexts: {} {}, {} of them observed. Outcome: {}.\n",
+        found.cells,
+        if found.grid { "cells" } else { "points" },
+        found.observed_cells,
+        found.direction
+    )?;
+    let mut actions =
+        table(&["action", "rows", "mean outcome", "observed cells without", "unseen"]);
+    for a in found.actions.iter().take(SHOWN) {
+        actions.add_row([
+            label(&a.name),
+            number(a.rows),
+            number(a.mean),
+            format!("{} of {}", a.observed_cells_without, found.observed_cells),
+            format!("{} of {}", a.unseen, found.cells),
+        ]);
+    }
+    writeln!(out, "{actions}")?;
+    more(found, out)?;
+    let p = &found.propensity;
+    let source = match p.source {
+        "known" => "from the log",
+        "design" => "by design",
+        "cells" => "estimated as shares in each context",
+        _ => "estimated by a logistic model",
+    };
+    let clip = p.clip.map_or(String::new(), |c| format!("; ratios clipped at {}", number(c)));
+    writeln!(
+        out,
+        "\nPropensities: {source}, from {} to {}{clip}.",
+        number(p.smallest),
+        number(p.largest)
+    )?;
+    if found.actions.iter().any(|a| a.unseen > 0) {
+        let words = match found.unseen {
+            "mean" => "the action's mean over the log stands in",
+            "worst" => "the worst outcome stands in",
+            _ => "evaluation will refuse until [model] unseen says what stands in",
+        };
+        writeln!(out, "Where the model has no value for an action: {words}.")?;
+    }
+    for note in &found.notes {
+        writeln!(out, "Note: {note}.")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The answers of `seawall evaluate`: diagnostics, nominal estimates, worst cases, and the worst
+//! case in words.
+
+use super::{check, number, percent, shift, table};
+use crate::cmd::evaluate::Outputs;
+use seawall::Curve;
+use seawall_study::bound::Set;
+use seawall_study::evaluate::{EstimateAnswer, Evaluation, PolicyAnswer, Question};
+use std::io::{Result, Write};
+
+/// Prints everything.
+pub fn print(
+    question: &Question,
+    found: &Evaluation,
+    outputs: &Outputs,
+    out: &mut dyn Write,
+) -> Result<()> {
+    check::summary(&found.diagnostics, out)?;
+    writeln!(out, "\nIf nothing shifts ({}; 95% intervals):\n", found.direction)?;
+    writeln!(out, "{}", nominal(found))?;
+    for policy in &found.policies {
+        coverage(policy, found, out)?;
+    }
+    let worst = match found.direction {
+        "lower is better" => "highest",
+        _ => "lowest",
+    };
+    writeln!(out, "\nWithin each radius, the {worst} it could be:\n")?;
+    writeln!(out, "{}\n", robust(question, found))?;
+    if let Set::Entropic { .. } = question.context.set {
+        writeln!(
+            out,
+            "Note: an entropic value alone is no bound of the worst case; the exact one is between exact lower and exact upper.\n"
+        )?;
+    }
+    if let Set::Entropic { .. } = question.cost.set {
+        writeln!(
+            out,
+            "Note: entropic costs are smoothed, so their worst case alone is no bound.\n"
+        )?;
+    }
+    breakdowns(found, out)?;
+    for policy in &found.policies {
+        explain(question, policy, found, out)?;
+    }
+    if let Some(path) = &outputs.curve {
+        let curves = || found.policies.iter().flat_map(|p| &p.curves);
+        let vertices: usize = curves().map(|c| c.vertices().len()).sum();
+        let error = curves().map(Curve::error).fold(0.0, f64::max);
+        let exact = if curves().all(Curve::is_exact) {
+            "exact".to_owned()
+        } else {
+            format!("within {error:.1e}")
+        };
+        writeln!(out, "The curves, {vertices} vertices ({exact}), are in {}.", path.display())?;
+    }
+    if let Some(path) = &outputs.worst {
+        writeln!(out, "The worst-case populations are in {}.", path.display())?;
+    }
+    Ok(())
+}
+
+fn nominal(found: &Evaluation) -> comfy_table::Table {
+    let mut shown = table(&[
+        "policy",
+        "direct method",
+        "IPS",
+        "self-normalised",
+        "doubly robust",
+        "effective rows",
+    ]);
+    let words = |e: &EstimateAnswer| match e.value.is_nan() {
+        true => "no such rows".to_owned(),
+        false => format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper)),
+    };
+    for policy in &found.policies {
+        let n = &policy.nominal;
+        shown.add_row([
+            policy.name.clone(),
+            words(&n.dm),
+            words(&n.ips),
+            words(&n.snips),
+            words(&n.dr),
+            number((100.0 * policy.overlap.effective_sample_size).round() / 100.0),
+        ]);
+    }
+    shown
+}
+
+/// Four significant digits.
+fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return number(x);
+    }
+    let digits = 10f64.powf(3.0 - x.abs().log10().floor());
+    number((x * digits).round() / digits)
+}
+
+/// What a reader should know about how the log covers a policy.
+fn coverage(policy: &PolicyAnswer, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let overlap = &policy.overlap;
+    if overlap.uncovered > 5e-4 {
+        writeln!(
+            out,
+            "Note: {} of what {} does was never done in the same context.",
+            percent(overlap.uncovered),
+            policy.name
+        )?;
+    }
+    if overlap.clipped > 0.0 {
+        let share = percent(overlap.clipped / found.rows);
+        writeln!(out, "Note: {}: the ratios of {share} of the rows were clipped.", policy.name)?;
+    }
+    Ok(())
+}
+
+fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
+    let entropic = matches!(question.context.set, Set::Entropic { .. });
+    let several_costs = question.cost.radii.iter().any(|r| *r > 0.0);
+    let mut header = vec!["policy", "set", "radius"];
+    if several_costs {
+        header.extend(["cost set", "cost radius"]);
+    }
+    header.extend(["worst case", "lower", "upper", "gap", "lambda", "status"]);
+    if entropic {
+        header.extend(["exact lower", "exact upper"]);
+    }
+    header.push("unobserved");
+    let mut shown = table(&header);
+    for policy in &found.policies {
+        for answer in &policy.results {
+            let name = |set: &str, eta: Option<f64>| match eta {
+                Some(eta) => format!("{set} η={eta}"),
+                None => set.to_owned(),
+            };
+            let mut row =
+                vec![policy.name.clone(), name(answer.set, answer.eta), answer.radius.to_string()];
+            if several_costs {
+                row.push(name(answer.cost_set, answer.cost_eta));
+                row.push(answer.cost_radius.to_string());
+            }
+            row.extend([
+                number(answer.value),
+                number(answer.lower),
+                number(answer.upper),
+                format!("{:.1e}", answer.gap),
+                answer.lambda.map_or("infinite".to_owned(), number),
+                answer.status.clone(),
+            ]);
+            if entropic {
+                let exact = [answer.exact_lower, answer.exact_upper];
+                row.extend(exact.map(|x| x.map_or(String::new(), number)));
+            }
+            row.push(percent(answer.unobserved_mass));
+            shown.add_row(row);
+        }
+    }
+    shown
+}
+
+fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    for b in &found.breakdown {
+        let cost = if b.cost_radius > 0.0 {
+            format!(" (cost radius {})", b.cost_radius)
+        } else {
+            String::new()
+        };
+        match b.radius {
+            Some(radius) => writeln!(
+                out,
+                "{} is no worse than {} up to radius {}, and worse just beyond{cost}.",
+                b.policy,
+                b.against,
+                number(radius)
+            )?,
+            None => {
+                writeln!(out, "{} is no worse than {} at any radius{cost}.", b.policy, b.against)?
+            }
+        }
+    }
+    if !found.breakdown.is_empty() {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The worst case of one policy in words: all radii in a line each, the first one in full.
+fn explain(
+    question: &Question,
+    policy: &PolicyAnswer,
+    found: &Evaluation,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let moves = question.context.set != Set::Kl;
+    writeln!(out, "What would hurt {}:", policy.name)?;
+    let radii = question.context.radii.len();
+    let cases = policy.results.iter().zip(&policy.worst).take(radii);
+    for (answer, worst) in cases.clone() {
+        writeln!(out, " Radius {}: {}.", answer.radius, shift::sentence(worst, moves))?;
+    }
+    if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
+        writeln!(out, " At radius {}:", answer.radius)?;
+        shift::tables(&found.population, worst, moves, out)?;
+    }
+    writeln!(out)
+}

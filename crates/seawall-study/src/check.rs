@@ -1,0 +1,279 @@
+//! Everything about a study's data, nothing robust: what to look at before any number.
+
+use crate::load::Loaded;
+use seawall::outcome::{Model, Recipe, Unseen};
+use seawall::{Kind, Result, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Facts about a study's data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// The data files.
+    pub files: Vec<String>,
+    /// Rows read.
+    pub rows_read: usize,
+    /// Rows left out, by reason.
+    pub left_out: LeftOut,
+    /// Rows used, or their weights' sum.
+    pub rows: f64,
+    /// Whether lower or higher is better.
+    pub direction: &'static str,
+    /// Each action's rows and mean outcome.
+    pub actions: Vec<ActionFacts>,
+    /// Each context column.
+    pub features: Vec<FeatureFacts>,
+    /// Points of the context space.
+    pub cells: usize,
+    /// Those with rows.
+    pub observed_cells: usize,
+    /// Whether the space is every combination of levels, rather than the contexts seen.
+    pub grid: bool,
+    /// Points of the outcome space.
+    pub outcomes: usize,
+    /// The lowest and the highest value of an outcome.
+    pub outcome_range: (f64, f64),
+    /// The propensities.
+    pub propensity: PropensityFacts,
+    /// The outcome model: `cells`, `tree` or `table`.
+    pub model: &'static str,
+    /// What to do about contexts where an action has no value of its own.
+    pub unseen: &'static str,
+    /// What a reader should know before trusting a number.
+    pub notes: Vec<String>,
+}
+
+/// Rows left out, by reason.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LeftOut {
+    /// They do not meet the study's conditions.
+    pub conditions: usize,
+    /// They meet no action.
+    pub no_action: usize,
+}
+
+/// One action.
+#[derive(Clone, Debug, Serialize)]
+pub struct ActionFacts {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: f64,
+    /// Their mean outcome.
+    pub mean: f64,
+    /// Observed contexts in which it was never taken.
+    pub observed_cells_without: usize,
+    /// Contexts of the whole space in which it was never taken.
+    pub cells_without: usize,
+    /// Contexts in which the outcome model has no value of its own for it.
+    pub unseen: usize,
+    /// Its leaves in the outcome model, if that has any.
+    pub leaves: Option<usize>,
+    /// Rows of the smallest one.
+    pub smallest_leaf: Option<f64>,
+    /// Its tree's settings, if it has one.
+    pub tree: Option<TreeFacts>,
+}
+
+/// How a tree was grown.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TreeFacts {
+    /// Splits from the root to a leaf, at most.
+    pub max_depth: usize,
+    /// Rows in a leaf, at least.
+    pub min_samples_leaf: f64,
+    /// Rows in a node that may be split, at least.
+    pub min_samples_split: f64,
+    /// The strength of cost-complexity pruning.
+    pub ccp_alpha: f64,
+    /// The mean squared error on rows left out, where cross-validation chose these.
+    pub cross_validated: Option<f64>,
+}
+
+/// One context column.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeatureFacts {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// How many levels it has.
+    pub levels: usize,
+    /// The first and the last level, or the lowest and the highest.
+    pub ends: (String, String),
+    /// The share of rows in which it is missing.
+    pub missing: f64,
+    /// Levels without rows.
+    pub empty_levels: usize,
+    /// What multiplies its cost.
+    pub weight: Option<f64>,
+}
+
+/// The propensities.
+#[derive(Clone, Debug, Serialize)]
+pub struct PropensityFacts {
+    /// Where they come from.
+    pub source: &'static str,
+    /// The smallest.
+    pub smallest: f64,
+    /// The largest.
+    pub largest: f64,
+    /// Ratios above this are clipped, if it was asked.
+    pub clip: Option<f64>,
+}
+
+/// Looks at a study's data.
+pub fn check(loaded: &Loaded) -> Result<Check> {
+    let model = loaded.recipe.fit(loaded.log())?;
+    let propensities = loaded.propensity.of(loaded.log())?;
+    Ok(facts(loaded, &model, &propensities))
+}
+
+/// The facts, given what was fitted already.
+pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Check {
+    let (study, counted, log) = (&loaded.study, &loaded.counted, loaded.log());
+    let space = log.contexts();
+    let totals = log.cell_totals();
+    let count = log.actions().len();
+    let observed = totals.chunks(count).filter(|row| row.iter().any(|n| *n > 0.0)).count();
+    let actions = actions(loaded, model, &totals);
+    let features = (0..space.names().len()).map(|k| feature(loaded, k, &totals)).collect();
+    let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
+    let propensity = PropensityFacts {
+        source: loaded.propensity.name(),
+        smallest: fold(f64::min, f64::INFINITY),
+        largest: fold(f64::max, 0.0),
+        clip: study.clip,
+    };
+    let values = log.values().iter().copied();
+    let outcome_range =
+        (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max));
+    let grid = matches!(space.support(), seawall::Support::Grid(_));
+    let mut check = Check {
+        files: counted.files.iter().map(|f| f.display().to_string()).collect(),
+        rows_read: counted.rows,
+        left_out: LeftOut { conditions: counted.filtered, no_action: counted.no_action },
+        rows: log.total(),
+        direction: log.direction().words(),
+        actions,
+        features,
+        cells: space.len(),
+        observed_cells: observed,
+        grid,
+        outcomes: log.outcomes().len(),
+        outcome_range,
+        propensity,
+        model: match loaded.recipe {
+            Recipe::Cells => "cells",
+            Recipe::Tree(_) => "tree",
+            Recipe::Table(_) => "table",
+        },
+        unseen: match study.unseen {
+            Unseen::Error => "error",
+            Unseen::Mean => "mean",
+            Unseen::Worst => "worst",
+        },
+        notes: Vec::new(),
+    };
+    check.notes = notes(&check);
+    check
+}
+
+fn actions(loaded: &Loaded, model: &Model, totals: &[f64]) -> Vec<ActionFacts> {
+    let log = loaded.log();
+    let count = log.actions().len();
+    let mut sums = vec![0.0; count];
+    log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
+    let without = |action: usize, among: &dyn Fn(&[f64]) -> bool| {
+        totals.chunks(count).filter(|row| row[action] == 0.0 && among(row)).count()
+    };
+    let leaves = |action: usize| {
+        let own = model.leaves()?.all().iter().filter(move |l| l.action == action);
+        Some((own.clone().count(), own.map(|l| l.weight()).fold(f64::INFINITY, f64::min)))
+    };
+    let tree = |action: usize| match &loaded.recipe {
+        Recipe::Tree(settings) => Some(TreeFacts {
+            max_depth: settings[action].max_depth,
+            min_samples_leaf: settings[action].min_samples_leaf,
+            min_samples_split: settings[action].min_samples_split,
+            ccp_alpha: settings[action].ccp_alpha,
+            cross_validated: loaded.choices.as_ref().map(|c| c[action].error),
+        }),
+        _ => None,
+    };
+    let each = log.actions().iter().zip(log.action_totals()).zip(model.unseen()).enumerate();
+    each.map(|(a, ((name, rows), unseen))| ActionFacts {
+        name: name.clone(),
+        rows,
+        mean: sums[a] / rows,
+        observed_cells_without: without(a, &|row| row.iter().any(|n| *n > 0.0)),
+        cells_without: without(a, &|_| true),
+        unseen,
+        leaves: leaves(a).map(|l| l.0),
+        smallest_leaf: leaves(a).map(|l| l.1),
+        tree: tree(a),
+    })
+    .collect()
+}
+
+fn feature(loaded: &Loaded, k: usize, totals: &[f64]) -> FeatureFacts {
+    let (log, count) = (loaded.log(), loaded.log().actions().len());
+    let space = log.contexts();
+    let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
+    for (context, row) in totals.chunks(count).enumerate() {
+        let rows: f64 = row.iter().sum();
+        if rows > 0.0 {
+            *shares.entry(space.code(context, k) as usize).or_default() += rows / log.total();
+        }
+    }
+    let levels: Vec<Value<'_>> = space.level_values(k).collect();
+    let missing = levels.iter().position(|v| *v == Value::Missing);
+    let mut present = levels.iter().filter(|v| **v != Value::Missing);
+    let text = |v: Option<&Value<'_>>| match v {
+        Some(Value::Number(x)) => x.to_string(),
+        Some(Value::Level(level)) => (*level).to_owned(),
+        _ => String::new(),
+    };
+    FeatureFacts {
+        name: space.names().nth(k).unwrap_or_default().to_owned(),
+        kind: space.kind(k).name(),
+        levels: levels.len(),
+        ends: (text(present.clone().next()), text(present.next_back())),
+        missing: missing.and_then(|level| shares.get(&level).copied()).unwrap_or(0.0),
+        empty_levels: levels.len() - shares.len(),
+        weight: (space.kind(k) != Kind::Fixed).then(|| space.weight(k)),
+    }
+}
+
+/// Below this, a propensity makes a ratio that one row can dominate.
+const SMALL: f64 = 0.01;
+
+fn notes(check: &Check) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !check.grid {
+        notes.push(format!(
+            "the grid of all levels is too large, so the space is the {} contexts seen",
+            check.cells
+        ));
+    }
+    let p = &check.propensity;
+    if p.source == "cells" {
+        let alone: usize = check.actions.iter().map(|a| a.observed_cells_without).sum();
+        if alone > 0 {
+            notes.push(format!(
+                "propensities are shares in each context, and {alone} of {} pairs of an observed \
+                 context and an action have no row: there IPS counts nothing; with a trial's \
+                 design say [propensity] design = {{ … }}, or estimate = \"logistic\"",
+                check.observed_cells * check.actions.len()
+            ));
+        }
+    }
+    if p.smallest < SMALL {
+        notes.push(format!(
+            "the smallest propensity is {:.3e}: rows with such ones dominate IPS; look at the \
+             effective sample size",
+            p.smallest
+        ));
+    }
+    notes
+}

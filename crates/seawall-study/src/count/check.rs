@@ -1,0 +1,76 @@
+//! Conditions on values, worked out once for each distinct value.
+
+use crate::read::{Columns, Distinct, nearest};
+use crate::study::{Condition, Context};
+use seawall::Kind;
+
+/// A condition on a column.
+pub(super) struct Check {
+    pub(super) column: usize,
+    condition: Condition,
+    /// By code of the column.
+    holds: Vec<bool>,
+}
+
+impl Check {
+    pub(super) fn new(column: usize, condition: &Condition) -> Self {
+        Check { column, condition: condition.clone(), holds: Vec::new() }
+    }
+
+    /// Works out the values that are new in a batch.
+    pub(super) fn prepare(&mut self, columns: &Columns<'_>) {
+        let distinct = &columns.distinct[self.column];
+        for code in self.holds.len()..distinct.len() {
+            self.holds.push(meets(&self.condition, distinct, code));
+        }
+    }
+
+    #[inline]
+    pub(super) fn holds(&self, columns: &Columns<'_>, row: usize) -> bool {
+        self.holds[columns.codes[self.column][row] as usize]
+    }
+}
+
+fn meets(condition: &Condition, distinct: &Distinct, code: usize) -> bool {
+    let (text, number) = (distinct.text(code), distinct.number(code));
+    let same = |wanted: &String| {
+        text == Some(wanted) || wanted.parse::<f64>().is_ok_and(|w| Some(w) == number)
+    };
+    match condition {
+        Condition::OneOf(wanted) => wanted.iter().any(same),
+        Condition::Not(unwanted) => !unwanted.iter().any(same),
+        Condition::Range { min, max } => number.is_some_and(|x| x >= *min && x <= *max),
+        Condition::Missing(missing) => text.is_none() == *missing,
+    }
+}
+
+/// What is wrong with a context value, if anything is.
+pub(crate) fn complaint(context: &Context, distinct: &Distinct, code: usize) -> Option<String> {
+    let Some(text) = distinct.text(code) else {
+        return context.missing.is_none().then(|| {
+            "the value is missing; say missing = true in the study if that is a level of its own, \
+             or leave such rows out with where"
+                .to_owned()
+        });
+    };
+    if let Some(levels) = &context.levels {
+        let known: Vec<&str> = levels.iter().map(String::as_str).collect();
+        if known.contains(&text.as_str()) {
+            return None;
+        }
+        let near =
+            nearest(text, &known).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+        return Some(format!("{text:?} is not one of the levels {}{near}", known.join(", ")));
+    }
+    if context.kind != Kind::Numeric {
+        return None;
+    }
+    let (min, max) = context.range;
+    match distinct.number(code).filter(|x| x.is_finite()) {
+        None => Some(format!("{text:?} is not a number")),
+        Some(x) if x < min || x > max => {
+            Some(format!("{x} is out of the range that the study declares, {min} to {max}"))
+        }
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,166 @@
+//! A study with its data counted and its choices made: what every command starts from.
+
+use crate::count::{Counted, count};
+use crate::place::place;
+use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
+use seawall::evaluate::Propensity;
+use seawall::outcome::{Choice, Recipe, Table, Values, choose};
+use seawall::policy::file::PolicyFile;
+use seawall::policy::{Policy, Rule};
+use seawall::{Error, Log, Result};
+use std::path::Path;
+
+/// A study, ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The study.
+    pub study: Study,
+    /// Its data.
+    pub counted: Counted,
+    /// How outcomes are modelled.
+    pub recipe: Recipe,
+    /// What cross-validation chose, if it had a choice: one per action.
+    pub choices: Option<Vec<Choice>>,
+    /// Where propensities come from.
+    pub propensity: Propensity,
+}
+
+/// Reads a study's data and makes the choices it leaves open. `watch` is told the rows read.
+pub fn load(study: Study, watch: &dyn Fn(usize)) -> Result<Loaded> {
+    let counted = count(&study, watch)?;
+    let log = &counted.log;
+    let offered = study.model.offered(log.actions())?;
+    let mut choices = None;
+    let recipe = match (&study.model, offered) {
+        (ModelSpec::Table(path), _) => Recipe::Table(table(path, &study, log)?),
+        (ModelSpec::Tree { folds, .. }, Some(offered)) => {
+            if offered.iter().any(|settings| settings.len() > 1) {
+                let chosen = choose(log, &offered, *folds)?;
+                let settings = chosen.iter().map(|c| c.settings).collect();
+                choices = Some(chosen);
+                Recipe::Tree(settings)
+            } else {
+                Recipe::Tree(offered.into_iter().flatten().collect())
+            }
+        }
+        _ => Recipe::Cells,
+    };
+    let propensity = match &study.propensity {
+        PropensitySpec::Known => Propensity::Known,
+        PropensitySpec::Cells => Propensity::Cells,
+        PropensitySpec::Logistic { ridge } => Propensity::Logistic { ridge: *ridge },
+        PropensitySpec::Design(shares) => {
+            let share = |action: &String| {
+                let found = shares.iter().find(|(name, _)| name == action);
+                found.map(|s| s.1).ok_or_else(|| {
+                    let path = study.path.display();
+                    Error::config(format!(
+                        "{path}: [propensity] design has no probability for {action:?}"
+                    ))
+                })
+            };
+            Propensity::Design(log.actions().iter().map(share).collect::<Result<_>>()?)
+        }
+    };
+    Ok(Loaded { study, counted, recipe, choices, propensity })
+}
+
+/// Predicted values from a file.
+fn table(path: &Path, study: &Study, log: &Log) -> Result<Table> {
+    let (contexts, values) = by_context(path, study, log, f64::is_finite, "a finite number")?;
+    let mut table = vec![f64::NAN; log.contexts().len() * log.actions().len()];
+    for (context, row) in contexts.iter().zip(values) {
+        for (action, value) in row.into_iter().enumerate() {
+            table[action * log.contexts().len() + context] = value;
+        }
+    }
+    Table::new(log.contexts().len(), table)
+}
+
+/// A file with a column per action: its contexts, each listed once, and their rows of numbers.
+fn by_context(
+    path: &Path,
+    study: &Study,
+    log: &Log,
+    fits: fn(f64) -> bool,
+    expected: &str,
+) -> Result<(Vec<usize>, Vec<Vec<f64>>)> {
+    let space = log.contexts();
+    let actions: Vec<&str> = log.actions().iter().map(String::as_str).collect();
+    let placed = place(path, study, space, &actions)?;
+    let mut listed: Vec<Option<usize>> = vec![None; space.len()];
+    let (mut contexts, mut rows) = (Vec::new(), Vec::new());
+    for (row, context) in placed.contexts.iter().enumerate() {
+        let file = path.display();
+        let values: Vec<f64> = placed.numbers.iter().map(|column| column[row]).collect();
+        if let Some(action) = values.iter().position(|v| !fits(*v)) {
+            let (name, value) = (actions[action], values[action]);
+            return Err(Error::input(format!(
+                "{file}: row {}, column {name:?}: {value}; expected {expected}",
+                row + 1
+            )));
+        }
+        // A context that the space does not have changes nothing.
+        let Some(context) = *context else { continue };
+        if let Some(before) = listed[context].replace(row) {
+            return Err(Error::input(format!(
+                "{file}: rows {} and {} are both for the context {}",
+                before + 1,
+                row + 1,
+                space.describe(context)
+            )));
+        }
+        contexts.push(context);
+        rows.push(values);
+    }
+    Ok((contexts, rows))
+}
+
+impl Loaded {
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.counted.log
+    }
+
+    /// The policy that is meant; the greedy one by the values given.
+    pub fn policy(&self, spec: &PolicySpec, values: &Values) -> Result<Policy> {
+        let log = self.log();
+        match spec {
+            PolicySpec::Uniform => Ok(Policy::uniform(log)),
+            PolicySpec::Constant(action) => Policy::constant(log, action),
+            PolicySpec::Behaviour => Ok(Policy::behaviour(log)),
+            PolicySpec::Greedy => Ok(Policy::greedy(log, values)),
+            PolicySpec::File(path) => self.policy_file(path),
+        }
+    }
+
+    /// A policy file, or a table of probabilities.
+    fn policy_file(&self, path: &Path) -> Result<Policy> {
+        let (log, name) = (self.log(), path.display());
+        if path.extension().is_some_and(|e| e == "json") {
+            let text =
+                std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+            let file =
+                PolicyFile::from_json(&text).and_then(|f| f.on(log.contexts(), log.actions()));
+            return file.map_err(|e| e.within(name));
+        }
+        if !path.exists() {
+            return Err(Error::input(format!(
+                "{name}: no such file; a policy is uniform, behaviour, greedy, constant:ACTION, a \
+                 policy file (.json) or a table of probabilities (.csv, .parquet)"
+            )));
+        }
+        let fits = |p: f64| (0.0..=1.0).contains(&p);
+        let (contexts, rows) =
+            by_context(path, &self.study, log, fits, "a probability from 0 to 1")?;
+        let (space, actions) = (log.contexts(), log.actions().len());
+        let mut probabilities = vec![f64::NAN; space.len() * actions];
+        for (&context, row) in contexts.iter().zip(&rows) {
+            probabilities[context * actions..][..actions].copy_from_slice(row);
+        }
+        let listed = |context: usize| !probabilities[context * actions].is_nan();
+        let rule = Rule::table(space, &probabilities, listed, None);
+        let stem = path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
+        Policy::new(stem, rule, space, log.actions()).map_err(|e| e.within(name))
+    }
+}

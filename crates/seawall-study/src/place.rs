@@ -1,0 +1,129 @@
+//! Rows of another table, placed on a study's contexts: predicted values, probabilities, or a
+//! target population, by the study's own context columns.
+
+use crate::count::complaint;
+use crate::read::{Distinct, Stream, files};
+use crate::study::{Context, Study};
+use seawall::{Error, Kind, Result, Space, Support, Value};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The rows of a table.
+pub(crate) struct Placed {
+    /// Each row's context, a point of the study's space; None for a context that the space,
+    /// made of the contexts seen, does not have.
+    pub(crate) contexts: Vec<Option<usize>>,
+    /// The columns of numbers asked for, NaN where missing.
+    pub(crate) numbers: Vec<Vec<f64>>,
+}
+
+/// Reads a table's context columns and the columns of `numbers`.
+pub(crate) fn place(path: &Path, study: &Study, space: &Space, numbers: &[&str]) -> Result<Placed> {
+    let contexts = &study.contexts;
+    let names = contexts.iter().map(|c| c.name.as_str()).chain(numbers.iter().copied());
+    let plain = (0..contexts.len() + numbers.len()).map(|k| k >= contexts.len());
+    let mut stream = Stream::new(names.map(str::to_owned).collect(), plain.collect());
+    let points = Points::new(space);
+    let mut placed = Placed { contexts: Vec::new(), numbers: vec![Vec::new(); numbers.len()] };
+    let mut levels: Vec<Vec<Option<usize>>> = vec![Vec::new(); contexts.len()];
+    for file in files(path)? {
+        let mut from = 0;
+        stream.read(&file, &mut |columns| {
+            for row in 0..columns.rows {
+                let mut place = Vec::with_capacity(contexts.len());
+                for (k, context) in contexts.iter().enumerate() {
+                    let code = columns.codes[k][row] as usize;
+                    let known = &mut levels[k];
+                    known.resize(known.len().max(code + 1), None);
+                    let level = match known[code] {
+                        Some(level) => level,
+                        None => {
+                            let distinct = &columns.distinct[k];
+                            let found =
+                                level(context, space, k, distinct, code).map_err(|what| {
+                                    let (file, row) = (file.display(), from + row + 1);
+                                    let name = &context.name;
+                                    Error::input(format!(
+                                        "{file}: row {row}, column {name:?}: {what}"
+                                    ))
+                                })?;
+                            known[code] = Some(found);
+                            found
+                        }
+                    };
+                    place.push(level);
+                }
+                placed.contexts.push(points.find(place));
+            }
+            for (k, numbers) in placed.numbers.iter_mut().enumerate() {
+                numbers.extend_from_slice(&columns.numbers[contexts.len() + k]);
+            }
+            from += columns.rows;
+            Ok(())
+        })?;
+    }
+    Ok(placed)
+}
+
+/// The level of a value, or what is wrong with it.
+fn level(
+    context: &Context,
+    space: &Space,
+    feature: usize,
+    distinct: &Distinct,
+    code: usize,
+) -> std::result::Result<usize, String> {
+    if let Some(what) = complaint(context, distinct, code) {
+        return Err(what);
+    }
+    let number = distinct.number(code).map(|x| match context.bin {
+        Some(bin) => ((x / bin).floor() + 0.5) * bin,
+        None => x,
+    });
+    let is = |value: Value<'_>| match value {
+        Value::Missing => distinct.text(code).is_none(),
+        Value::Number(x) => number == Some(x),
+        Value::Level(level) => distinct.text(code).is_some_and(|text| text == level),
+    };
+    space.level_values(feature).position(is).ok_or_else(|| {
+        let text = distinct.text(code).map_or("a missing value", String::as_str);
+        match context.kind {
+            Kind::Numeric => {
+                let numbers = space.level_values(feature).filter_map(|v| match v {
+                    Value::Number(x) => Some(x),
+                    _ => None,
+                });
+                let (low, high) = numbers
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+                format!("{text} is none of the study's levels, which go from {low} to {high}")
+            }
+            _ => format!("{text:?} is none of the levels that the study's data have"),
+        }
+    })
+}
+
+/// From levels to a point of a space.
+enum Points<'s> {
+    Grid(&'s seawall::Grid),
+    Listed(HashMap<Vec<usize>, usize>),
+}
+
+impl<'s> Points<'s> {
+    fn new(space: &'s Space) -> Self {
+        match space.support() {
+            Support::Grid(grid) => Points::Grid(grid),
+            Support::Points(_) => {
+                let features = space.names().len();
+                let levels = |i| (0..features).map(|k| space.code(i, k) as usize).collect();
+                Points::Listed((0..space.len()).map(|i| (levels(i), i)).collect())
+            }
+        }
+    }
+
+    fn find(&self, levels: Vec<usize>) -> Option<usize> {
+        match self {
+            Points::Grid(grid) => Some(grid.cell(levels)),
+            Points::Listed(points) => points.get(&levels).copied(),
+        }
+    }
+}

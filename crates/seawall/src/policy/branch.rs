@@ -1,0 +1,191 @@
+//! Decision trees: questions about one feature at a time, probabilities at the leaves.
+
+use super::is;
+use crate::error::Result;
+use crate::space::{Space, Value};
+use serde::{Deserialize, Serialize};
+
+/// A decision tree, or a branch of one.
+///
+/// As JSON: `{"if": {"feature": "age", "at_most": 60}, "then": …, "else": …}` or
+/// `{"probabilities": [0.2, 0.8]}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub enum Branch {
+    /// The probabilities of the actions.
+    Leaf(Vec<f64>),
+    /// A question and where its answers lead.
+    Split {
+        /// The question.
+        test: Test,
+        /// Where it holds.
+        yes: Box<Branch>,
+        /// Where it does not.
+        no: Box<Branch>,
+    },
+}
+
+/// A question about one feature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenTest", into = "WrittenTest")]
+pub enum Test {
+    /// Is the number at most this? No if it is missing.
+    AtMost {
+        /// The feature.
+        feature: String,
+        /// The number.
+        number: f64,
+    },
+    /// Is the level one of these? None is the missing one.
+    OneOf {
+        /// The feature.
+        feature: String,
+        /// The levels.
+        levels: Vec<Option<String>>,
+    },
+}
+
+impl Test {
+    /// The feature that is asked about.
+    pub fn feature(&self) -> &str {
+        match self {
+            Test::AtMost { feature, .. } | Test::OneOf { feature, .. } => feature,
+        }
+    }
+
+    fn holds(&self, value: Value<'_>) -> bool {
+        match self {
+            Test::AtMost { number, .. } => matches!(value, Value::Number(x) if x <= *number),
+            Test::OneOf { levels, .. } => levels.iter().any(|text| is(value, text.as_deref())),
+        }
+    }
+
+    /// The question in words, or its opposite.
+    pub fn words(&self, holds: bool) -> String {
+        match self {
+            Test::AtMost { feature, number } if holds => format!("{feature} ≤ {number}"),
+            Test::AtMost { feature, number } => format!("{feature} > {number}"),
+            Test::OneOf { feature, levels } => {
+                let word = |l: &Option<String>| l.clone().unwrap_or("(missing)".to_owned());
+                let all: Vec<String> = levels.iter().map(word).collect();
+                let verb = if holds { "=" } else { "≠" };
+                format!("{feature} {verb} {}", all.join(" or "))
+            }
+        }
+    }
+}
+
+impl Branch {
+    /// The features asked about, each as often as it is.
+    pub(super) fn features(&self) -> Vec<String> {
+        match self {
+            Branch::Leaf(_) => Vec::new(),
+            Branch::Split { test, yes, no } => {
+                let mut names = vec![test.feature().to_owned()];
+                names.extend(yes.features());
+                names.extend(no.features());
+                names
+            }
+        }
+    }
+
+    /// The leaf of every context of a space.
+    pub(super) fn rows(&self, space: &Space) -> Result<Vec<&[f64]>> {
+        let mut rows: Vec<&[f64]> = vec![&[]; space.len()];
+        self.fill(space, (0..space.len()).collect(), &mut rows)?;
+        Ok(rows)
+    }
+
+    fn fill<'a>(&'a self, space: &Space, points: Vec<usize>, rows: &mut [&'a [f64]]) -> Result<()> {
+        match self {
+            Branch::Leaf(row) => {
+                points.into_iter().for_each(|i| rows[i] = row);
+                Ok(())
+            }
+            Branch::Split { test, yes, no } => {
+                let holds = space.each(space.feature(test.feature())?, |value| test.holds(value));
+                let (left, right) = points.into_iter().partition(|&i| holds[i]);
+                yes.fill(space, left, rows)?;
+                no.fill(space, right, rows)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
+    test: Option<Test>,
+    #[serde(rename = "then", default, skip_serializing_if = "Option::is_none")]
+    yes: Option<Box<Branch>>,
+    #[serde(rename = "else", default, skip_serializing_if = "Option::is_none")]
+    no: Option<Box<Branch>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    probabilities: Option<Vec<f64>>,
+}
+
+impl TryFrom<Written> for Branch {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+        match written {
+            Written { test: None, yes: None, no: None, probabilities: Some(row) } => {
+                Ok(Branch::Leaf(row))
+            }
+            Written { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None } => {
+                Ok(Branch::Split { test, yes, no })
+            }
+            _ => Err("a branch has either probabilities, or all of if, then and else"),
+        }
+    }
+}
+
+impl From<Branch> for Written {
+    fn from(branch: Branch) -> Self {
+        match branch {
+            Branch::Leaf(row) => {
+                Written { test: None, yes: None, no: None, probabilities: Some(row) }
+            }
+            Branch::Split { test, yes, no } => {
+                Written { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenTest {
+    feature: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    one_of: Option<Vec<Option<String>>>,
+}
+
+impl TryFrom<WrittenTest> for Test {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenTest) -> std::result::Result<Self, Self::Error> {
+        let feature = written.feature;
+        match (written.at_most, written.one_of) {
+            (Some(number), None) => Ok(Test::AtMost { feature, number }),
+            (None, Some(levels)) => Ok(Test::OneOf { feature, levels }),
+            _ => Err("a question has either at_most or one_of"),
+        }
+    }
+}
+
+impl From<Test> for WrittenTest {
+    fn from(test: Test) -> Self {
+        match test {
+            Test::AtMost { feature, number } => {
+                WrittenTest { feature, at_most: Some(number), one_of: None }
+            }
+            Test::OneOf { feature, levels } => {
+                WrittenTest { feature, at_most: None, one_of: Some(levels) }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Policies as JSON: one format for every rule.
+//!
+//! ```json
+//! {
+//!   "format": "seawall-policy", "version": 1,
+//!   "name": "by age",
+//!   "actions": ["treat", "control"],
+//!   "features": [{"name": "age", "kind": "numeric", "levels": [45, 55, 65]}],
+//!   "rule": {"kind": "groups", "by": [{"feature": "age", "cuts": [60]}],
+//!            "probabilities": [[0.5, 0.5], [0, 1]]}
+//! }
+//! ```
+//!
+//! `features` lists those that the rule looks at, with their levels where they have any (numbers
+//! for a numeric one, null for a missing value), so that a study whose features differ is refused
+//! with the name of the feature. The rules, by `kind`:
+//!
+//! - `uniform`; `constant` with `action`;
+//! - `groups` with `by`, a list of `{"feature", "cuts": [numbers]}` (parts: below the first cut,
+//!   from each cut to the next, from the last one; with `"missing": true` one more for missing
+//!   values) or `{"feature", "levels": [[…], …]}`, and `probabilities`, one row per combination of parts, the last one changing fastest;
+//! - `tree` with `root`, a branch: `{"if": {"feature", "at_most": x}, "then", "else"}`,
+//!   `{"if": {"feature", "one_of": […]}, …}`, or `{"probabilities"}`;
+//! - `softmax` with `temperature`, `columns` (each `{"feature", "linear": {"centre", "scale"}}` or
+//!   `{"feature", "levels": [[level, number], …]}`), `intercepts` and `weights` by action;
+//! - `table` with `features`, `rows` of `{"context": […], "probabilities": […]}`, and perhaps
+//!   `otherwise`.
+
+use super::{Policy, Rule, written};
+use crate::error::{Error, Result};
+use crate::space::{Space, Value};
+use serde::{Deserialize, Serialize};
+
+const FORMAT: &str = "seawall-policy";
+const VERSION: u32 = 1;
+
+/// A policy as it is saved: a rule, and what it expects of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyFile {
+    format: String,
+    version: u32,
+    /// The policy's name.
+    pub name: String,
+    /// The actions, in the order of the probabilities.
+    pub actions: Vec<String>,
+    /// The features that the rule looks at.
+    pub features: Vec<FeatureNote>,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// A feature as a policy knew it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeatureNote {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its levels: numbers for a numeric feature, text for others, null for a missing value.
+    /// None for a numeric feature that was not cut into levels.
+    pub levels: Vec<Level>,
+}
+
+/// A level of a feature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Level {
+    /// Of a numeric feature.
+    Number(f64),
+    /// Of any other.
+    Text(String),
+    /// The missing value's.
+    Missing(()),
+}
+
+impl Level {
+    fn new(value: Value<'_>) -> Self {
+        match value {
+            Value::Number(x) => Level::Number(x),
+            Value::Level(text) => Level::Text(text.to_owned()),
+            Value::Missing => Level::Missing(()),
+        }
+    }
+}
+
+impl PolicyFile {
+    /// A policy and what it expects of a study.
+    pub fn new(policy: &Policy, space: &Space, actions: &[String]) -> Result<Self> {
+        let note = |name: String| -> Result<FeatureNote> {
+            let k = space.feature(&name)?;
+            let levels = space.level_values(k).map(Level::new).collect();
+            Ok(FeatureNote { name, kind: space.kind(k).name().to_owned(), levels })
+        };
+        let features = policy.rule().features().into_iter().map(note).collect::<Result<_>>()?;
+        Ok(PolicyFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            name: policy.name().to_owned(),
+            actions: actions.to_vec(),
+            features,
+            rule: policy.rule().clone(),
+        })
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string_pretty(self).map_err(|e| Error::input(format!("the policy: {e}")))
+    }
+
+    /// From JSON.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let bad = |e: serde_json::Error| Error::input(format!("not a policy file: {e}"));
+        let whole: serde_json::Value = serde_json::from_str(text).map_err(bad)?;
+        // Before the fields are looked at: a later version may have others.
+        if whole.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+            return Err(Error::input(format!("not a policy file: its format is not {FORMAT:?}")));
+        }
+        if let Some(version) = whole.get("version").filter(|v| *v != VERSION) {
+            return Err(Error::input(format!(
+                "a policy file of version {version}; this program reads version {VERSION}"
+            )));
+        }
+        serde_json::from_str(text).map_err(bad)
+    }
+
+    /// The policy on a study's space and actions, if it fits them.
+    pub fn on(&self, space: &Space, actions: &[String]) -> Result<Policy> {
+        let refused = |e: Error| e.within(format!("policy {:?}", self.name));
+        self.check_actions(actions).map_err(refused)?;
+        self.check_features(space).map_err(refused)?;
+        let policy = Policy::new(&self.name, self.rule.clone(), space, &self.actions)?;
+        let place = |name: &String| self.actions.iter().position(|a| a == name).unwrap_or(0);
+        let order: Vec<usize> = actions.iter().map(place).collect();
+        if order.is_sorted() {
+            return Ok(policy);
+        }
+        let row = |context: usize| order.iter().map(move |&a| (context, a));
+        let all = (0..space.len()).flat_map(row);
+        let probabilities: Vec<f64> = all.map(|(i, a)| policy.probability(i, a)).collect();
+        Policy::table(&self.name, space, actions, &probabilities)
+    }
+
+    fn check_actions(&self, actions: &[String]) -> Result<()> {
+        let other = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
+        if let Some(name) = other(actions, &self.actions) {
+            return Err(Error::config(format!(
+                "it knows nothing of the study's action {name:?}; it has: {}",
+                self.actions.join(", ")
+            )));
+        }
+        match other(&self.actions, actions) {
+            Some(name) => Err(Error::config(format!(
+                "its action {name:?} is not in the study, which has: {}",
+                actions.join(", ")
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_features(&self, space: &Space) -> Result<()> {
+        for name in self.rule.features() {
+            if !self.features.iter().any(|f| f.name == name) {
+                return Err(Error::input(format!(
+                    "its rule looks at {name:?}, which is not among its features"
+                )));
+            }
+        }
+        for note in &self.features {
+            let name = &note.name;
+            let Ok(k) = space.feature(name) else {
+                let all: Vec<&str> = space.names().collect();
+                return Err(Error::config(format!(
+                    "it looks at the feature {name:?}, which the study does not have (it has: {})",
+                    all.join(", ")
+                )));
+            };
+            if space.kind(k).name() != note.kind {
+                return Err(Error::config(format!(
+                    "feature {name:?} is {} in the study but {} in the policy",
+                    space.kind(k).name(),
+                    note.kind
+                )));
+            }
+            let strange = space.level_values(k).find(|value| {
+                !matches!(value, Value::Number(_)) && !note.levels.contains(&Level::new(*value))
+            });
+            if let Some(value) = strange {
+                let level = written(value).unwrap_or("(missing)".to_owned());
+                return Err(Error::config(format!(
+                    "feature {name:?} has the level {level:?} in the study, which the policy does \
+                     not know"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

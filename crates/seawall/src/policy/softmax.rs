@@ -1,0 +1,158 @@
+//! A softmax of linear scores: `π(a|x) ∝ exp((b_a + Σ_j w_aj φ_j(x)) / τ)`.
+//!
+//! `φ` encodes the features as numbers: a numeric one as `(x − centre)/scale`, any other as a
+//! number per level; what is not listed, or missing, is 0.
+
+use super::{is, written};
+use crate::error::{Error, Result};
+use crate::space::{Kind, Space, Value};
+use serde::{Deserialize, Serialize};
+
+/// Linear scores and a temperature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Softmax {
+    /// τ: towards 0 the best score takes all.
+    pub temperature: f64,
+    /// How features become numbers.
+    pub columns: Vec<Encoded>,
+    /// One `b_a` per action.
+    pub intercepts: Vec<f64>,
+    /// One row of `w_aj` per action.
+    pub weights: Vec<Vec<f64>>,
+}
+
+/// A number made from one feature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Encoded {
+    /// The feature.
+    pub feature: String,
+    /// How its values become numbers.
+    #[serde(flatten)]
+    pub encoding: Encoding,
+}
+
+/// How a feature's values become numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// `(x − centre)/scale`.
+    Linear {
+        /// What becomes 0.
+        centre: f64,
+        /// What becomes a step of 1.
+        scale: f64,
+    },
+    /// A number for each of these levels, 0 for any other; null is the missing one.
+    Levels(Vec<(Option<String>, f64)>),
+}
+
+impl Encoded {
+    fn of(&self, value: Value<'_>) -> f64 {
+        match (&self.encoding, value) {
+            (Encoding::Linear { centre, scale }, Value::Number(x)) => (x - centre) / scale,
+            (Encoding::Linear { .. }, _) => 0.0,
+            (Encoding::Levels(levels), value) => {
+                let found = levels.iter().find(|(text, _)| is(value, text.as_deref()));
+                found.map_or(0.0, |(_, number)| *number)
+            }
+        }
+    }
+
+    /// The column's value at every point of a space.
+    pub fn column(&self, space: &Space) -> Result<Vec<f64>> {
+        Ok(space.each(space.feature(&self.feature)?, |value| self.of(value)))
+    }
+}
+
+/// All features as numbers: a numeric one from −1 to 1, an ordinal one evenly from −1 to 1, a
+/// nominal one by an indicator for each level but the first, and an indicator for missing values.
+pub fn encode(space: &Space) -> Vec<Encoded> {
+    let mut columns = Vec::new();
+    for (k, name) in space.names().enumerate() {
+        let mut add = |encoding| columns.push(Encoded { feature: name.to_owned(), encoding });
+        let levels: Vec<Value<'_>> = space.level_values(k).collect();
+        let present: Vec<Value<'_>> =
+            levels.iter().copied().filter(|v| *v != Value::Missing).collect();
+        match space.kind(k) {
+            Kind::Numeric => {
+                let numbers =
+                    space.each(k, |v| if let Value::Number(x) = v { x } else { f64::NAN });
+                let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                if high > low {
+                    let (centre, scale) = (0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low);
+                    add(Encoding::Linear { centre, scale });
+                }
+                if numbers.iter().any(|x| x.is_nan()) {
+                    add(Encoding::Levels(vec![(None, 1.0)]));
+                }
+                continue;
+            }
+            Kind::Ordinal if present.len() > 1 => {
+                let step = 2.0 / (present.len() - 1) as f64;
+                let place = |(at, v): (usize, &Value<'_>)| (written(*v), at as f64 * step - 1.0);
+                add(Encoding::Levels(present.iter().enumerate().map(place).collect()));
+            }
+            Kind::Ordinal => {}
+            Kind::Nominal | Kind::Fixed => {
+                for &value in present.iter().skip(1) {
+                    add(Encoding::Levels(vec![(written(value), 1.0)]));
+                }
+            }
+        }
+        if present.len() < levels.len() {
+            add(Encoding::Levels(vec![(None, 1.0)]));
+        }
+    }
+    columns
+}
+
+impl Softmax {
+    pub(super) fn features(&self) -> Vec<String> {
+        self.columns.iter().map(|c| c.feature.clone()).collect()
+    }
+
+    fn check(&self, actions: usize) -> Result<()> {
+        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
+            let t = self.temperature;
+            return Err(Error::input(format!("the temperature is {t}; expected a number > 0")));
+        }
+        let columns = self.columns.len();
+        let fits = self.intercepts.len() == actions && self.weights.len() == actions;
+        if !fits || self.weights.iter().any(|row| row.len() != columns) {
+            return Err(Error::input(format!(
+                "expected {actions} intercepts, and weights in {actions} rows of {columns}"
+            )));
+        }
+        let all = self.weights.iter().flatten().chain(&self.intercepts);
+        if let Some(w) = all.copied().find(|w| !w.is_finite()) {
+            return Err(Error::input(format!("a weight is {w}; expected a finite number")));
+        }
+        Ok(())
+    }
+
+    pub(super) fn probabilities(&self, space: &Space, actions: usize) -> Result<Vec<f64>> {
+        self.check(actions)?;
+        let columns: Vec<Vec<f64>> =
+            self.columns.iter().map(|c| c.column(space)).collect::<Result<_>>()?;
+        let mut probabilities = Vec::with_capacity(space.len() * actions);
+        for context in 0..space.len() {
+            let first = probabilities.len();
+            for (intercept, weights) in self.intercepts.iter().zip(&self.weights) {
+                let score: f64 = weights.iter().zip(&columns).map(|(w, c)| w * c[context]).sum();
+                probabilities.push((intercept + score) / self.temperature);
+            }
+            softmax(&mut probabilities[first..]);
+        }
+        Ok(probabilities)
+    }
+}
+
+/// Scores into probabilities, without overflow.
+pub(crate) fn softmax(scores: &mut [f64]) {
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    scores.iter_mut().for_each(|s| *s = (*s - most).exp());
+    let total: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|s| *s /= total);
+}
