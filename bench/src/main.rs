@@ -19,9 +19,11 @@ fn main() -> Result<()> {
         ["trial", folder, radius, eta] => on(1, || trial(folder, radius.parse()?, eta.parse()?))?,
         ["grid", cells, threads] => on(threads.parse()?, || grid(cells.parse()?))?,
         ["scattered", points, engine] => on(2, || scattered(points.parse()?, engine))?,
+        ["count", study] => on(1, || count(study))?,
+        ["trees", study] => on(1, || trees(study))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
-                        scattered POINTS tree|scan|scan-once"
+                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY"
                 .into());
         }
     };
@@ -157,6 +159,35 @@ fn scattered(points: usize, engine: &str) -> Result<Value> {
         "seconds_per_evaluation": (seconds - ready) / worst.evaluations as f64,
         "gap": worst.gap(),
     }))
+}
+
+/// Reads and counts a study's data.
+fn count(study: &str) -> Result<Value> {
+    let study = seawall_study::study::study(study.as_ref())?;
+    let start = Instant::now();
+    let counted = seawall_study::count::count(&study, &|_| {})?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(json!({ "seconds": seconds, "rows": counted.rows, "peak_bytes": peak_bytes()?,
+               "combinations": counted.combinations, "cells": counted.log.contexts().len() }))
+}
+
+/// Fits a study's trees and predicts every context.
+fn trees(study: &str) -> Result<Value> {
+    let study = seawall_study::study::study(study.as_ref())?;
+    let loaded = seawall_study::load::load(study, &|_| {})?;
+    let log = loaded.log();
+    let (seconds, model) = median(|| Ok(loaded.recipe.fit(log)?))?;
+    let settings = Settings { detail: Detail::Value, ..Settings::default() };
+    let plain = Ambiguity::Wasserstein { radius: 0.0 };
+    let values = model.values(log, plain, seawall::outcome::Unseen::Error, &settings)?;
+    let space = log.contexts();
+    let context = |i: usize| {
+        let each = |k: usize| space.number(i, k).unwrap_or(space.code(i, k));
+        (0..space.names().len()).map(each).collect::<Vec<f64>>()
+    };
+    let predictions: Vec<&[f64]> = (0..log.actions().len()).map(|a| values.action(a)).collect();
+    Ok(json!({ "seconds": seconds, "actions": log.actions(), "predictions": predictions,
+               "contexts": (0..space.len()).map(context).collect::<Vec<_>>() }))
 }
 
 /// The most memory this process has held.

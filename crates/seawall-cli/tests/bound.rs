@@ -1,12 +1,13 @@
 //! `seawall bound` through the built binary: formats, outputs, and every kind of bad input.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use assert_cmd::Command;
+use common::{folder, json, run};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 const TABLE: &str = "age,sex,loss,n
 30,F,0.1,10
@@ -22,41 +23,6 @@ const GRID: &str = "x,y,loss
 1,a,3
 1,b,5
 ";
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-/// Runs the program in a folder.
-fn run(folder: &Path, args: &str) -> Run {
-    let output = Command::cargo_bin("seawall")
-        .unwrap()
-        .current_dir(folder)
-        .args(args.split_whitespace())
-        .output()
-        .unwrap();
-    Run {
-        code: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    for (name, bytes) in files {
-        std::fs::write(folder.path().join(name), bytes).unwrap();
-    }
-    folder
-}
-
-fn json(folder: &Path, args: &str) -> serde_json::Value {
-    let found = run(folder, args);
-    assert_eq!((found.code, found.err.as_str()), (0, ""), "{args}");
-    serde_json::from_str(&found.out).unwrap()
-}
 
 const ASK: &str = "--value loss --weight n --context age --context sex --radius 0.1";
 

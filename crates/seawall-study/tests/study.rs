@@ -113,3 +113,18 @@ fn what_is_wrong_with_the_data_is_named_by_row() {
     let error = read(&by_column, DATA).unwrap_err().to_string();
     assert!(error.contains("row 2") && error.contains("propensity above 0"), "{error}");
 }
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_refused() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    let data = folder.path().join("t.csv");
+    std::fs::write(&data, DATA).unwrap();
+    let study = study(&folder.path().join("study.toml")).unwrap();
+    let grow = |_| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&data).unwrap();
+        std::io::Write::write_all(&mut file, b"31,north,A,1,N,y\n").unwrap();
+    };
+    let error = count(&study, &grow).unwrap_err().to_string();
+    assert!(error.contains("t.csv") && error.contains("changed while it was read"), "{error}");
+}

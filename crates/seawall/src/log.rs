@@ -6,10 +6,14 @@
 
 use crate::ambiguity::Direction;
 use crate::error::{Error, Result};
+use crate::kernel::random::Random;
 use crate::kernel::sum::sums;
 use crate::population::Population;
 use crate::space::Space;
 use std::sync::Arc;
+
+/// The seed by which rows are dealt to folds.
+const FOLD_SEED: u64 = 0x05EA_0A11;
 
 /// Rows that agree in everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,8 +97,11 @@ impl Log {
         })
     }
 
-    /// Deals the rows to folds, one after the other in the log's order, so that every fold has
-    /// its share of every context. An entry of a fractional weight goes to one fold whole.
+    /// Deals the rows to folds of equal size at random, the same way every time. An entry of a
+    /// fractional weight goes to one fold whole.
+    ///
+    /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
+    /// in their outcomes would make every model look better than it is.
     pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
         if count < 2 {
             return Err(Error::config(format!("{count} folds; expected at least 2")));
@@ -103,19 +110,26 @@ impl Log {
             let rows = self.total;
             return Err(Error::config(format!("{count} folds of a log of {rows} rows")));
         }
-        let mut next = 0;
+        let mut random = Random::new(FOLD_SEED, count as u64);
+        // How much each fold still lacks: what is dealt next goes to each in proportion.
+        let mut lacking = vec![self.total / count as f64; count];
+        let mut draw = |weight: f64| {
+            let all: f64 = lacking.iter().map(|l| l.max(0.0)).sum();
+            let mut left = random.unit() * all;
+            let fits = |l: &f64| {
+                left -= l.max(0.0);
+                left < 0.0
+            };
+            let fold = lacking.iter().position(fits).unwrap_or(count - 1);
+            lacking[fold] -= weight;
+            fold
+        };
         let mut dealt = vec![0.0; self.entries.len() * count];
         for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
             if entry.weight.fract() == 0.0 && entry.weight < 1e15 {
-                let rows = entry.weight as usize;
-                for (k, weight) in dealt.iter_mut().enumerate() {
-                    let after = (k + count - next) % count;
-                    *weight = (rows / count + usize::from(after < rows % count)) as f64;
-                }
-                next = (next + rows) % count;
+                (0..entry.weight as u64).for_each(|_| dealt[draw(1.0)] += 1.0);
             } else {
-                dealt[next] = entry.weight;
-                next = (next + 1) % count;
+                dealt[draw(entry.weight)] += entry.weight;
             }
         }
         Ok(Folds { log: self, count, dealt })

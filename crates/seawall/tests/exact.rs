@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Case, case, dual, radii, reference};
+use common::{Case, case, dual, linear_program, radii, reference};
 use proptest::prelude::*;
 use seawall::{Ambiguity, Direction, Engine, Problem, Settings, Status, WorstCase};
 
@@ -13,27 +13,6 @@ const ENGINES: [Engine; 3] = [Engine::Grid, Engine::Tree, Engine::Scan];
 fn solve(case: &Case, radius: f64, engine: Engine) -> WorstCase {
     let settings = Settings { engine, ..Settings::default() };
     Ambiguity::Wasserstein { radius }.worst_case(&case.problem(), &settings).unwrap()
-}
-
-/// The primal as a linear program: masses from sources to targets.
-fn linear_program(case: &Case, radius: f64) -> f64 {
-    let n = case.space().len();
-    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Maximize);
-    let mut budget = microlp::LinearExpr::empty();
-    for i in (0..n).filter(|&i| case.weights()[i] > 0.0) {
-        let mut row = microlp::LinearExpr::empty();
-        for j in 0..n {
-            let cost = case.space().cost(i, j);
-            if cost.is_finite() {
-                let mass = lp.add_var(case.values[j], (0.0, f64::INFINITY));
-                row.add(mass, 1.0);
-                budget.add(mass, cost);
-            }
-        }
-        lp.add_constraint(row, microlp::ComparisonOp::Eq, case.weights()[i]);
-    }
-    lp.add_constraint(budget, microlp::ComparisonOp::Le, radius);
-    lp.solve().unwrap().solution().unwrap().objective()
 }
 
 /// Bounds in order, gap closed, plan feasible and its mean the lower bound.

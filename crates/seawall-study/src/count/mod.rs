@@ -38,6 +38,8 @@ pub struct Counted {
     pub filtered: usize,
     /// Rows that met no action.
     pub no_action: usize,
+    /// Combinations of context, action, outcome and propensity that were counted.
+    pub combinations: usize,
 }
 
 /// Reads and counts a study's data. `watch` is told the rows read so far.
@@ -59,6 +61,30 @@ pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
     counter.finish(files, rows, &stream.into_distinct())
 }
 
+/// The bins of a column, numbered as they appear: what is counted is the bin and not the number,
+/// so that memory grows with cells however finely the numbers were taken.
+struct Bins {
+    width: f64,
+    /// By code of the column.
+    of: Vec<u32>,
+    /// The bins' centres.
+    distinct: Distinct,
+}
+
+impl Bins {
+    fn new(width: f64) -> Self {
+        Bins { width, of: Vec::new(), distinct: Distinct::default() }
+    }
+
+    /// Works out the values that are new in a batch.
+    fn prepare(&mut self, column: &Distinct) {
+        for code in self.of.len()..column.len() {
+            let centre = column.number(code).map(|x| ((x / self.width).floor() + 0.5) * self.width);
+            self.of.push(self.distinct.code_of_number(centre.unwrap_or(f64::NAN)));
+        }
+    }
+}
+
 struct Counter<'s> {
     study: &'s Study,
     /// The columns read, each once.
@@ -76,6 +102,8 @@ struct Counter<'s> {
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
     fits: Vec<Vec<bool>>,
+    /// For each context column that is cut into bins, those.
+    bins: Vec<Option<Bins>>,
     context_ids: Combinations,
     outcome_ids: Combinations,
     /// Context and action, then that and the outcome, then perhaps that and the propensity.
@@ -132,6 +160,7 @@ impl<'s> Counter<'s> {
             propensity,
             weight,
             fits: vec![Vec::new(); contexts.len()],
+            bins: study.contexts.iter().map(|c| c.bin.map(Bins::new)).collect(),
             context_ids: Combinations::new(contexts.len()),
             outcome_ids: Combinations::new(outcomes.len()),
             contexts,
@@ -165,6 +194,9 @@ impl<'s> Counter<'s> {
         for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
             fits.resize(columns.distinct[column].len(), false);
         }
+        for (bins, &column) in self.bins.iter_mut().zip(&self.contexts) {
+            bins.iter_mut().for_each(|bins| bins.prepare(&columns.distinct[column]));
+        }
         for row in 0..columns.rows {
             let at = (file, from + row);
             if !self.filters.iter().all(|check| check.holds(columns, row)) {
@@ -176,7 +208,10 @@ impl<'s> Counter<'s> {
                 continue;
             };
             self.check_context(columns, row, at)?;
-            let codes = self.contexts.iter().map(|&c| columns.codes[c][row]);
+            let codes = self.contexts.iter().zip(&self.bins).map(|(&c, bins)| {
+                let code = columns.codes[c][row];
+                bins.as_ref().map_or(code, |bins| bins.of[code as usize])
+            });
             let context = self.context_ids.number(codes);
             let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
             let outcome = self.outcome_ids.number(codes);
@@ -277,7 +312,8 @@ impl<'s> Counter<'s> {
             .zip(&self.contexts)
             .enumerate()
             .map(|(at, (context, &c))| {
-                Axis::context(path, context, &distinct[c], &self.context_ids.used(at))
+                let distinct = self.bins[at].as_ref().map_or(&distinct[c], |bins| &bins.distinct);
+                Axis::context(path, context, distinct, &self.context_ids.used(at))
             })
             .collect::<Result<_>>()?;
         let (contexts, context_of) = place(axes, &self.context_ids, MOST_CELLS)?;
@@ -313,7 +349,14 @@ impl<'s> Counter<'s> {
         let direction = self.study.direction;
         let log = Log::new(contexts, actions, outcomes, values, direction, entries)
             .map_err(|e| e.within(path.display()))?;
-        Ok(Counted { log, files, rows, filtered: self.filtered, no_action: self.no_action })
+        Ok(Counted {
+            log,
+            files,
+            rows,
+            filtered: self.filtered,
+            no_action: self.no_action,
+            combinations: self.entries.len(),
+        })
     }
 
     /// The actions' names, and the place of each action as it was counted.

@@ -77,8 +77,9 @@ impl Distinct {
         code
     }
 
+    /// The code of a number, NaN being a missing value.
     #[inline]
-    fn code_of_number(&mut self, x: f64) -> u32 {
+    pub(crate) fn code_of_number(&mut self, x: f64) -> u32 {
         let whole = x as u32;
         if f64::from(whole) == x
             && let Some(&code) = self.by_whole.get(whole as usize)

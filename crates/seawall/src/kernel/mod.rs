@@ -14,5 +14,6 @@ pub mod max_plus;
 pub mod metric;
 pub mod order;
 pub mod packet;
+pub mod random;
 pub mod scan;
 pub mod sum;

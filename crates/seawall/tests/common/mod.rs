@@ -3,7 +3,7 @@
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
-use seawall::{Feature, Population, Space};
+use seawall::{Direction, Entry, Feature, Log, Population, Space};
 use std::sync::Arc;
 
 /// The same problems on every run: a failure can be found again, and a change is not blamed for
@@ -155,6 +155,27 @@ pub fn dual(case: &Case, radius: f64, price: f64) -> f64 {
             .sum::<f64>()
 }
 
+/// The primal as a linear program: masses from sources to targets.
+pub fn linear_program(case: &Case, radius: f64) -> f64 {
+    let n = case.space().len();
+    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Maximize);
+    let mut budget = microlp::LinearExpr::empty();
+    for i in (0..n).filter(|&i| case.weights()[i] > 0.0) {
+        let mut row = microlp::LinearExpr::empty();
+        for j in 0..n {
+            let cost = case.space().cost(i, j);
+            if cost.is_finite() {
+                let mass = lp.add_var(case.values[j], (0.0, f64::INFINITY));
+                row.add(mass, 1.0);
+                budget.add(mass, cost);
+            }
+        }
+        lp.add_constraint(row, microlp::ComparisonOp::Eq, case.weights()[i]);
+    }
+    lp.add_constraint(budget, microlp::ComparisonOp::Le, radius);
+    lp.solve().unwrap().solution().unwrap().objective()
+}
+
 /// The exact worst case in the primal: each source's best returns, spent where they are highest.
 ///
 /// A source at `i` reaches value `f_j` for `c_ij` a unit of mass; mixtures of targets are the
@@ -194,4 +215,35 @@ pub fn reference(case: &Case, radius: f64) -> f64 {
 fn best(offers: &[(f64, f64)], score: impl Fn(&(f64, f64)) -> Option<f64>) -> (f64, f64) {
     let scored = offers.iter().filter_map(|o| Some((score(o)?, o)));
     *scored.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1
+}
+
+/// A small random log: mixed contexts, two or three actions, outcomes of one to three parts.
+pub fn log(seed: u64) -> Log {
+    let r = &mut Random(seed);
+    let levels = 1 + r.below(4);
+    let contexts = Space::grid([
+        Feature::numeric("age").levels((0..levels).map(|k| 10.0 * k as f64)),
+        Feature::nominal("site", ["a", "b"]),
+    ]);
+    let mut parts = vec![Feature::numeric("events").levels([0.0, 1.0, 2.0])];
+    if r.chance(0.5) {
+        parts.push(Feature::nominal("dead", ["N", "Y"]));
+    }
+    let outcomes = Space::grid(parts).unwrap();
+    let values = (0..outcomes.len()).map(|_| (10.0 * r.unit()).round() / 2.0).collect();
+    let actions: Vec<String> = (0..2 + r.below(2)).map(|a| format!("a{a}")).collect();
+    let contexts = Arc::new(contexts.unwrap());
+    let mut entries = Vec::new();
+    for context in 0..contexts.len() {
+        for action in 0..actions.len() {
+            for _ in 0..1 + r.below(3) {
+                let outcome = r.below(outcomes.len()) as u32;
+                let weight = 1.0 + r.below(4) as f64;
+                let (context, action) = (context as u32, action as u32);
+                entries.push(Entry { context, action, outcome, propensity: f64::NAN, weight });
+            }
+        }
+    }
+    let direction = if r.chance(0.5) { Direction::Cost } else { Direction::Reward };
+    Log::new(contexts, actions, Arc::new(outcomes), values, direction, entries).unwrap()
 }

@@ -1,0 +1,229 @@
+//! Nominal estimators against row-by-row formulas, and their intervals against known truths.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Random, log, repeatable};
+use proptest::prelude::*;
+use seawall::evaluate::{Estimator, Propensity, logistic};
+use seawall::outcome::{Recipe, TreeSettings, choose};
+use seawall::policy::Policy;
+use seawall::{Direction, Entry, Feature, Log, Space};
+use std::sync::Arc;
+
+proptest! {
+    #![proptest_config(repeatable(100))]
+
+    #[test]
+    fn estimates_equal_sums_over_rows(seed in any::<u64>()) {
+        let log = log(seed);
+        let shares: Vec<f64> = log.action_totals().iter().map(|n| n / log.total()).collect();
+        let policy = Policy::constant(&log, "a1").unwrap();
+        let design = Propensity::Design(shares.clone());
+        let found = Estimator::new(&log, &Recipe::Cells, &design, None, 2).unwrap().nominal(&policy);
+        // One by one, each row as often as it weighs.
+        let mut rows = Vec::new();
+        for e in log.entries() {
+            let ratio = if e.action == 1 { 1.0 / shares[1] } else { 0.0 };
+            (0..e.weight as usize).for_each(|_| rows.push((ratio, log.value(e))));
+        }
+        let n = rows.len() as f64;
+        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| rows.iter().map(of).sum::<f64>() / n;
+        let ips = mean(&|r| r.0 * r.1);
+        let variance = mean(&|r| (r.0 * r.1 - ips).powi(2)) * n / (n - 1.0);
+        prop_assert!((found.ips.value - ips).abs() < 1e-10);
+        prop_assert!((found.ips.se - (variance / n).sqrt()).abs() < 1e-10);
+        let mass = mean(&|r| r.0);
+        let snips = ips / mass;
+        let spread = mean(&|r| (r.0 * (r.1 - snips)).powi(2)) * n;
+        prop_assert!((found.snips.value - snips).abs() < 1e-10);
+        prop_assert!((found.snips.se - spread.sqrt() / (n * mass)).abs() < 1e-10);
+        let effective = (mass * n).powi(2) / (n * mean(&|r| r.0 * r.0));
+        prop_assert!((found.overlap.effective - effective).abs() < 1e-8);
+        // Clipping is counted and only lowers.
+        let clip = 0.5 / shares[1];
+        let clipped = Estimator::new(&log, &Recipe::Cells, &design, Some(clip), 2).unwrap().nominal(&policy);
+        prop_assert!((clipped.overlap.clipped - log.action_totals()[1]).abs() < 1e-9);
+        prop_assert!((clipped.ips.value - 0.5 * ips).abs() < 1e-10);
+    }
+
+    /// With one nominal feature and no ridge the logistic model can say anything that cells can.
+    #[test]
+    fn a_saturated_logistic_model_equals_the_shares(seed in any::<u64>()) {
+        let r = &mut Random(seed);
+        let contexts = Space::grid([Feature::nominal("x", ["a", "b", "c"])]).unwrap();
+        let outcomes = Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap();
+        let mut entries = Vec::new();
+        for context in 0..3 {
+            for action in 0..3 {
+                let weight = 1.0 + r.below(20) as f64;
+                entries.push(Entry { context, action, outcome: 0, propensity: f64::NAN, weight });
+            }
+        }
+        let actions = ["p", "q", "r"].map(str::to_owned).to_vec();
+        let log = Log::new(Arc::new(contexts), actions, Arc::new(outcomes), vec![0.0, 1.0], Direction::Cost, entries).unwrap();
+        let (fitted, shares) = (logistic(&log, 0.0).unwrap(), Policy::behaviour(&log));
+        for context in 0..3 {
+            for action in 0..3 {
+                let (a, b) = (fitted.probability(context, action), shares.probability(context, action));
+                prop_assert!((a - b).abs() < 1e-6, "{a} {b}");
+            }
+        }
+        // A strong ridge leaves the shares of the whole log.
+        let ridged = logistic(&log, 1e9).unwrap();
+        let overall = log.action_totals()[0] / log.total();
+        prop_assert!((ridged.probability(2, 0) - overall).abs() < 1e-4);
+    }
+}
+
+/// A log with a known truth: two binary features, two actions chosen by a known rule that depends
+/// on them, outcomes 0, 1 or 2.
+struct World {
+    contexts: Arc<Space>,
+    outcomes: Arc<Space>,
+}
+
+impl World {
+    fn new() -> Self {
+        let contexts = Space::grid([
+            Feature::nominal("x", ["a", "b"]),
+            Feature::numeric("z").levels([0.0, 1.0, 2.0]),
+        ]);
+        let outcomes = Space::grid([Feature::numeric("y").levels([0.0, 1.0, 2.0])]);
+        World { contexts: Arc::new(contexts.unwrap()), outcomes: Arc::new(outcomes.unwrap()) }
+    }
+
+    const SHARES: [f64; 6] = [0.1, 0.2, 0.2, 0.15, 0.25, 0.1];
+
+    /// With which probability action 1 is taken.
+    fn propensity(context: usize) -> f64 {
+        0.2 + 0.1 * context as f64
+    }
+
+    /// The probabilities of the outcomes 1 and 2.
+    fn outcome(context: usize, action: usize) -> (f64, f64) {
+        (0.1 + 0.05 * context as f64, if action == 1 { 0.3 - 0.04 * context as f64 } else { 0.12 })
+    }
+
+    /// The policy that is asked about: action 1 with this probability.
+    fn policy(context: usize) -> f64 {
+        if context < 3 { 0.9 } else { 0.3 }
+    }
+
+    fn truth() -> f64 {
+        let value = |x: usize, a: usize| Self::outcome(x, a).0 + 2.0 * Self::outcome(x, a).1;
+        let mean = |x: usize| Self::policy(x) * value(x, 1) + (1.0 - Self::policy(x)) * value(x, 0);
+        (0..6).map(|x| Self::SHARES[x] * mean(x)).sum()
+    }
+
+    fn log(&self, rows: usize, seed: u64) -> Log {
+        let r = &mut Random(seed);
+        let entries = (0..rows).map(|_| {
+            let (mut context, mut u) = (0, r.unit());
+            while context < 5 && u >= Self::SHARES[context] {
+                u -= Self::SHARES[context];
+                context += 1;
+            }
+            let one = Self::propensity(context);
+            let action = usize::from(r.chance(one));
+            let propensity = if action == 1 { one } else { 1.0 - one };
+            let (p1, p2) = Self::outcome(context, action);
+            let u = r.unit();
+            let outcome = if u < p1 {
+                1
+            } else if u < p1 + p2 {
+                2
+            } else {
+                0
+            };
+            Entry {
+                context: context as u32,
+                action: action as u32,
+                outcome,
+                propensity,
+                weight: 1.0,
+            }
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let actions = vec!["zero".to_owned(), "one".to_owned()];
+        let values = vec![0.0, 1.0, 2.0];
+        Log::new(
+            self.contexts.clone(),
+            actions,
+            self.outcomes.clone(),
+            values,
+            Direction::Cost,
+            entries,
+        )
+        .unwrap()
+    }
+}
+
+/// How often the 95% intervals hold the truth, in the order dm, ips, snips, dr.
+fn coverage(simulations: usize) -> [f64; 4] {
+    let world = World::new();
+    let mut held = [0usize; 4];
+    for seed in 0..simulations {
+        let log = world.log(1000, 1000 + seed as u64);
+        let all: Vec<f64> =
+            (0..6).flat_map(|x| [1.0 - World::policy(x), World::policy(x)]).collect();
+        let policy = Policy::table("p", log.contexts(), log.actions(), &all).unwrap();
+        let found = Estimator::new(&log, &Recipe::Cells, &Propensity::Known, None, 5)
+            .unwrap()
+            .nominal(&policy);
+        for (held, e) in held.iter_mut().zip([found.dm, found.ips, found.snips, found.dr]) {
+            *held += usize::from(e.lower <= World::truth() && World::truth() <= e.upper);
+        }
+    }
+    held.map(|n| n as f64 / simulations as f64)
+}
+
+#[test]
+fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    // 400 simulations tell 95% from 90%; the slow test tells it from 93%.
+    let found = coverage(400);
+    assert!(found.iter().all(|c| (0.92..=0.98).contains(c)), "{found:?}");
+}
+
+#[test]
+#[ignore = "slow"]
+fn coverage_of_95_percent_intervals() {
+    let found = coverage(1000);
+    println!("coverage of 95% intervals over 1,000 simulations: dm, ips, snips, dr: {found:?}");
+    assert!(found.iter().all(|c| (0.93..=0.97).contains(c)), "{found:?}");
+}
+
+/// Cross-validation finds the depth that made the data: none for noise, two for a cross.
+#[test]
+fn cross_validation_chooses_the_depth_that_helps() {
+    let r = &mut Random(3);
+    let contexts = Space::grid([
+        Feature::numeric("u").levels((0..8).map(f64::from)),
+        Feature::numeric("v").levels((0..8).map(f64::from)),
+    ]);
+    let contexts = Arc::new(contexts.unwrap());
+    let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap());
+    let entries = (0..4000).map(|_| {
+        let (context, action) = (r.below(64), r.below(2));
+        let (u, v) = (context / 8, context % 8);
+        let chance = if action == 1 && (u < 4) && (v < 4) { 0.9 } else { 0.4 };
+        let outcome = u32::from(r.chance(chance));
+        Entry {
+            context: context as u32,
+            action: action as u32,
+            outcome,
+            propensity: f64::NAN,
+            weight: 1.0,
+        }
+    });
+    let entries = entries.collect();
+    let actions = vec!["noise".to_owned(), "corner".to_owned()];
+    let log =
+        Log::new(contexts, actions, outcomes, vec![0.0, 1.0], Direction::Cost, entries).unwrap();
+    let offered =
+        [0, 1, 2, 6].map(|max_depth| TreeSettings { max_depth, ..TreeSettings::default() });
+    let found = choose(&log, &[offered.to_vec(), offered.to_vec()], 5).unwrap();
+    assert_eq!(found[0].settings.max_depth, 0, "{found:?}");
+    assert_eq!(found[1].settings.max_depth, 2, "{found:?}");
+    assert!(found.iter().all(|c| c.error > 0.15 && c.error < 0.26));
+}
