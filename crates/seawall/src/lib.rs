@@ -19,6 +19,7 @@
 //! 5. [`outcome`]: what each action would cost in each context, robustly.
 //! 6. [`policy`]: for each context, a probability for each action.
 //! 7. [`evaluate`]: what a policy would have cost, nominally and in the worst case.
+//! 8. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
 //!
 //! ```
 //! use seawall::{Ambiguity, Feature, Population, Problem, Settings};
@@ -52,6 +53,7 @@ mod ambiguity;
 mod error;
 pub mod evaluate;
 mod kernel;
+pub mod learn;
 mod log;
 pub mod outcome;
 pub mod policy;

@@ -57,6 +57,11 @@ impl Robust {
         &self.population
     }
 
+    /// The contexts of the support, by their index in the log's space.
+    pub fn points(&self) -> &[usize] {
+        &self.points
+    }
+
     /// `l(x)` of a policy at every context of the support.
     pub fn values(&self, policy: &Policy, values: &Values) -> Vec<f64> {
         let all = policy.values(values);

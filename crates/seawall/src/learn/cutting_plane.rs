@@ -1,0 +1,189 @@
+//! The cutting-plane method for policies that are linear in their parameters.
+//!
+//! `θ ↦ V(l_θ)` is convex. Each solve at a θ gives its worst-case population `q`, and with it a
+//! cut below V everywhere: `V(θ') ≥ lower + Σ_x q(x) (l_θ'(x) − l_θ(x))`. The least height of all
+//! cuts is a lower bound of the optimum, the best θ seen an upper bound. The next θ is the point
+//! nearest to the best one where the cuts are low enough (a level method), which takes far fewer
+//! solves than going to the cuts' minimum; near the end it is that minimum.
+//!
+//! The lower bound does not trust the master problem's solver: its multipliers only say how to
+//! mix the cuts, and the least of a mixture over the simplices is worked out directly.
+
+use super::class::{Linear, Polytope, dot};
+use super::master::{Cut, least, nearest};
+use super::{Task, go_on};
+use crate::ambiguity::{Detail, Settings, Watch};
+use crate::error::{Error, Result};
+
+/// How far the level is from the lower to the upper bound.
+const LEVEL: f64 = 0.4;
+/// Below this share of the values the next point is the cuts' minimum.
+const CLOSE: f64 = 1e-6;
+/// Cuts kept beside one per parameter; those that have not mattered for longest go first.
+const SPARE: usize = 150;
+/// Solves at most.
+pub(super) const MOST: usize = 3000;
+/// Solves without progress after which rounding has the last word.
+const STUCK: usize = 12;
+
+/// What the method found.
+pub(super) struct Found {
+    pub(super) theta: Vec<f64>,
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    pub(super) iterations: usize,
+    pub(super) stopped: bool,
+    /// The population that proves the lower bound, a mixture of those met: every cost `l` of the
+    /// class has `V(l) ≥ constant + Σ_x population(x) l(x)`.
+    pub(super) population: Vec<f64>,
+    pub(super) constant: f64,
+}
+
+/// A limit on the worst case of another linear cost: `V(s_θ) ≤ most`.
+pub(super) struct WorstLimit<'c> {
+    pub(super) class: &'c dyn Linear,
+    pub(super) most: f64,
+    /// Parameters that keep well below the limit.
+    pub(super) safe: Vec<f64>,
+}
+
+/// A cut, the population it came from, and when it last mattered.
+struct Kept {
+    cut: Cut,
+    population: Vec<f64>,
+    mattered: usize,
+}
+
+/// Where to begin and when to stop.
+pub(super) struct Search<'s> {
+    pub(super) starts: Vec<Vec<f64>>,
+    /// The gap, relative to the values, at which to stop.
+    pub(super) tolerance: f64,
+    pub(super) watch: Option<Watch<'s>>,
+}
+
+/// Finds the parameters of the least worst case.
+pub(super) fn minimise(
+    task: &Task<'_>,
+    class: &dyn Linear,
+    mut polytope: Polytope,
+    limits: &[WorstLimit<'_>],
+    search: &Search<'_>,
+    settings: &Settings<'_>,
+) -> Result<Found> {
+    let mut kept: Vec<Kept> = Vec::new();
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    let (mut lower, mut proof) = (f64::NEG_INFINITY, (Vec::new(), 0.0));
+    let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
+    let (mut iterations, mut stuck) = (0, 0);
+    let stopped = loop {
+        let theta = match queue.pop() {
+            Some(theta) => theta,
+            None => {
+                let (upper, centre) = best
+                    .as_ref()
+                    .ok_or_else(|| Error::config("no policy meets every limit"))?;
+                // Of the upper bound alone: the lower one is infinite at first.
+                let size = upper.abs().max(1e-300);
+                let gap = upper - lower;
+                let done = gap <= search.tolerance * size;
+                if done || iterations >= MOST || stuck >= STUCK {
+                    break false;
+                }
+                if !go_on(search.watch, iterations, gap) {
+                    break true;
+                }
+                let cuts: Vec<Cut> = kept.iter().map(|k| k.cut.clone()).collect();
+                let Some(answer) = least(&polytope, &cuts) else { break false };
+                let before = lower;
+                let mix = mixture(&answer.cuts);
+                let bound = bound(&polytope, &cuts, &mix, &answer.rows);
+                if bound > lower {
+                    lower = bound;
+                    let constants = kept.iter().zip(&mix).map(|(k, share)| share * k.cut.constant);
+                    proof = (mixed(&kept, &mix), constants.sum());
+                }
+                for (kept, share) in kept.iter_mut().zip(&mix) {
+                    if *share > 1e-9 {
+                        kept.mattered = iterations;
+                    }
+                }
+                stuck = if lower > before { 0 } else { stuck + 1 };
+                let close = upper - lower <= CLOSE * size;
+                let level = lower + LEVEL * (upper - lower);
+                let near =
+                    if close { None } else { nearest(&polytope, &cuts, level, centre) };
+                polytope.tidy(&near.unwrap_or(answer).theta)
+            }
+        };
+        iterations += 1;
+        let theta = within(task, limits, &mut polytope, theta, settings)?;
+        let costs = class.costs(&theta);
+        let worst = task.worst(&costs, Detail::Population, settings)?;
+        if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) && polytope.holds(&theta, 1e-9) {
+            best = Some((worst.upper, theta));
+            stuck = 0;
+        }
+        let row = class.gather(&worst.population);
+        let constant = worst.lower - dot(&costs, &worst.population);
+        // Of an exact set the population's mean is the bound; what is left is rounding.
+        let constant = if constant.abs() <= 1e-13 * worst.lower.abs() { 0.0 } else { constant };
+        kept.push(Kept { cut: Cut { constant, row }, population: worst.population, mattered: iterations });
+        if kept.len() > polytope.len() + SPARE {
+            let oldest = kept.iter().enumerate().min_by_key(|(_, k)| k.mattered).map(|(at, _)| at);
+            kept.remove(oldest.unwrap_or(0));
+        }
+    };
+    let (upper, theta) = best.ok_or_else(|| Error::config("no policy meets every limit"))?;
+    let (population, constant) = proof;
+    Ok(Found { theta, lower, upper, iterations, stopped, population, constant })
+}
+
+/// Multipliers as shares.
+fn mixture(multipliers: &[f64]) -> Vec<f64> {
+    let total: f64 = multipliers.iter().map(|m| m.max(0.0)).sum();
+    multipliers.iter().map(|m| m.max(0.0) / total.max(1e-300)).collect()
+}
+
+/// The least height of a mixture of cuts over the polytope.
+fn bound(polytope: &Polytope, cuts: &[Cut], mix: &[f64], prices: &[f64]) -> f64 {
+    let mut cost = vec![0.0; polytope.len()];
+    let mut constant = 0.0;
+    for (cut, share) in cuts.iter().zip(mix).filter(|(_, share)| **share > 0.0) {
+        constant += share * cut.constant;
+        cost.iter_mut().zip(&cut.row).for_each(|(c, r)| *c += share * r);
+    }
+    constant + polytope.lower_bound(&cost, prices)
+}
+
+fn mixed(kept: &[Kept], mix: &[f64]) -> Vec<f64> {
+    let mut population = vec![0.0; kept.first().map_or(0, |k| k.population.len())];
+    for (kept, share) in kept.iter().zip(mix).filter(|(_, share)| **share > 0.0) {
+        population.iter_mut().zip(&kept.population).for_each(|(p, q)| *p += share * q);
+    }
+    population
+}
+
+/// Parameters that keep the limits on worst cases: a violated one becomes a row of the polytope,
+/// and the parameters are drawn towards safe ones until it holds.
+fn within(
+    task: &Task<'_>,
+    limits: &[WorstLimit<'_>],
+    polytope: &mut Polytope,
+    mut theta: Vec<f64>,
+    settings: &Settings<'_>,
+) -> Result<Vec<f64>> {
+    for limit in limits {
+        let worst = task.worst(&limit.class.costs(&theta), Detail::Population, settings)?;
+        if worst.upper <= limit.most {
+            continue;
+        }
+        let row = limit.class.gather(&worst.population);
+        polytope.rows.push(super::class::Row { row, most: limit.most });
+        let safe = task.worst(&limit.class.costs(&limit.safe), Detail::Value, settings)?.upper;
+        // Convex: a mixture's worst case is below the mixture of the worst cases.
+        let share = ((limit.most - safe) / (worst.upper - safe)).clamp(0.0, 1.0);
+        theta.iter_mut().zip(&limit.safe).for_each(|(t, s)| *t = s + share * (*t - s));
+    }
+    Ok(theta)
+}

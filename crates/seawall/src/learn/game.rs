@@ -1,0 +1,292 @@
+//! Shallow decision trees: a game between trees and populations.
+//!
+//! The tree player answers a population with the best tree against it (an exact search); the
+//! population player answers a mixture of trees with its worst case. Between the trees found so
+//! far the best mixture is a convex problem (cutting planes); the population that proves its
+//! bound is answered with a new tree until none is better. That brackets the best **mixture**:
+//! no mixture, and so no single tree, does better than the best tree against that population.
+//!
+//! The best **single** tree: only trees that cost less than the best one so far against that
+//! population can be better. They are listed cheapest first, in growing windows, and each is
+//! solved unless a population already met rules it out. When the list ends below the best
+//! value, that is the optimum; when there are too many, the gap says so.
+
+use super::class::{Linear, Polytope, dot};
+use super::cutting_plane::{Search, minimise};
+use super::search::{Costs, Node, Points};
+use super::{Learned, Mixture, Task, check_tolerance, go_on};
+use crate::ambiguity::{Detail, Settings, Watch};
+use crate::error::{Error, Result};
+use crate::policy::{Policy, Rule};
+
+/// Trees of the game at most.
+const ROUNDS: usize = 400;
+/// Trees listed in one window at most.
+const LISTED: usize = 100_000;
+/// Trees solved at most in the search for the best single one.
+const SOLVED: usize = 3000;
+
+/// What is asked of a tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trees {
+    /// Questions on the way to a leaf, at most: 1, 2 or 3.
+    pub depth: usize,
+    /// The nominal share of every leaf, at least.
+    pub least_share: f64,
+    /// The gap, relative to the value, at which to stop.
+    pub tolerance: f64,
+}
+
+impl Trees {
+    /// Trees of a depth with no other limits, to a relative gap of 1e-9.
+    pub fn new(depth: usize) -> Self {
+        Trees { depth, least_share: 0.0, tolerance: 1e-9 }
+    }
+}
+
+/// Mixtures of trees: one parameter per tree.
+struct Mixed<'c> {
+    columns: &'c [Vec<f64>],
+}
+
+impl Linear for Mixed<'_> {
+    fn costs(&self, theta: &[f64]) -> Vec<f64> {
+        let mut all = vec![0.0; self.columns.first().map_or(0, Vec::len)];
+        for (share, column) in theta.iter().zip(self.columns).filter(|(share, _)| **share > 0.0) {
+            all.iter_mut().zip(column).for_each(|(l, c)| *l += share * c);
+        }
+        all
+    }
+
+    fn gather(&self, population: &[f64]) -> Vec<f64> {
+        self.columns.iter().map(|column| dot(column, population)).collect()
+    }
+}
+
+/// The game as it stands.
+struct Game<'a, 't> {
+    task: &'a Task<'t>,
+    asked: Trees,
+    points: Points,
+    all: Vec<u32>,
+    mass: Vec<f64>,
+    trees: Vec<Node>,
+    /// The trees' costs at every point.
+    columns: Vec<Vec<f64>>,
+    settings: &'a Settings<'a>,
+    watch: Option<Watch<'a>>,
+    iterations: usize,
+}
+
+/// Bounds of the best mixture, and what proves the lower one.
+struct Bracket {
+    lower: f64,
+    upper: f64,
+    shares: Vec<f64>,
+    population: Vec<f64>,
+    constant: f64,
+    stopped: bool,
+}
+
+/// Learns the best tree and the best mixture of trees. `watch` is told the rounds and the gap.
+pub fn trees(
+    task: &Task<'_>,
+    asked: Trees,
+    watch: Option<Watch<'_>>,
+    settings: &Settings<'_>,
+) -> Result<Learned> {
+    check_tolerance(asked.tolerance)?;
+    if !(1..=3).contains(&asked.depth) {
+        return Err(Error::config(format!("a tree of depth {}; expected 1, 2 or 3", asked.depth)));
+    }
+    if !(0.0..=0.5).contains(&asked.least_share) {
+        return Err(Error::config(format!(
+            "the least share of a leaf is {}; expected a number from 0 to 0.5",
+            asked.least_share
+        )));
+    }
+    let space = task.population().space();
+    let mut game = Game {
+        task,
+        asked,
+        points: Points::new(space, task.costs.len()),
+        all: (0..space.len() as u32).collect(),
+        mass: task.population().weights().to_vec(),
+        trees: Vec::new(),
+        columns: Vec::new(),
+        settings,
+        watch,
+        iterations: 0,
+    };
+    let bracket = game.mixture()?;
+    let (node, lower, upper, stopped) = game.single(&bracket)?;
+    let stopped = stopped || bracket.stopped;
+    let policy = game.policy("tree", &node)?;
+    let bounds = (lower.max(bracket.lower), upper);
+    let mut learned =
+        task.learned(policy, "exact", bounds, game.iterations, (asked.tolerance, stopped));
+    let parts = game.trees.iter().zip(&bracket.shares).filter(|(_, share)| **share > 1e-9);
+    let parts: Vec<(f64, Policy)> = parts
+        .enumerate()
+        .map(|(k, (node, share))| Ok((*share, game.policy(&format!("tree {}", k + 1), node)?)))
+        .collect::<Result<_>>()?;
+    let (value, lower, upper) =
+        task.turned((bracket.lower - task.values.gap()).min(bracket.upper), bracket.upper);
+    learned.mixture = Some(Mixture { parts, value, lower, upper });
+    Ok(learned)
+}
+
+impl Game<'_, '_> {
+    /// What every point costs under every action, weighted by a population.
+    fn weighted(&self, population: &[f64]) -> Vec<f64> {
+        let mut all = Vec::with_capacity(population.len() * self.task.costs.len());
+        for (i, q) in population.iter().enumerate() {
+            all.extend(self.task.costs.iter().map(|c| q * c[i]));
+        }
+        all
+    }
+
+    /// The best tree against a population, and its cost.
+    fn response(&self, population: &[f64]) -> (f64, Node) {
+        let costs = self.weighted(population);
+        let costs = Costs { costs: &costs, mass: &self.mass, least: self.asked.least_share };
+        self.points.best(&costs, &self.all, self.asked.depth)
+    }
+
+    fn column(&self, node: &Node) -> Vec<f64> {
+        let actions = self.points.actions(node, self.all.len());
+        actions.iter().enumerate().map(|(i, &a)| self.task.costs[a][i]).collect()
+    }
+
+    /// Adds a tree unless it is there; whether it was new.
+    fn add(&mut self, node: Node) -> bool {
+        let column = self.column(&node);
+        let new = !self.columns.contains(&column);
+        if new {
+            self.trees.push(node);
+            self.columns.push(column);
+        }
+        new
+    }
+
+    fn policy(&self, name: &str, node: &Node) -> Result<Policy> {
+        let rule = Rule::Tree { root: self.points.branch(node) };
+        Policy::new(name, rule, self.task.log.contexts(), self.task.log.actions())
+    }
+
+    /// Plays the game until the bounds of the best mixture meet.
+    fn mixture(&mut self) -> Result<Bracket> {
+        let nominal = self.task.population().weights().to_vec();
+        let first = self.response(&nominal).1;
+        self.add(first);
+        let mut best = Bracket {
+            lower: f64::NEG_INFINITY,
+            upper: f64::INFINITY,
+            shares: Vec::new(),
+            population: nominal,
+            constant: 0.0,
+            stopped: false,
+        };
+        loop {
+            self.iterations += 1;
+            let count = self.columns.len();
+            let mut start = best.shares.clone();
+            start.resize(count, 0.0);
+            if best.shares.is_empty() {
+                start[0] = 1.0;
+            }
+            let mut only_new = vec![0.0; count];
+            only_new[count - 1] = 1.0;
+            let search = Search {
+                starts: vec![only_new, start],
+                tolerance: 0.1 * self.asked.tolerance,
+                watch: None,
+            };
+            let class = Mixed { columns: &self.columns };
+            let polytope = Polytope::simplices(&[count]);
+            let found = minimise(self.task, &class, polytope, &[], &search, self.settings)?;
+            if found.upper < best.upper {
+                best.upper = found.upper;
+                best.shares = found.theta;
+            }
+            let (cost, node) = self.response(&found.population);
+            if cost + found.constant > best.lower {
+                best.lower = cost + found.constant;
+                best.population = found.population;
+                best.constant = found.constant;
+            }
+            let gap = best.upper - best.lower;
+            let done = gap <= self.asked.tolerance * best.upper.abs().max(1e-300);
+            if done || self.iterations >= ROUNDS || !self.add(node) {
+                break;
+            }
+            if !go_on(self.watch, self.iterations, gap) {
+                best.stopped = true;
+                break;
+            }
+        }
+        best.shares.resize(self.columns.len(), 0.0);
+        Ok(best)
+    }
+
+    /// The best single tree, a lower bound of any, its worst case, and whether it was stopped.
+    fn single(&mut self, bracket: &Bracket) -> Result<(Node, f64, f64, bool)> {
+        let mut met: Vec<(f64, Vec<f64>)> = vec![(bracket.constant, bracket.population.clone())];
+        let mut best: Option<(f64, Node)> = None;
+        for (node, column) in self.trees.iter().zip(&self.columns) {
+            let worst = self.task.worst(column, Detail::Population, self.settings)?;
+            let constant = worst.lower - dot(column, &worst.population);
+            if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) {
+                best = Some((worst.upper, node.clone()));
+            }
+            met.push((constant, worst.population));
+        }
+        let (mut upper, mut node) =
+            best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
+        let costs = self.weighted(&bracket.population);
+        let costs = Costs { costs: &costs, mass: &self.mass, least: self.asked.least_share };
+        let (mut lower, mut solved, mut share) = (bracket.lower, 0, 0.05);
+        let mut seen: usize = 0;
+        loop {
+            let gap = upper - lower;
+            if gap <= self.asked.tolerance * upper.abs().max(1e-300) || bracket.stopped {
+                return Ok((node, lower, upper, bracket.stopped));
+            }
+            let window = if share >= 1.0 { upper } else { bracket.lower + share * (upper - bracket.lower) };
+            let limit = window - bracket.constant;
+            let listed = self.points.list(&costs, &self.all, self.asked.depth, limit, LISTED);
+            let Some(listed) = listed else { return Ok((node, lower, upper, false)) };
+            for (cost, candidate) in listed.iter().skip(seen) {
+                if cost + bracket.constant >= upper {
+                    break;
+                }
+                let column = self.column(candidate);
+                if met.iter().any(|(constant, q)| constant + dot(&column, q) >= upper) {
+                    continue;
+                }
+                if solved >= SOLVED {
+                    return Ok((node, lower.max(cost + bracket.constant), upper, false));
+                }
+                if !go_on(self.watch, self.iterations + solved, upper - lower) {
+                    return Ok((node, lower, upper, true));
+                }
+                solved += 1;
+                let worst = self.task.worst(&column, Detail::Population, self.settings)?;
+                let constant = worst.lower - dot(&column, &worst.population);
+                if worst.upper < upper {
+                    (upper, node) = (worst.upper, candidate.clone());
+                }
+                // The latest first: neighbours in the list are alike.
+                met.insert(0, (constant, worst.population));
+            }
+            seen = listed.len();
+            self.iterations += std::mem::take(&mut solved);
+            // Whatever is not listed costs at least the window.
+            lower = lower.max(window.min(upper));
+            if share >= 1.0 {
+                return Ok((node, upper.min(lower), upper, false));
+            }
+            share = (2.0 * share).min(1.0);
+        }
+    }
+}

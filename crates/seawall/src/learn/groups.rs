@@ -1,0 +1,177 @@
+//! Probabilities by group: `π(a|x) = θ_{g(x), a}`, exactly.
+
+use super::class::{Linear, Polytope, Row, dot};
+use super::cutting_plane::{Search, WorstLimit, minimise};
+use super::{Learned, Task, check_tolerance};
+use crate::ambiguity::{Settings, Watch};
+use crate::error::{Error, Result};
+use crate::policy::{Partition, Policy, Rule};
+
+/// What is asked of a policy by group.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// What the groups are made of.
+    pub by: Vec<Partition>,
+    /// The least probability of each action in every group; none are asked if empty.
+    pub least: Vec<f64>,
+    /// The largest probability of each action in every group; none are asked if empty.
+    pub most: Vec<f64>,
+    /// Limits on the overall share of an action.
+    pub budgets: Vec<Budget>,
+    /// The gap, relative to the value, at which to stop.
+    pub tolerance: f64,
+}
+
+impl Groups {
+    /// Groups with no other limits, to a relative gap of 1e-10.
+    pub fn new(by: Vec<Partition>) -> Self {
+        Groups { by, least: Vec::new(), most: Vec::new(), budgets: Vec::new(), tolerance: 1e-10 }
+    }
+}
+
+/// A limit on the overall share of an action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// The action.
+    pub action: usize,
+    /// Its share, at most.
+    pub most: f64,
+    /// Whether it must hold in every population of the set, rather than the nominal one.
+    pub worst_case: bool,
+}
+
+/// The class: `c_{g,a}(x) = [g(x) = g] m(x, a)`; or `[g(x) = g]` for one action's share.
+struct ByGroup<'t> {
+    blocks: Vec<usize>,
+    actions: usize,
+    /// The group of each point of the support.
+    group: Vec<usize>,
+    /// `[action][point]`; None for an action that adds nothing.
+    costs: Vec<Option<&'t [f64]>>,
+}
+
+impl Linear for ByGroup<'_> {
+    fn costs(&self, theta: &[f64]) -> Vec<f64> {
+        let mut all = vec![0.0; self.group.len()];
+        for (a, costs) in self.costs.iter().enumerate() {
+            let Some(costs) = costs else { continue };
+            for ((l, &g), c) in all.iter_mut().zip(&self.group).zip(*costs) {
+                *l += theta[g * self.actions + a] * c;
+            }
+        }
+        all
+    }
+
+    fn gather(&self, population: &[f64]) -> Vec<f64> {
+        let mut row = vec![0.0; self.blocks.len() * self.actions];
+        for (a, costs) in self.costs.iter().enumerate() {
+            let Some(costs) = costs else { continue };
+            for ((&q, &g), c) in population.iter().zip(&self.group).zip(*costs) {
+                row[g * self.actions + a] += q * c;
+            }
+        }
+        row
+    }
+}
+
+/// Learns probabilities by group. `watch` is told the iterations and the gap.
+pub fn groups(
+    task: &Task<'_>,
+    asked: &Groups,
+    watch: Option<Watch<'_>>,
+    settings: &Settings<'_>,
+) -> Result<Learned> {
+    check_tolerance(asked.tolerance)?;
+    let (space, names) = (task.log.contexts(), task.log.actions());
+    let actions = names.len();
+    let all = Partition::groups(&asked.by, space)?;
+    let count: usize = asked.by.iter().map(Partition::len).product();
+    let group: Vec<usize> = task.robust.points().iter().map(|&i| all[i]).collect();
+    let blocks = vec![actions; count];
+    let costs = task.costs.iter().map(|c| Some(c.as_slice())).collect();
+    let class = ByGroup { blocks: blocks.clone(), actions, group: group.clone(), costs };
+    let mut polytope = Polytope::simplices(&blocks);
+    for (bounds, given) in
+        [(&mut polytope.least, &asked.least), (&mut polytope.most, &asked.most)]
+    {
+        if given.is_empty() {
+            continue;
+        }
+        if given.len() != actions {
+            let found = given.len();
+            return Err(Error::config(format!("{found} limits for {actions} actions")));
+        }
+        bounds.iter_mut().enumerate().for_each(|(j, bound)| *bound = given[j % actions]);
+    }
+    polytope.check(&|j| format!("{:?}", names[j % actions]))?;
+
+    let ones = vec![1.0; group.len()];
+    let share = |action: usize| ByGroup {
+        blocks: blocks.clone(),
+        actions,
+        group: group.clone(),
+        costs: (0..actions).map(|a| (a == action).then_some(ones.as_slice())).collect(),
+    };
+    let shares: Vec<ByGroup<'_>> = asked.budgets.iter().map(|b| share(b.action)).collect();
+    let mut limits = Vec::new();
+    for (budget, class) in asked.budgets.iter().zip(&shares) {
+        if budget.action >= actions || !(0.0..=1.0).contains(&budget.most) {
+            return Err(Error::config(format!(
+                "a budget of {} on an action's share; expected a number from 0 to 1",
+                budget.most
+            )));
+        }
+        let row = class.gather(task.population().weights());
+        // The least that the bounds allow, the same for every group and so for every population.
+        let safe = polytope.cheapest(&row);
+        let least = dot(&row, &safe);
+        if least > budget.most + 1e-12 {
+            return Err(Error::config(format!(
+                "the budget {} on the share of {:?} cannot be met: the limits on probabilities \
+                 make it at least {least}",
+                budget.most, names[budget.action]
+            )));
+        }
+        if budget.worst_case {
+            // Groups that the nominal population does not have must be safe too.
+            let everywhere: Vec<f64> =
+                (0..blocks.len() * actions).map(|j| f64::from(u8::from(j % actions == budget.action))).collect();
+            let safe = polytope.cheapest(&everywhere);
+            limits.push(WorstLimit { class, most: budget.most, safe });
+        } else {
+            polytope.rows.push(Row { row, most: budget.most });
+        }
+    }
+    let starts = starts(task, &class, &polytope, &limits);
+    let search = Search { starts, tolerance: asked.tolerance, watch };
+    let found = minimise(task, &class, polytope, &limits, &search, settings)
+        .map_err(|e| if limits.is_empty() && asked.budgets.len() < 2 { e } else { e.within("the budgets") })?;
+    let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
+    let rule = Rule::Groups { by: asked.by.clone(), probabilities };
+    let policy = Policy::new("groups", rule, space, names)?;
+    let bounds = (found.lower, found.upper);
+    Ok(task.learned(policy, "exact", bounds, found.iterations, (asked.tolerance, found.stopped)))
+}
+
+/// Parameters to begin with: the best against the nominal population, and the middle; where there
+/// are budgets, drawn into them.
+fn starts(
+    task: &Task<'_>,
+    class: &ByGroup<'_>,
+    polytope: &Polytope,
+    limits: &[WorstLimit<'_>],
+) -> Vec<Vec<f64>> {
+    let nominal = class.gather(task.population().weights());
+    let middle = polytope.cheapest(&vec![0.0; polytope.len()]);
+    let even: Vec<f64> = polytope
+        .blocks
+        .iter()
+        .flat_map(|&size| std::iter::repeat_n(1.0 / size as f64, size))
+        .collect();
+    let mut starts = vec![polytope.cheapest(&nominal), polytope.tidy(&even), middle];
+    starts.extend(limits.iter().map(|l| l.safe.clone()));
+    for row in &polytope.rows {
+        starts.push(polytope.cheapest(&row.row));
+    }
+    starts
+}
