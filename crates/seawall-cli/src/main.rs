@@ -16,7 +16,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("error: {failure}");
+            // One line, whatever a file's names hold.
+            eprintln!("error: {}", failure.to_string().replace(['\n', '\r'], " "));
             ExitCode::from(failure.code())
         }
     }

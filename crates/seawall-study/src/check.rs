@@ -176,6 +176,9 @@ pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Che
         notes: Vec::new(),
     };
     check.notes = notes(&check);
+    for (name, rows) in &counted.missing_outcomes {
+        check.notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
+    }
     check
 }
 
@@ -262,8 +265,9 @@ fn notes(check: &Check) -> Vec<String> {
         if alone > 0 {
             notes.push(format!(
                 "propensities are shares in each context, and {alone} of {} pairs of an observed \
-                 context and an action have no row: there IPS counts nothing; with a trial's \
-                 design say [propensity] design = {{ … }}, or estimate = \"logistic\"",
+                 context and an action have no row: there IPS counts nothing, and its and \
+                 the doubly robust interval are too narrow; with a trial's design say [propensity] \
+                 design = {{ … }}, or estimate = \"logistic\"",
                 check.observed_cells * check.actions.len()
             ));
         }

@@ -105,9 +105,9 @@ pub struct PolicyAnswer {
     /// The curves, one per cost radius, if asked for.
     #[serde(skip)]
     pub curves: Vec<Curve>,
-    /// `l(x)` at the first cost radius, on the support.
+    /// `l(x)` on the support, one list per cost radius.
     #[serde(skip)]
-    pub values: Vec<f64>,
+    pub values: Vec<Vec<f64>>,
 }
 
 /// The nominal estimates.
@@ -187,10 +187,10 @@ pub struct RobustAnswer {
     pub status: String,
     /// The share of the worst-case population on contexts never observed.
     pub unobserved_mass: f64,
-    /// For an entropic set: the exact worst case is not below this.
+    /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_lower: Option<f64>,
-    /// For an entropic set: the exact worst case is not above this.
+    /// With an entropic set of contexts or outcomes: the exact worst case is not above this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_upper: Option<f64>,
 }
@@ -230,8 +230,9 @@ pub fn evaluate(
     let log = loaded.log();
     watch(Doing::Fitting);
     let clip = loaded.study.clip;
-    let estimator = Estimator::new(log, &loaded.recipe, &loaded.propensity, clip, FOLDS)?;
-    let diagnostics = facts(loaded, estimator.model(), estimator.propensities());
+    let unseen = loaded.study.unseen;
+    let estimator = Estimator::new(log, &loaded.recipe, &loaded.propensity, clip, unseen, FOLDS)?;
+    let mut diagnostics = facts(loaded, estimator.model(), estimator.propensities());
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
@@ -242,9 +243,17 @@ pub fn evaluate(
     let robust = Robust::new(log, question.support)?;
     let mut policies: Vec<PolicyAnswer> = Vec::new();
     for spec in &question.policies {
-        let policy = loaded.policy(spec, &costs[0])?;
+        let policy = loaded.policy(spec, &costs[0]).map_err(|e| {
+            if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
+        })?;
         let nominal = estimator.nominal(&policy);
         policies.push(answer(question, &robust, &policy, nominal, &costs, watch)?);
+        if *spec == PolicySpec::Greedy {
+            diagnostics.notes.push(
+                "greedy was chosen on the very rows that value it, so its estimates are too good"
+                    .to_owned(),
+            );
+        }
     }
     let left_out = diagnostics.left_out;
     let rows = log.actions().iter().zip(log.action_totals());
@@ -286,6 +295,8 @@ fn answer(
     let (mut results, mut worst, mut curves) = (Vec::new(), Vec::new(), Vec::new());
     for (values, &cost_radius) in costs.iter().zip(&question.cost.radii) {
         let set = question.context.set.at(0.0);
+        // By how much entropic costs may be too good, on the safe side.
+        let safe_side = robust.direction().sign() * values.smoothing();
         let tolerance = match (question.curve, question.context.set) {
             (false, _) => None,
             (true, Set::Wasserstein) => Some(0.0),
@@ -298,7 +309,7 @@ fn answer(
         };
         let (cases, curve) = robust.evaluate(policy, values, set, radii, tolerance, &settings)?;
         for (&radius, case) in radii.iter().zip(cases) {
-            results.push(robust_answer(question, radius, cost_radius, &case));
+            results.push(robust_answer(question, radius, cost_radius, &case, safe_side));
             worst.push(case);
         }
         curves.extend(curve);
@@ -320,7 +331,7 @@ fn answer(
         results,
         worst,
         curves,
-        values: robust.values(policy, &costs[0]),
+        values: costs.iter().map(|values| robust.values(policy, values)).collect(),
     })
 }
 
@@ -329,7 +340,11 @@ fn robust_answer(
     radius: f64,
     cost_radius: f64,
     case: &WorstCase,
+    safe_side: f64,
 ) -> RobustAnswer {
+    let smoothed = case.entropic.is_some() || safe_side != 0.0;
+    let (lower, upper) =
+        case.entropic.map_or((case.lower, case.upper), |e| (e.exact_lower, e.exact_upper));
     let eta = |set: Set| if let Set::Entropic { eta } = set { Some(eta) } else { None };
     RobustAnswer {
         set: question.context.set.at(radius).name(),
@@ -349,8 +364,8 @@ fn robust_answer(
         lambda: Some(case.lambda).filter(|l| l.is_finite()),
         status: case.status.to_string(),
         unobserved_mass: case.unobserved_mass,
-        exact_lower: case.entropic.map(|e| e.exact_lower),
-        exact_upper: case.entropic.map(|e| e.exact_upper),
+        exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
+        exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A study file for a data file: kinds guessed from what the columns hold, with the reasons in
 //! comments. A guess is there to be corrected; what cannot be guessed is said to be one.
 
-use crate::read::{Distinct, Stream, columns};
+use crate::read::{Distinct, Stream, columns, files};
 use seawall::{Error, Result};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const COSTS: [&str; 10] =
     ["cost", "loss", "outcome", "y", "dead", "died", "death", "event", "events", "response"];
 const PROPENSITIES: [&str; 6] =
     ["propensity", "propensity_score", "pscore", "action_prob", "prob", "action_probability"];
-const WEIGHTS: [&str; 4] = ["weight", "count", "n", "freq"];
+const WEIGHTS: [&str; 4] = ["count", "freq", "frequency", "row_count"];
 
 /// A column and what it was seen to hold.
 struct Column {
@@ -42,7 +42,11 @@ enum Guess {
 
 impl Column {
     fn missing(&self) -> bool {
-        (0..self.distinct.len()).any(|c| self.distinct.text(c).is_none())
+        let numeric = self.numbers().is_some();
+        (0..self.distinct.len()).any(|c| match numeric {
+            true => self.distinct.is_missing_number(c),
+            false => self.distinct.text(c).is_none(),
+        })
     }
 
     fn texts(&self) -> Vec<&str> {
@@ -52,7 +56,7 @@ impl Column {
 
     /// The numbers it holds, if it holds nothing else.
     fn numbers(&self) -> Option<Vec<f64>> {
-        let present = (0..self.distinct.len()).filter(|&c| self.distinct.text(c).is_some());
+        let present = (0..self.distinct.len()).filter(|&c| !self.distinct.is_missing_number(c));
         let numbers: Option<Vec<f64>> =
             present.map(|c| self.distinct.number(c).filter(|x| x.is_finite())).collect();
         numbers.filter(|numbers| !numbers.is_empty())
@@ -115,30 +119,30 @@ fn short(text: &str) -> String {
 
 /// A round number near another: 1, 2 or 5 times a power of ten.
 fn round(x: f64) -> f64 {
-    let power = 10f64.powf(x.log10().floor());
-    let first = x / power;
-    let digit = if first < 1.5 {
-        1.0
-    } else if first < 3.5 {
-        2.0
-    } else if first < 7.5 {
-        5.0
-    } else {
-        10.0
+    let exponent = x.log10().floor();
+    let first = x / 10f64.powf(exponent);
+    let digit = match first {
+        ..1.5 => 1,
+        ..3.5 => 2,
+        ..7.5 => 5,
+        _ => 10,
     };
-    // Through text, so that 0.1 × 3 is written 0.3.
-    format!("{:.12}", digit * power).parse().unwrap_or(digit * power)
+    // Through text, so that 3 × 0.1 is written 0.3.
+    format!("{digit}e{exponent}").parse().unwrap_or(x)
 }
 
 /// A study file for a data file; `shown` is the data's path as the study file will say it.
 pub fn init(data: &Path, shown: &str) -> Result<String> {
-    let names = columns(data)?;
+    let files = files(data)?;
+    let names = columns(&files[0])?;
     let mut stream = Stream::new(names.clone(), vec![false; names.len()]).first(ROWS);
     let mut rows = 0;
-    stream.read(data, &mut |columns| {
-        rows += columns.rows;
-        Ok(())
-    })?;
+    for file in &files {
+        stream.read(file, &mut |columns| {
+            rows += columns.rows;
+            Ok(())
+        })?;
+    }
     let all: Vec<Column> = names
         .into_iter()
         .zip(stream.into_distinct())
@@ -212,7 +216,8 @@ impl Roles {
 }
 
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    // JSON's escapes are TOML's too, and stay on one line.
+    serde_json::Value::String(text.to_owned()).to_string()
 }
 
 /// A bare key where TOML allows one.
@@ -239,10 +244,17 @@ fn written(all: &[Column], roles: &Roles, shown: &str, rows: usize) -> String {
     );
     line("\n[data]".to_owned());
     line(format!("path = {}", quoted(shown)));
-    line("# where = { COLUMN = { not = \"...\" } }   # rows to keep: a value, a list, not, min, max, missing".to_owned());
+    if all[roles.outcome].missing() {
+        let name = key(&all[roles.outcome].name);
+        line(format!(
+            "where = {{ {name} = {{ missing = false }} }}   # the outcome is not always known"
+        ));
+    } else {
+        line("# where = { COLUMN = { not = \"...\" } }   # rows to keep: a value, a list, not, min, max, missing".to_owned());
+    }
     if let Some(weight) = roles.weight {
         line(format!(
-            "weight = {}   # how many rows each row stands for",
+            "weight = {}   # a guess: how many rows each row stands for",
             quoted(&all[weight].name)
         ));
     }
@@ -297,6 +309,11 @@ fn written(all: &[Column], roles: &Roles, shown: &str, rows: usize) -> String {
             quoted(&all[propensity].name)
         ));
     }
+    line("\n# [propensity]   # left out: the column above, else shares in each context".to_owned());
+    line(
+        "# design = { ... = 0.5 }   # a trial's own probabilities; or estimate = \"logistic\""
+            .to_owned(),
+    );
     line("\n[outcome]   # cost: lower is better; reward: higher is better".to_owned());
     let outcome = &all[roles.outcome];
     let word = if roles.reward { "reward" } else { "cost" };

@@ -3,12 +3,12 @@
 use crate::count::{Counted, count};
 use crate::place::place;
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
-use seawall::evaluate::Propensity;
+use seawall::evaluate::{Propensity, logistic};
 use seawall::outcome::{Choice, Recipe, Table, Values, choose};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Log, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A study, ready to be asked.
 #[derive(Clone, Debug)]
@@ -29,7 +29,8 @@ pub struct Loaded {
 pub fn load(study: Study, watch: &dyn Fn(usize)) -> Result<Loaded> {
     let counted = count(&study, watch)?;
     let log = &counted.log;
-    let offered = study.model.offered(log.actions())?;
+    let of_study = |e: Error| e.within(study.path.display());
+    let offered = study.model.offered(log.actions()).map_err(of_study)?;
     let mut choices = None;
     let recipe = match (&study.model, offered) {
         (ModelSpec::Table(path), _) => Recipe::Table(table(path, &study, log)?),
@@ -67,7 +68,9 @@ pub fn load(study: Study, watch: &dyn Fn(usize)) -> Result<Loaded> {
 
 /// Predicted values from a file.
 fn table(path: &Path, study: &Study, log: &Log) -> Result<Table> {
-    let (contexts, values) = by_context(path, study, log, f64::is_finite, "a finite number")?;
+    // A blank is no prediction.
+    let fits = |v: f64| !v.is_infinite();
+    let (contexts, values) = by_context(path, study, log, fits, "a finite number")?;
     let mut table = vec![f64::NAN; log.contexts().len() * log.actions().len()];
     for (context, row) in contexts.iter().zip(values) {
         for (action, value) in row.into_iter().enumerate() {
@@ -128,10 +131,39 @@ impl Loaded {
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
             PolicySpec::Constant(action) => Policy::constant(log, action),
-            PolicySpec::Behaviour => Ok(Policy::behaviour(log)),
+            PolicySpec::Behaviour => self.behaviour(),
             PolicySpec::Greedy => Ok(Policy::greedy(log, values)),
             PolicySpec::File(path) => self.policy_file(path),
         }
+    }
+
+    /// What the log did, as far as the study's propensities tell: by design, or by the logistic
+    /// model; where they are known row by row only, a logistic model of the actions taken.
+    fn behaviour(&self) -> Result<Policy> {
+        let log = self.log();
+        match &self.propensity {
+            Propensity::Cells => Ok(Policy::behaviour(log)),
+            Propensity::Design(shares) => {
+                let rule = Rule::Groups { by: Vec::new(), probabilities: vec![shares.clone()] };
+                Policy::new("behaviour", rule, log.contexts(), log.actions())
+            }
+            Propensity::Logistic { ridge } => Ok(logistic(log, *ridge)?.named("behaviour")),
+            Propensity::Known => Ok(logistic(log, 1.0)?.named("behaviour")),
+        }
+    }
+
+    /// Every file that was read, and those that the policies will be read from.
+    pub fn inputs(&self, policies: &[PolicySpec]) -> Vec<PathBuf> {
+        let mut inputs = vec![self.study.path.clone()];
+        inputs.extend(self.counted.files.iter().cloned());
+        if let ModelSpec::Table(path) = &self.study.model {
+            inputs.push(path.clone());
+        }
+        inputs.extend(policies.iter().filter_map(|p| match p {
+            PolicySpec::File(path) => Some(path.clone()),
+            _ => None,
+        }));
+        inputs
     }
 
     /// A policy file, or a table of probabilities.

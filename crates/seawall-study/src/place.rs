@@ -81,6 +81,7 @@ fn level(
         None => x,
     });
     let is = |value: Value<'_>| match value {
+        Value::Missing if context.kind == Kind::Numeric => distinct.is_missing_number(code),
         Value::Missing => distinct.text(code).is_none(),
         Value::Number(x) => number == Some(x),
         Value::Level(level) => distinct.text(code).is_some_and(|text| text == level),

@@ -55,7 +55,14 @@ fn two_groups_as_published() {
         let task = Task::new(log, &robust, &values, set);
         let start = Instant::now();
         let found = groups(&task, &Groups::new(by.clone()), None, &Settings::default()).unwrap();
-        println!("{:?} {} {} {} in {:?}", found.value, found.gap(), found.status, found.iterations, start.elapsed());
+        println!(
+            "{:?} {} {} {} in {:?}",
+            found.value,
+            found.gap(),
+            found.status,
+            found.iterations,
+            start.elapsed()
+        );
         let Rule::Groups { probabilities, .. } = found.policy.rule() else { panic!("no groups") };
         println!("{probabilities:?}");
         assert!((found.value - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
@@ -82,7 +89,14 @@ fn many_groups_in_time() {
         let start = Instant::now();
         let asked = Groups { tolerance, ..Groups::new(by) };
         let found = groups(&task, &asked, None, &Settings::default()).unwrap();
-        println!("{:?} {} {} {} in {:?}", found.value, found.gap(), found.status, found.iterations, start.elapsed());
+        println!(
+            "{:?} {} {} {} in {:?}",
+            found.value,
+            found.gap(),
+            found.status,
+            found.iterations,
+            start.elapsed()
+        );
         assert!(found.gap() <= tolerance, "{}", found.gap());
         assert!(start.elapsed().as_secs_f64() < 10.0);
     }

@@ -15,6 +15,11 @@ use std::sync::Arc;
 /// The seed by which rows are dealt to folds.
 const FOLD_SEED: u64 = 0x05EA_0A11;
 
+/// Equal rows beyond this are dealt in bulk.
+const MANY: f64 = 4096.0;
+/// Values beyond this have squares that do not exist.
+const LARGEST: f64 = 1e150;
+
 /// Rows that agree in everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
@@ -56,8 +61,10 @@ impl Log {
             let (found, points) = (values.len(), outcomes.len());
             return Err(Error::input(format!("{found} values for {points} outcomes")));
         }
-        if let Some(value) = values.iter().find(|v| !v.is_finite()) {
-            return Err(Error::input(format!("an outcome's value is {value}; expected a number")));
+        if let Some(value) = values.iter().find(|v| !v.is_finite() || v.abs() > LARGEST) {
+            return Err(Error::input(format!(
+                "an outcome's value is {value}; expected a number of at most {LARGEST:e} in size"
+            )));
         }
         for entry in &entries {
             check(entry, &contexts, &actions, &outcomes)?;
@@ -67,6 +74,9 @@ impl Log {
             let key = |e: &Entry| (e.context, e.action, e.outcome);
             key(a).cmp(&key(b)).then(a.propensity.total_cmp(&b.propensity))
         });
+        if !entries.is_empty() && entries.iter().all(|e| e.weight == 0.0) {
+            return Err(Error::input("every row weighs 0"));
+        }
         let mut taken = vec![false; actions.len()];
         entries.iter().filter(|e| e.weight > 0.0).for_each(|e| taken[e.action as usize] = true);
         if let Some((name, _)) = actions.iter().zip(&taken).find(|(_, taken)| !**taken) {
@@ -97,7 +107,7 @@ impl Log {
         })
     }
 
-    /// Deals the rows to folds of equal size at random, the same way every time. An entry of a
+    /// Deals the rows to folds of about equal size at random, the same way every time. An entry of a
     /// fractional weight goes to one fold whole.
     ///
     /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
@@ -113,23 +123,18 @@ impl Log {
         let mut random = Random::new(FOLD_SEED, count as u64);
         // How much each fold still lacks: what is dealt next goes to each in proportion.
         let mut lacking = vec![self.total / count as f64; count];
-        let mut draw = |weight: f64| {
-            let all: f64 = lacking.iter().map(|l| l.max(0.0)).sum();
-            let mut left = random.unit() * all;
-            let fits = |l: &f64| {
-                left -= l.max(0.0);
-                left < 0.0
-            };
-            let fold = lacking.iter().position(fits).unwrap_or(count - 1);
-            lacking[fold] -= weight;
-            fold
-        };
         let mut dealt = vec![0.0; self.entries.len() * count];
         for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
-            if entry.weight.fract() == 0.0 && entry.weight < 1e15 {
-                (0..entry.weight as u64).for_each(|_| dealt[draw(1.0)] += 1.0);
-            } else {
-                dealt[draw(entry.weight)] += entry.weight;
+            let whole = entry.weight.fract() == 0.0;
+            if whole && entry.weight > MANY {
+                share_out(entry.weight, &mut lacking, dealt, &mut random);
+                continue;
+            }
+            let one = if whole { 1.0 } else { entry.weight };
+            for _ in 0..(entry.weight / one) as usize {
+                let fold = drawn(&lacking, random.unit());
+                dealt[fold] += one;
+                lacking[fold] = (lacking[fold] - one).max(0.0);
             }
         }
         Ok(Folds { log: self, count, dealt })
@@ -241,6 +246,32 @@ impl Folds<'_> {
     /// The rows of all other folds; an action may be without any.
     pub fn without(&self, fold: usize) -> Result<Log> {
         self.log.reweighted(|i, e| e.weight - self.weight(i, fold))
+    }
+}
+
+/// The place that a number from 0 to 1 falls on, each as long as it is heavy.
+fn drawn(weights: &[f64], unit: f64) -> usize {
+    let mut left = unit * weights.iter().sum::<f64>();
+    let falls = |weight: &f64| {
+        left -= weight;
+        left < 0.0
+    };
+    weights.iter().position(falls).unwrap_or(weights.len() - 1)
+}
+
+/// Deals many equal rows: binomial counts fold by fold, by their normal limit.
+fn share_out(rows: f64, lacking: &mut [f64], dealt: &mut [f64], random: &mut Random) {
+    let mut left = rows;
+    for fold in 0..lacking.len() {
+        let all: f64 = lacking[fold..].iter().sum();
+        let share = if all > 0.0 { lacking[fold] / all } else { 1.0 };
+        let spread = (left * share * (1.0 - share)).max(0.0).sqrt();
+        let last = fold + 1 == lacking.len();
+        let drawn = if last { left } else { (left * share + spread * random.normal()).round() };
+        let drawn = drawn.clamp(0.0, left);
+        dealt[fold] += drawn;
+        lacking[fold] = (lacking[fold] - drawn).max(0.0);
+        left -= drawn;
     }
 }
 

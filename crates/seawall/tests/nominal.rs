@@ -6,7 +6,7 @@ mod common;
 use common::{Random, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{Estimator, Propensity, logistic};
-use seawall::outcome::{Recipe, TreeSettings, choose};
+use seawall::outcome::{Recipe, TreeSettings, Unseen, choose};
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Space};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ proptest! {
         let shares: Vec<f64> = log.action_totals().iter().map(|n| n / log.total()).collect();
         let policy = Policy::constant(&log, "a1").unwrap();
         let design = Propensity::Design(shares.clone());
-        let found = Estimator::new(&log, &Recipe::Cells, &design, None, 2).unwrap().nominal(&policy);
+        let found = Estimator::new(&log, &Recipe::Cells, &design, None, Unseen::Mean, 2).unwrap().nominal(&policy);
         // One by one, each row as often as it weighs.
         let mut rows = Vec::new();
         for e in log.entries() {
@@ -42,7 +42,7 @@ proptest! {
         prop_assert!((found.overlap.effective - effective).abs() < 1e-8);
         // Clipping is counted and only lowers.
         let clip = 0.5 / shares[1];
-        let clipped = Estimator::new(&log, &Recipe::Cells, &design, Some(clip), 2).unwrap().nominal(&policy);
+        let clipped = Estimator::new(&log, &Recipe::Cells, &design, Some(clip), Unseen::Mean, 2).unwrap().nominal(&policy);
         prop_assert!((clipped.overlap.clipped - log.action_totals()[1]).abs() < 1e-9);
         prop_assert!((clipped.ips.value - 0.5 * ips).abs() < 1e-10);
     }
@@ -168,7 +168,7 @@ fn coverage(simulations: usize) -> [f64; 4] {
         let all: Vec<f64> =
             (0..6).flat_map(|x| [1.0 - World::policy(x), World::policy(x)]).collect();
         let policy = Policy::table("p", log.contexts(), log.actions(), &all).unwrap();
-        let found = Estimator::new(&log, &Recipe::Cells, &Propensity::Known, None, 5)
+        let found = Estimator::new(&log, &Recipe::Cells, &Propensity::Known, None, Unseen::Mean, 5)
             .unwrap()
             .nominal(&policy);
         for (held, e) in held.iter_mut().zip([found.dm, found.ips, found.snips, found.dr]) {
@@ -226,4 +226,70 @@ fn cross_validation_chooses_the_depth_that_helps() {
     assert_eq!(found[0].settings.max_depth, 0, "{found:?}");
     assert_eq!(found[1].settings.max_depth, 2, "{found:?}");
     assert!(found.iter().all(|c| c.error > 0.15 && c.error < 0.26));
+}
+
+/// A log of one feature and one action pair, from (level, action, value, weight).
+fn plain_log(rows: &[(u32, u32, usize, f64)], values: Vec<f64>) -> Log {
+    let contexts = Space::grid([Feature::nominal("x", ["a", "b"])]).unwrap();
+    let outcomes = Space::grid([Feature::numeric("y").levels(values.iter().copied())]).unwrap();
+    let entry = |&(context, action, outcome, weight): &(u32, u32, usize, f64)| Entry {
+        context,
+        action,
+        outcome: outcome as u32,
+        propensity: f64::NAN,
+        weight,
+    };
+    let entries = rows.iter().map(entry).collect();
+    let actions = vec!["p".to_owned(), "q".to_owned()];
+    Log::new(Arc::new(contexts), actions, Arc::new(outcomes), values, Direction::Cost, entries)
+        .unwrap()
+}
+
+/// Neither a small range nor a large offset of the values hides a split.
+#[test]
+fn trees_split_at_any_scale() {
+    let rows: Vec<_> = (0..8).map(|k| (k % 2, k / 4, (k % 2) as usize, 5.0)).collect();
+    for values in [vec![0.0, 1e-9], vec![1e9, 1e9 + 1.0], vec![-1e-300, 1e-300], vec![0.0, 1e140]] {
+        let log = plain_log(&rows, values.clone());
+        let model = Recipe::Tree(vec![TreeSettings::default(); 2]).fit(&log).unwrap();
+        let leaves = model.leaves().unwrap();
+        assert_eq!(leaves.all().len(), 4, "{values:?}");
+        for (node, expected) in [(1, values[0]), (2, values[1])] {
+            assert!((leaves.trees()[0].summary(node).1 - expected).abs() <= 1e-9 * expected.abs());
+        }
+    }
+}
+
+/// Billions of equal rows are folded at once, light ones and few ones do not stop an answer, and
+/// a policy that the log never followed has no estimate but the model's.
+#[test]
+fn odd_logs_still_have_answers() {
+    let uniform = Propensity::Design(vec![0.5, 0.5]);
+    let ask = |log: &Log| {
+        let estimator =
+            Estimator::new(log, &Recipe::Cells, &uniform, None, Unseen::Mean, 5).unwrap();
+        estimator.nominal(&Policy::uniform(log))
+    };
+    let heavy = plain_log(&[(0, 0, 0, 3e9), (0, 1, 1, 2e9), (1, 0, 1, 7.0)], vec![0.0, 1.0]);
+    let found = ask(&heavy);
+    assert!((found.dr.value - 0.5).abs() < 0.01, "{found:?}");
+    let folds = heavy.folds(5).unwrap();
+    for fold in 0..5 {
+        let size: f64 = (0..3).map(|i| folds.weight(i, fold)).sum();
+        assert!((size - 1e9).abs() < 1e6, "{size}");
+    }
+    let few = plain_log(&[(0, 0, 0, 1.0), (0, 1, 1, 1.0)], vec![0.0, 1.0]);
+    assert!(ask(&few).ips.value.is_finite());
+    let light = plain_log(&[(0, 0, 0, 0.4), (0, 1, 1, 0.3)], vec![0.0, 1.0]);
+    assert!(ask(&light).ips.value.is_finite() && ask(&light).dr.value.is_nan());
+    let halves: Vec<_> =
+        (0..16).map(|k| (k % 2, (k / 2) % 2, (k / 4) as usize % 2, 0.50005)).collect();
+    assert!(ask(&plain_log(&halves, vec![0.0, 1.0])).dm.se < 1.0);
+    let only = plain_log(&[(0, 0, 0, 6.0), (1, 1, 1, 6.0)], vec![0.0, 1.0]);
+    let never =
+        Policy::table("never", only.contexts(), only.actions(), &[0.0, 1.0, 1.0, 0.0]).unwrap();
+    let estimator = Estimator::new(&only, &Recipe::Cells, &uniform, None, Unseen::Mean, 5).unwrap();
+    let found = estimator.nominal(&never);
+    assert!(found.ips.value.is_nan() && found.dr.value.is_nan() && found.overlap.effective == 0.0);
+    assert!(found.dm.value.is_finite());
 }

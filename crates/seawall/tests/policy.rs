@@ -122,8 +122,10 @@ fn what_does_not_fit_is_refused_by_name() {
         ("\"at_most\"", "\"at_mots\"", &["at_mots"]),
         ("\"then\"", "\"than\"", &["than"]),
         ("\"age\"", "\"agee\"", &["\"age\"", "not among its features"]),
-        ("\"numeric\"", "\"nominal\"", &["\"age\"", "numeric in the study but nominal"]),
+        ("\"numeric\"", "\"nominal\"", &["\"age\"", "for a number", "nominal"]),
         ("\"west\"", "\"east\"", &["\"site\"", "\"west\""]),
+        ("[\n            \"north\"", "[\n            \"nort\"", &["\"nort\"", "\"site\""]),
+        ("\"control\"", "\"control\", \"control\"", &["\"control\" twice"]),
         ("\"treat\"", "\"trial\"", &["\"treat\"", "it has: trial, control"]),
     ] {
         assert!(json.contains(find), "{find} {json}");
@@ -138,4 +140,38 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(refused(&json, &space, &more).contains("\"wait\""));
     let other = Space::grid([Feature::numeric("age").levels([1.0, 2.0])]).unwrap();
     assert!(refused(&json, &other, &actions).contains("\"site\""));
+}
+
+#[test]
+fn slips_in_a_rule_are_refused() {
+    let (space, actions) = (space(), actions());
+    let rule = |rule: &str| {
+        let features = r#"[{"name": "age", "kind": "numeric", "levels": [35, 45, 55.5, null]},
+            {"name": "stage", "kind": "ordinal", "levels": ["I", "II"]},
+            {"name": "site", "kind": "nominal", "levels": ["north", "south", "west", null]}]"#;
+        let json = format!(
+            r#"{{"format": "seawall-policy", "version": 1, "name": "p",
+                "actions": ["treat", "control"], "features": {features}, "rule": {rule}}}"#
+        );
+        let found = PolicyFile::from_json(&json).and_then(|f| f.on(&space, &actions));
+        found.map(|_| ()).map_err(|e| e.to_string())
+    };
+    let half = "[[0.5, 0.5], [0.5, 0.5]]";
+    for (written, word) in [
+        (format!(r#"{{"kind": "groups", "by": [{{"feature": "stage", "levels": [["I"], ["I", "II"]]}}], "probabilities": {half}}}"#), "two parts"),
+        (format!(r#"{{"kind": "groups", "by": [{{"feature": "stage", "levels": [["I"], ["III"]]}}], "probabilities": {half}}}"#), "\"III\""),
+        (format!(r#"{{"kind": "groups", "by": [{{"feature": "stage", "cuts": [1], "levels": []}}], "probabilities": {half}}}"#), "either cuts or levels"),
+        (format!(r#"{{"kind": "groups", "by": [{{"feature": "age", "cuts": [40], "mising": true}}], "probabilities": {half}}}"#), "mising"),
+        (format!(r#"{{"kind": "groups", "by": [{{"feature": "age", "cuts": [40]}}], "probabilities": {half}}}"#), "in no part"),
+        (r#"{"kind": "tree", "root": {"if": {"feature": "site", "at_most": 1}, "then": {"probabilities": [1, 0]}, "else": {"probabilities": [0, 1]}}}"#.to_owned(), "for a number"),
+        (r#"{"kind": "tree", "root": {"if": {"feature": "age", "at_most": 999}, "then": {"probabilities": [1, 0]}, "else": {"if": {"feature": "age", "at_most": 9999}, "then": {"probabilities": [1]}, "else": {"probabilities": [0, 1]}}}}"#.to_owned(), "2 actions"),
+        (r#"{"kind": "softmax", "temperature": 1, "columns": [{"feature": "site", "linear": {"centre": 0, "scale": 1}}], "intercepts": [0, 0], "weights": [[1], [0]]}"#.to_owned(), "for a number"),
+        (r#"{"kind": "table", "features": ["stage", "stage"], "rows": [], "otherwise": [0.5, 0.5]}"#.to_owned(), "twice"),
+        (r#"{"kind": "table", "features": ["stage"], "rows": [{"context": ["I", "II"], "probabilities": [1, 0]}], "otherwise": [0.5, 0.5]}"#.to_owned(), "2 values for 1 features"),
+        (r#"{"kind": "table", "features": ["age"], "rows": [{"context": ["35"], "probabilities": [1, 0]}, {"context": ["35.0"], "probabilities": [0, 1]}], "otherwise": [0.5, 0.5]}"#.to_owned(), "listed twice"),
+    ] {
+        let error = rule(&written).unwrap_err();
+        assert!(error.contains(word), "{word:?} is not in {error}");
+    }
+    rule(r#"{"kind": "table", "features": ["age"], "rows": [{"context": ["35.0"], "probabilities": [1, 0]}], "otherwise": [0.5, 0.5]}"#).unwrap();
 }

@@ -5,7 +5,7 @@ use super::evaluate::{Changes, Outputs};
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
 use seawall_study::write::prepare;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Writes the synthetic trial and its study file, then checks and evaluates them.
@@ -19,8 +19,8 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
             (folder.join(DATA), trial(), "a synthetic trial of 6,000 made-up patients"),
             (study.clone(), STUDY.to_owned(), "its study file, to edit"),
         ] {
-            match std::fs::read_to_string(&path) {
-                Ok(there) if there == text => {
+            match std::fs::read(&path) {
+                Ok(there) if there == text.as_bytes() => {
                     writeln!(out, "{}: {what} (there already)", path.display())?;
                 }
                 Ok(_) => writeln!(
@@ -28,6 +28,9 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
                     "{}: there already and changed; kept (delete it to start afresh)",
                     path.display()
                 )?,
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::input(format!("{}: {error}", path.display())).into());
+                }
                 Err(_) => {
                     prepare(path.clone(), |file| file.write_all(text.as_bytes()))?.keep()?;
                     writeln!(out, "{}: {what}", path.display())?;

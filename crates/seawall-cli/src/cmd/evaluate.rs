@@ -5,7 +5,7 @@ use crate::show;
 use seawall::Space;
 use seawall::evaluate::Support;
 use seawall_study::bound::Set;
-use seawall_study::evaluate::{Doing, Evaluation, PolicyAnswer, Question, evaluate};
+use seawall_study::evaluate::{Doing, Evaluation, Question, evaluate};
 use seawall_study::study::{PolicySpec, SetSpec};
 use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
@@ -89,12 +89,12 @@ fn change(spec: &mut SetSpec, set: Option<Set>, eta: Option<f64>, radii: &[f64])
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read(path, &wait)?;
+    let mut question = changes.apply(Question::of(&loaded))?;
     for output in [&outputs.curve, &outputs.worst].into_iter().flatten() {
-        for data in &loaded.counted.files {
-            destination(output, data)?;
+        for input in loaded.inputs(&question.policies) {
+            destination(output, &input)?;
         }
     }
-    let mut question = changes.apply(Question::of(&loaded))?;
     question.curve = outputs.curve.is_some() || question.policies.len() > 1;
     question.worst = outputs.worst.is_some() || !outputs.json;
     let found = evaluate(&loaded, &question, &|doing| wait.say(|| words(doing)))?;
@@ -157,10 +157,11 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     }
     writeln!(out, ",value,nominal,worst")?;
     for policy in &found.policies {
-        for (answer, worst) in policy.results.iter().zip(&policy.worst) {
+        let radii = policy.results.len() / policy.values.len().max(1);
+        for (k, (answer, worst)) in policy.results.iter().zip(&policy.worst).enumerate() {
             let key =
                 format!("{},{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
-            population(&key, policy, found, space, &worst.weights(), out)?;
+            population(&key, &policy.values[k / radii], found, space, &worst.weights(), out)?;
         }
     }
     Ok(())
@@ -168,7 +169,7 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
 
 fn population(
     key: &str,
-    policy: &PolicyAnswer,
+    values: &[f64],
     found: &Evaluation,
     space: &Space,
     worst: &[f64],
@@ -182,7 +183,7 @@ fn population(
         for k in 0..space.names().len() {
             write!(out, ",{}", csv_field(&space.label(context, k)))?;
         }
-        writeln!(out, ",{},{before},{after}", policy.values[context])?;
+        writeln!(out, ",{},{before},{after}", values[context])?;
     }
     Ok(())
 }

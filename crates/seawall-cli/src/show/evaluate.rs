@@ -1,7 +1,7 @@
 //! The answers of `seawall evaluate`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
-use super::{check, number, percent, shift, table};
+use super::{check, label, number, percent, shift, table};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall_study::bound::Set;
@@ -27,16 +27,10 @@ pub fn print(
     };
     writeln!(out, "\nWithin each radius, the {worst} it could be:\n")?;
     writeln!(out, "{}\n", robust(question, found))?;
-    if let Set::Entropic { .. } = question.context.set {
+    if is_entropic(question) {
         writeln!(
             out,
             "Note: an entropic value alone is no bound of the worst case; the exact one is between exact lower and exact upper.\n"
-        )?;
-    }
-    if let Set::Entropic { .. } = question.cost.set {
-        writeln!(
-            out,
-            "Note: entropic costs are smoothed, so their worst case alone is no bound.\n"
         )?;
     }
     breakdowns(found, out)?;
@@ -60,6 +54,11 @@ pub fn print(
     Ok(())
 }
 
+/// Whether contexts or outcomes are smoothed.
+fn is_entropic(question: &Question) -> bool {
+    [question.context.set, question.cost.set].iter().any(|s| matches!(s, Set::Entropic { .. }))
+}
+
 fn nominal(found: &Evaluation) -> comfy_table::Table {
     let mut shown = table(&[
         "policy",
@@ -76,7 +75,7 @@ fn nominal(found: &Evaluation) -> comfy_table::Table {
     for policy in &found.policies {
         let n = &policy.nominal;
         shown.add_row([
-            policy.name.clone(),
+            label(&policy.name),
             words(&n.dm),
             words(&n.ips),
             words(&n.snips),
@@ -107,6 +106,15 @@ fn coverage(policy: &PolicyAnswer, found: &Evaluation, out: &mut dyn Write) -> R
             policy.name
         )?;
     }
+    if (overlap.mean_ratio - 1.0).abs() > 0.05 && overlap.mean_ratio > 0.0 {
+        writeln!(
+            out,
+            "Note: the ratios of {} to the propensities average {}, not 1: they do not cover it, or \
+             are wrong.",
+            policy.name,
+            number(overlap.mean_ratio)
+        )?;
+    }
     if overlap.clipped > 0.0 {
         let share = percent(overlap.clipped / found.rows);
         writeln!(out, "Note: {}: the ratios of {share} of the rows were clipped.", policy.name)?;
@@ -115,8 +123,9 @@ fn coverage(policy: &PolicyAnswer, found: &Evaluation, out: &mut dyn Write) -> R
 }
 
 fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
-    let entropic = matches!(question.context.set, Set::Entropic { .. });
-    let several_costs = question.cost.radii.iter().any(|r| *r > 0.0);
+    let entropic = is_entropic(question);
+    let smoothed_costs = matches!(question.cost.set, Set::Entropic { .. });
+    let several_costs = smoothed_costs || question.cost.radii.iter().any(|r| *r > 0.0);
     let mut header = vec!["policy", "set", "radius"];
     if several_costs {
         header.extend(["cost set", "cost radius"]);
@@ -134,10 +143,10 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 None => set.to_owned(),
             };
             let mut row =
-                vec![policy.name.clone(), name(answer.set, answer.eta), answer.radius.to_string()];
+                vec![label(&policy.name), name(answer.set, answer.eta), number(answer.radius)];
             if several_costs {
                 row.push(name(answer.cost_set, answer.cost_eta));
-                row.push(answer.cost_radius.to_string());
+                row.push(number(answer.cost_radius));
             }
             row.extend([
                 number(answer.value),

@@ -1,7 +1,7 @@
 //! The coordinates of a space, made from the distinct values of the columns they come from.
 
 use super::combine::Combinations;
-use crate::read::Distinct;
+use crate::read::{Distinct, nearest};
 use crate::study::{Context, Term};
 use seawall::{Error, Feature, Kind, Result, Space, Support};
 use std::path::Path;
@@ -24,8 +24,13 @@ impl Axis {
         distinct: &Distinct,
         used: &[u32],
     ) -> Result<Self> {
+        let numeric = context.kind == Kind::Numeric;
+        let missing = |code: usize| match numeric {
+            true => distinct.is_missing_number(code),
+            false => distinct.text(code).is_none(),
+        };
         let present: Vec<usize> =
-            used.iter().map(|&c| c as usize).filter(|&c| distinct.text(c).is_some()).collect();
+            used.iter().map(|&c| c as usize).filter(|&c| !missing(c)).collect();
         let mut level_of = vec![0u32; distinct.len()];
         let (feature, mut levels) = match (context.kind, context.bin) {
             (Kind::Numeric, Some(bin)) => {
@@ -88,7 +93,7 @@ impl Axis {
             feature = feature.weight(weight);
         }
         if let Some(cost) = context.missing {
-            for &c in used.iter().filter(|&&c| distinct.text(c as usize).is_none()) {
+            for &c in used.iter().filter(|&&c| missing(c as usize)) {
                 level_of[c as usize] = levels as u32;
             }
             levels += 1;
@@ -107,25 +112,25 @@ impl Axis {
         distinct: &Distinct,
         used: &[u32],
     ) -> Result<Self> {
+        let matches = |level: &String, code: usize| {
+            distinct.text(code) == Some(level)
+                || level.parse::<f64>().is_ok_and(|x| distinct.number(code) == Some(x))
+        };
+        if let Term::Levels(levels) = term {
+            // In any row of the column, used or not.
+            let seen = |level: &String| (0..distinct.len()).any(|code| matches(level, code));
+            if !levels.iter().any(|(level, _)| seen(level)) {
+                return Err(unknown_levels(path, name, levels, distinct));
+            }
+        }
         let amount = |code: usize| match term {
             Term::Levels(levels) => {
-                let text = distinct.text(code);
-                Ok(levels.iter().find(|(l, _)| Some(l) == text).map_or(0.0, |(_, x)| *x))
+                levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x)
             }
-            Term::Weight(weight) => match distinct.number(code) {
-                Some(x) if x.is_finite() => Ok(weight * x),
-                _ => Err(Error::input(format!(
-                    "{}: column {name:?}: {} is no number; expected one for the outcome (or give \
-                     a number per level)",
-                    path.display(),
-                    distinct.text(code).map_or("a missing value".to_owned(), |t| format!("{t:?}"))
-                ))),
-            },
+            // Checked row by row already.
+            Term::Weight(weight) => weight * distinct.number(code).unwrap_or(0.0),
         };
-        let mut amounts = Vec::new();
-        for &code in used {
-            amounts.push(amount(code as usize)?);
-        }
+        let amounts: Vec<f64> = used.iter().map(|&code| amount(code as usize)).collect();
         let mut distinct_amounts = amounts.clone();
         if let Term::Levels(levels) = term {
             // Levels that were never seen can still happen.
@@ -145,6 +150,21 @@ impl Axis {
         let levels = distinct_amounts.len();
         Ok(Axis { feature, levels, level_of, amounts: distinct_amounts })
     }
+}
+
+/// No row has any of the levels that an outcome counts: a slip, most likely.
+fn unknown_levels(path: &Path, name: &str, levels: &[(String, f64)], distinct: &Distinct) -> Error {
+    let seen: Vec<&str> =
+        (0..distinct.len()).filter_map(|c| distinct.text(c)).map(String::as_str).collect();
+    let near = levels.iter().find_map(|(level, _)| nearest(level, &seen));
+    let near = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+    let wanted: Vec<&str> = levels.iter().map(|(l, _)| l.as_str()).collect();
+    let some = seen.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+    Error::input(format!(
+        "{}: column {name:?}: no row has any of the outcome's levels {}{near} (there are: {some})",
+        path.display(),
+        wanted.join(", ")
+    ))
 }
 
 /// The levels of a feature that is no number.

@@ -1,7 +1,7 @@
 //! Conditions on values, worked out once for each distinct value.
 
 use crate::read::{Columns, Distinct, nearest};
-use crate::study::{Condition, Context};
+use crate::study::{Condition, Context, Term};
 use seawall::Kind;
 
 /// A condition on a column.
@@ -44,9 +44,28 @@ fn meets(condition: &Condition, distinct: &Distinct, code: usize) -> bool {
     }
 }
 
+/// What is wrong with an outcome value, if anything is.
+pub(super) fn outcome_complaint(term: &Term, distinct: &Distinct, code: usize) -> Option<String> {
+    match (term, distinct.number(code).filter(|x| x.is_finite())) {
+        (Term::Levels(_), _) | (Term::Weight(_), Some(_)) => None,
+        (Term::Weight(_), None) if distinct.is_missing_number(code) => Some(
+            "the value is missing; expected a number for the outcome: leave such rows out with \
+             where = { ... = { missing = false } }"
+                .to_owned(),
+        ),
+        (Term::Weight(_), None) => {
+            let text = distinct.text(code).cloned().unwrap_or_default();
+            Some(format!(
+                "{text:?} is not a number; expected one for the outcome (or give a number per level)"
+            ))
+        }
+    }
+}
+
 /// What is wrong with a context value, if anything is.
 pub(crate) fn complaint(context: &Context, distinct: &Distinct, code: usize) -> Option<String> {
-    let Some(text) = distinct.text(code) else {
+    let missing_number = context.kind == Kind::Numeric && distinct.is_missing_number(code);
+    let Some(text) = distinct.text(code).filter(|_| !missing_number) else {
         return context.missing.is_none().then(|| {
             "the value is missing; say missing = true in the study if that is a level of its own, \
              or leave such rows out with where"

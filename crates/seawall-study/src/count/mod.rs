@@ -13,7 +13,7 @@ pub(crate) use check::complaint;
 use crate::read::{Columns, Distinct, Stream, files};
 use crate::study::{Actions, Condition, Study};
 use axis::{Axis, place};
-use check::Check;
+use check::{Check, outcome_complaint};
 use combine::{Combinations, Pairs};
 use foldhash::fast::FixedState;
 use seawall::{Entry, Error, Log, Result};
@@ -38,6 +38,8 @@ pub struct Counted {
     pub filtered: usize,
     /// Rows that met no action.
     pub no_action: usize,
+    /// The rows, by outcome column, that have no value there and count as 0.
+    pub missing_outcomes: Vec<(String, f64)>,
     /// Combinations of context, action, outcome and propensity that were counted.
     pub combinations: usize,
 }
@@ -102,6 +104,8 @@ struct Counter<'s> {
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
     fits: Vec<Vec<bool>>,
+    /// Likewise for each outcome column.
+    outcome_fits: Vec<Vec<bool>>,
     /// For each context column that is cut into bins, those.
     bins: Vec<Option<Bins>>,
     context_ids: Combinations,
@@ -160,6 +164,7 @@ impl<'s> Counter<'s> {
             propensity,
             weight,
             fits: vec![Vec::new(); contexts.len()],
+            outcome_fits: vec![Vec::new(); outcomes.len()],
             bins: study.contexts.iter().map(|c| c.bin.map(Bins::new)).collect(),
             context_ids: Combinations::new(contexts.len()),
             outcome_ids: Combinations::new(outcomes.len()),
@@ -194,6 +199,9 @@ impl<'s> Counter<'s> {
         for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
             fits.resize(columns.distinct[column].len(), false);
         }
+        for (fits, &column) in self.outcome_fits.iter_mut().zip(&self.outcomes) {
+            fits.resize(columns.distinct[column].len(), false);
+        }
         for (bins, &column) in self.bins.iter_mut().zip(&self.contexts) {
             bins.iter_mut().for_each(|bins| bins.prepare(&columns.distinct[column]));
         }
@@ -208,6 +216,7 @@ impl<'s> Counter<'s> {
                 continue;
             };
             self.check_context(columns, row, at)?;
+            self.check_outcome(columns, row, at)?;
             let codes = self.contexts.iter().zip(&self.bins).map(|(&c, bins)| {
                 let code = columns.codes[c][row];
                 bins.as_ref().map_or(code, |bins| bins.of[code as usize])
@@ -295,6 +304,28 @@ impl<'s> Counter<'s> {
         Ok(())
     }
 
+    /// Refuses an outcome value that cannot be counted.
+    fn check_outcome(
+        &mut self,
+        columns: &Columns<'_>,
+        row: usize,
+        at: (&Path, usize),
+    ) -> Result<()> {
+        for place in 0..self.outcomes.len() {
+            let column = self.outcomes[place];
+            let code = columns.codes[column][row] as usize;
+            if self.outcome_fits[place][code] {
+                continue;
+            }
+            let (distinct, term) = (&columns.distinct[column], &self.study.outcome[place].1);
+            if let Some(what) = outcome_complaint(term, distinct, code) {
+                return Err(self.error(at, column, what));
+            }
+            self.outcome_fits[place][code] = true;
+        }
+        Ok(())
+    }
+
     fn finish(self, files: Vec<PathBuf>, rows: usize, distinct: &[Distinct]) -> Result<Counted> {
         let path = &self.study.data;
         if self.entries.is_empty() {
@@ -316,7 +347,9 @@ impl<'s> Counter<'s> {
                 Axis::context(path, context, distinct, &self.context_ids.used(at))
             })
             .collect::<Result<_>>()?;
-        let (contexts, context_of) = place(axes, &self.context_ids, MOST_CELLS)?;
+        let of_study = |e: Error| e.within(self.study.path.display());
+        let (contexts, context_of) =
+            place(axes, &self.context_ids, MOST_CELLS).map_err(of_study)?;
         let axes: Vec<Axis> = self
             .study
             .outcome
@@ -328,7 +361,8 @@ impl<'s> Counter<'s> {
             })
             .collect::<Result<_>>()?;
         let amounts: Vec<Vec<f64>> = axes.iter().map(|a| a.amounts.clone()).collect();
-        let (outcomes, outcome_of) = place(axes, &self.outcome_ids, MOST_OUTCOMES)?;
+        let (outcomes, outcome_of) =
+            place(axes, &self.outcome_ids, MOST_OUTCOMES).map_err(of_study)?;
         let amount = |i: usize| {
             amounts.iter().enumerate().map(|(k, a)| a[outcomes.code(i, k) as usize]).sum()
         };
@@ -355,8 +389,27 @@ impl<'s> Counter<'s> {
             rows,
             filtered: self.filtered,
             no_action: self.no_action,
+            missing_outcomes: self.missing_outcomes(distinct),
             combinations: self.entries.len(),
         })
+    }
+
+    /// The rows without a value in an outcome column that gives numbers by level.
+    fn missing_outcomes(&self, distinct: &[Distinct]) -> Vec<(String, f64)> {
+        let mut found = Vec::new();
+        for (at, ((name, _), &column)) in self.study.outcome.iter().zip(&self.outcomes).enumerate()
+        {
+            let missing = |outcome: u32| {
+                distinct[column].text(self.outcome_ids.codes(outcome)[at] as usize).is_none()
+            };
+            let by_outcome: Vec<bool> = (0..self.outcome_ids.len() as u32).map(missing).collect();
+            let lacking = |e: &&(u32, f64, f64)| by_outcome[self.results.pair(e.0).1 as usize];
+            let rows: f64 = self.entries.iter().filter(lacking).map(|e| e.2).sum();
+            if rows > 0.0 {
+                found.push((name.clone(), rows));
+            }
+        }
+        found
     }
 
     /// The actions' names, and the place of each action as it was counted.
@@ -376,8 +429,9 @@ impl<'s> Counter<'s> {
         };
         used.sort_by(|a, b| {
             let (a, b) = (key(a), key(b));
-            let numbers = a.0.zip(b.0).map(|(x, y)| x.total_cmp(&y));
-            numbers.unwrap_or(std::cmp::Ordering::Equal).then(a.1.cmp(&b.1))
+            let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
+            let none_last = a.0.is_none().cmp(&b.0.is_none());
+            none_last.then(number(a.0).total_cmp(&number(b.0))).then(a.1.cmp(&b.1))
         });
         let mut place = vec![0; distinct.len()];
         for (at, &code) in used.iter().enumerate() {

@@ -303,7 +303,9 @@ pub(crate) fn nearest<'a>(name: &str, all: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let apart = |other: &&&str| edits(&other.to_lowercase(), &name);
     let near = all.iter().min_by_key(apart)?;
-    (edits(&near.to_lowercase(), &name) <= 1 + name.chars().count() / 4).then_some(near)
+    let apart = edits(&near.to_lowercase(), &name);
+    let length = name.chars().count();
+    (apart <= 1 + length / 4 && apart < length).then_some(near)
 }
 
 /// How many letters must be changed, added or taken away.

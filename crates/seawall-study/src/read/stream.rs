@@ -3,7 +3,7 @@
 use super::file::{batches, unreadable};
 use super::table::number;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_schema::DataType;
@@ -77,6 +77,11 @@ impl Distinct {
         code
     }
 
+    /// Whether a value is missing where numbers are expected: NA is then no text.
+    pub fn is_missing_number(&self, code: usize) -> bool {
+        self.texts[code].as_deref().is_none_or(|text| number(text).is_some_and(f64::is_nan))
+    }
+
     /// The code of a number, NaN being a missing value.
     #[inline]
     pub(crate) fn code_of_number(&mut self, x: f64) -> u32 {
@@ -98,7 +103,8 @@ impl Distinct {
         if let Some(&code) = self.by_bits.get(&bits) {
             return code;
         }
-        let code = self.add(Some(x.to_string()), Some(x));
+        // Another file may have written it as text.
+        let code = self.code_of_text(Some(&x.to_string()));
         self.by_bits.insert(bits, code);
         let whole = x as usize;
         if whole as f64 == x && whole < WHOLE {
@@ -128,7 +134,7 @@ impl Distinct {
             }
             return Ok(());
         }
-        if column.data_type().is_numeric() {
+        if column.data_type().is_numeric() && !beyond_floats(column) {
             let column = to(column, &DataType::Float64)?;
             let column = column.as_primitive::<Float64Type>();
             if column.null_count() == 0 {
@@ -144,8 +150,10 @@ impl Distinct {
         codes.extend(column.as_string::<i32>().iter().map(|text| self.code_of_text(text)));
         if truth {
             // True counts as 1 where a number is wanted.
-            for (text, number) in self.texts.iter().zip(&mut self.numbers) {
-                *number = text.as_ref().map(|t| f64::from(u8::from(t == "true")));
+            for (text, truth) in [("false", 0.0), ("true", 1.0)] {
+                if let Some(&code) = self.by_text.get(text) {
+                    self.numbers[code as usize] = Some(truth);
+                }
             }
         }
         Ok(())
@@ -227,6 +235,20 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// Whether a column of whole numbers holds one that a float cannot: names, then, not numbers.
+fn beyond_floats(column: &ArrayRef) -> bool {
+    const LARGEST: u64 = 1 << 53;
+    let large = match column.data_type() {
+        DataType::Int64 => {
+            let all = column.as_primitive::<Int64Type>().iter().flatten();
+            all.map(i64::unsigned_abs).max()
+        }
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().iter().flatten().max(),
+        _ => None,
+    };
+    large.is_some_and(|x| x > LARGEST)
 }
 
 /// A file's length and time of change.

@@ -65,27 +65,33 @@ pub fn study(path: &Path) -> Result<Study> {
 
 /// `{ COL = condition, ... }`
 fn conditions(value: Value<'_>) -> Result<Vec<(String, Condition)>> {
-    value.table()?.rest().into_iter().map(|(name, v)| Ok((name, condition(v)?))).collect()
+    let mut all = Vec::new();
+    for (name, value) in value.table()?.rest() {
+        all.extend(of_column(value)?.into_iter().map(|condition| (name.clone(), condition)));
+    }
+    Ok(all)
 }
 
-fn condition(value: Value<'_>) -> Result<Condition> {
+/// The conditions on one column; every one must hold.
+fn of_column(value: Value<'_>) -> Result<Vec<Condition>> {
     if !value.is_table() {
-        return Ok(Condition::OneOf(value.texts()?));
+        return Ok(vec![Condition::OneOf(value.texts()?)]);
     }
     let mut table = value.table()?;
-    let found = if let Some(not) = table.take("not") {
-        Condition::Not(not.texts()?)
-    } else if let Some(missing) = table.take("missing") {
-        Condition::Missing(missing.truth()?)
-    } else {
-        let (min, max) = range(&mut table)?;
-        if min.is_infinite() && max.is_infinite() {
-            return Err(table.error("expected one of not, missing, min, max"));
-        }
-        Condition::Range { min, max }
-    };
+    let mut found = Vec::new();
+    if let Some(not) = table.take("not") {
+        found.push(Condition::Not(not.texts()?));
+    }
+    if let Some(missing) = table.take("missing") {
+        found.push(Condition::Missing(missing.truth()?));
+    }
+    let (min, max) = range(&mut table)?;
+    if min.is_finite() || max.is_finite() {
+        found.push(Condition::Range { min, max });
+    }
+    let empty = found.is_empty().then(|| table.error("expected not, missing, min or max"));
     table.finish(&["not", "missing", "min", "max"])?;
-    Ok(found)
+    empty.map_or(Ok(found), Err)
 }
 
 /// `min = ..., max = ...`, infinite where not said.
@@ -110,7 +116,18 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     let mut table = value.table()?;
     let kind = table.need("kind")?.word(&KINDS)?;
     let levels = table.take("levels").map(|v| v.texts()).transpose()?;
+    if let Some(levels) = &levels
+        && let Some(k) = (1..levels.len()).find(|&k| levels[..k].contains(&levels[k]))
+    {
+        return Err(table.error(format!("the level {:?} is listed twice", levels[k])));
+    }
     let positions = table.take("positions").map(|v| v.numbers()).transpose()?;
+    if let (Some(positions), Some(levels)) = (&positions, &levels)
+        && positions.len() != levels.len()
+    {
+        let (found, count) = (positions.len(), levels.len());
+        return Err(table.error(format!("{found} positions for {count} levels")));
+    }
     let bin = table.take("bin");
     if let (Some(bin), true) = (&bin, kind != Kind::Numeric) {
         return Err(bin.error("only a numeric feature can be binned"));
@@ -132,10 +149,14 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     if range != (f64::NEG_INFINITY, f64::INFINITY) && kind != Kind::Numeric {
         return Err(table.error("min and max belong to a numeric feature"));
     }
-    let weight = table.take("weight").map(|v| v.number()).transpose()?;
+    let at_least_0 = |v: &Value<'_>| match v.number()? {
+        x if x >= 0.0 && x.is_finite() => Ok(x),
+        x => Err(v.error(format!("{x}; expected a finite number ≥ 0"))),
+    };
+    let weight = table.take("weight").map(|v| at_least_0(&v)).transpose()?;
     let missing = match table.take("missing") {
         None => None,
-        Some(v) if v.is_number() => Some(Some(v.number()?)),
+        Some(v) if v.is_number() => Some(Some(at_least_0(&v)?)),
         Some(v) => v.truth()?.then_some(None),
     };
     table.finish(&["kind", "levels", "positions", "bin", "min", "max", "weight", "missing"])?;
@@ -184,6 +205,12 @@ fn outcome(mut table: Table<'_>) -> Result<(Direction, Vec<(String, Term)>)> {
         let levels = v.table()?.rest().into_iter().map(level).collect::<Result<_>>()?;
         Ok((name, Term::Levels(levels)))
     };
-    let terms: Vec<_> = value.table()?.rest().into_iter().map(term).collect::<Result<_>>()?;
+    let (at, name) = (value.at, value.name.clone());
+    let mut value = value.table()?;
+    let terms: Vec<_> = value.rest().into_iter().map(term).collect::<Result<_>>()?;
+    if terms.is_empty() {
+        value.at = at;
+        return Err(value.error(format!("{name:?} names no column")));
+    }
     Ok((direction, terms))
 }

@@ -223,7 +223,10 @@ impl<'a> Value<'a> {
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
     match value {
-        DeValue::Integer(x) => x.as_str().replace('_', "").parse().ok(),
+        DeValue::Integer(x) => {
+            let whole = i64::from_str_radix(&x.as_str().replace('_', ""), x.radix());
+            whole.ok().map(|x| x as f64)
+        }
         DeValue::Float(x) => x.as_str().replace('_', "").parse().ok(),
         _ => None,
     }

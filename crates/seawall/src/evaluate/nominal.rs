@@ -57,10 +57,6 @@ impl Estimate {
 /// How well the log covers a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
-    /// The smallest propensity.
-    pub smallest: f64,
-    /// The largest propensity.
-    pub largest: f64,
     /// `(Σ w)² / Σ w²`: how many rows the weighted ones are worth.
     pub effective: f64,
     /// The mean ratio: 1 but for noise if the propensities are right and cover the policy.
@@ -71,8 +67,8 @@ pub struct Overlap {
     pub clipped: f64,
 }
 
-/// All nominal estimates of one policy. The last three are NaN where the log has no row of what
-/// the policy does.
+/// All nominal estimates of one policy. All but the direct method's are NaN where the log has no
+/// row of what the policy does; the doubly robust one also where the log is too small to fold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nominal {
     /// The direct method.
@@ -100,12 +96,14 @@ pub struct Estimator<'l> {
 }
 
 impl<'l> Estimator<'l> {
-    /// Fits what the estimates need. Ratios above `clip` are clipped and counted.
+    /// Fits what the estimates need. Ratios above `clip` are clipped and counted. Where an action
+    /// was never seen its mean stands in, unless `unseen` asks for the worst.
     pub fn new(
         log: &'l Log,
         recipe: &Recipe,
         propensity: &Propensity,
         clip: Option<f64>,
+        unseen: Unseen,
         folds: usize,
     ) -> Result<Self> {
         if let Some(clip) = clip.filter(|c| c.is_nan() || *c <= 0.0) {
@@ -113,15 +111,10 @@ impl<'l> Estimator<'l> {
         }
         let propensities = propensity.of(log)?;
         let model = recipe.fit(log)?;
-        let values = plain(&model, log)?;
-        let dealt = log.folds(folds)?;
-        let fold = |fold: usize| -> Result<(Values, Vec<f64>)> {
-            let others = dealt.without(fold)?;
-            let values = plain(&recipe.fit(&others)?, &others)?;
-            let rows = (0..log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
-            Ok((values, rows))
-        };
-        let folds = (0..folds).map(fold).collect::<Result<_>>()?;
+        let unseen = if unseen == Unseen::Worst { unseen } else { Unseen::Mean };
+        let values = plain(&model, log, unseen)?;
+        let folds = folds.min(log.total() as usize);
+        let folds = if folds < 2 { Vec::new() } else { cross_fits(log, recipe, unseen, folds)? };
         Ok(Estimator { log, propensities, clip, model, values, folds })
     }
 
@@ -158,18 +151,20 @@ impl<'l> Estimator<'l> {
         let mass = weight(&|i, _| ratios[i]);
         let snips = weight(&|i, e| ratios[i] * log.value(e)) / mass;
         let spread = weight(&|i, e| (ratios[i] * (log.value(e) - snips)).powi(2));
-        let extreme =
-            |of: fn(f64, f64) -> f64, start| self.propensities.iter().copied().fold(start, of);
+        let squares = weight(&|i, _| ratios[i] * ratios[i]);
         let overlap = Overlap {
-            smallest: extreme(f64::min, f64::INFINITY),
-            largest: extreme(f64::max, 0.0),
-            effective: mass * mass / weight(&|i, _| ratios[i] * ratios[i]),
+            effective: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / log.total(),
             uncovered: self.uncovered(policy),
             clipped,
         };
+        let dm = self.direct(policy);
+        if mass == 0.0 {
+            let none = Estimate::new(f64::NAN, f64::NAN);
+            return Nominal { dm, ips: none, snips: none, dr: none, overlap };
+        }
         Nominal {
-            dm: self.direct(policy),
+            dm,
             ips: Estimate::mean(&terms),
             snips: Estimate::new(snips, spread.sqrt() / mass),
             dr: self.doubly_robust(policy, &ratios),
@@ -201,6 +196,9 @@ impl<'l> Estimator<'l> {
 
     /// Each row is corrected by a model that was fitted without it.
     fn doubly_robust(&self, policy: &Policy, ratios: &[f64]) -> Estimate {
+        if self.folds.is_empty() {
+            return Estimate::new(f64::NAN, f64::NAN);
+        }
         let mut terms: Vec<(f64, f64)> = Vec::new();
         for (values, rows) in &self.folds {
             let direct = policy.values(values);
@@ -216,14 +214,32 @@ impl<'l> Estimator<'l> {
     }
 }
 
-/// The plain means of a model; where an action was never seen, its mean over the log.
-fn plain(model: &Model, log: &Log) -> Result<Values> {
+/// The plain means of a model.
+fn plain(model: &Model, log: &Log, unseen: Unseen) -> Result<Values> {
     let nothing = Ambiguity::Wasserstein { radius: 0.0 };
-    model.values(log, nothing, Unseen::Mean, &Settings::default())
+    model.values(log, nothing, unseen, &Settings::default())
 }
 
-/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of one row lends
-/// the spread within the action's other leaves.
+/// For each fold the values of a model fitted without it; none if a fold holds everything.
+fn cross_fits(
+    log: &Log,
+    recipe: &Recipe,
+    unseen: Unseen,
+    folds: usize,
+) -> Result<Vec<(Values, Vec<f64>)>> {
+    let dealt = log.folds(folds)?;
+    let mut fits = Vec::new();
+    for fold in 0..folds {
+        let Ok(others) = dealt.without(fold) else { return Ok(Vec::new()) };
+        let values = plain(&recipe.fit(&others)?, &others, unseen)?;
+        let rows = (0..log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
+        fits.push((values, rows));
+    }
+    Ok(fits)
+}
+
+/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of fewer than two
+/// rows borrows the spread within the action's other leaves.
 fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
     let actions = log.actions().len();
     let mut mass = vec![0.0; leaves.all().len()];
@@ -245,12 +261,12 @@ fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
     for leaf in leaves.all() {
         let pool: &mut (f64, f64) = &mut pooled[leaf.action];
         pool.0 += leaf.deviations(log);
-        pool.1 += leaf.weight() - 1.0;
+        pool.1 += (leaf.weight() - 1.0).max(0.0);
     }
     let variance = |leaf: &Leaf| {
         let freedom = leaf.weight() - 1.0;
         let (squares, pooled) = pooled[leaf.action];
-        match freedom > 0.0 {
+        match freedom >= 1.0 {
             true => leaf.deviations(log) / freedom,
             false if pooled > 0.0 => squares / pooled,
             false => 0.0,

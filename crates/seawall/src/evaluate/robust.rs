@@ -57,6 +57,11 @@ impl Robust {
         &self.population
     }
 
+    /// Whether the log's values are costs or rewards.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
     /// The contexts of the support, by their index in the log's space.
     pub fn points(&self) -> &[usize] {
         &self.points

@@ -90,7 +90,8 @@ impl Polytope {
             let block = first..first + size;
             let mut lacking = 1.0 - theta[block.clone()].iter().sum::<f64>();
             for j in block {
-                let room = if lacking > 0.0 { self.most[j] - theta[j] } else { self.least[j] - theta[j] };
+                let room =
+                    if lacking > 0.0 { self.most[j] - theta[j] } else { self.least[j] - theta[j] };
                 let step = if lacking > 0.0 { lacking.min(room) } else { lacking.max(room) };
                 theta[j] += step;
                 lacking -= step;

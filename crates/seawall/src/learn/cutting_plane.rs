@@ -80,9 +80,8 @@ pub(super) fn minimise(
         let theta = match queue.pop() {
             Some(theta) => theta,
             None => {
-                let (upper, centre) = best
-                    .as_ref()
-                    .ok_or_else(|| Error::config("no policy meets every limit"))?;
+                let (upper, centre) =
+                    best.as_ref().ok_or_else(|| Error::config("no policy meets every limit"))?;
                 // Of the upper bound alone: the lower one is infinite at first.
                 let size = upper.abs().max(1e-300);
                 let gap = upper - lower;
@@ -111,8 +110,7 @@ pub(super) fn minimise(
                 stuck = if lower > before { 0 } else { stuck + 1 };
                 let close = upper - lower <= CLOSE * size;
                 let level = lower + LEVEL * (upper - lower);
-                let near =
-                    if close { None } else { nearest(&polytope, &cuts, level, centre) };
+                let near = if close { None } else { nearest(&polytope, &cuts, level, centre) };
                 polytope.tidy(&near.unwrap_or(answer).theta)
             }
         };
@@ -120,7 +118,9 @@ pub(super) fn minimise(
         let theta = within(task, limits, &mut polytope, theta, settings)?;
         let costs = class.costs(&theta);
         let worst = task.worst(&costs, Detail::Population, settings)?;
-        if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) && polytope.holds(&theta, 1e-9) {
+        if best.as_ref().is_none_or(|(value, _)| worst.upper < *value)
+            && polytope.holds(&theta, 1e-9)
+        {
             best = Some((worst.upper, theta));
             stuck = 0;
         }
@@ -128,7 +128,11 @@ pub(super) fn minimise(
         let constant = worst.lower - dot(&costs, &worst.population);
         // Of an exact set the population's mean is the bound; what is left is rounding.
         let constant = if constant.abs() <= 1e-13 * worst.lower.abs() { 0.0 } else { constant };
-        kept.push(Kept { cut: Cut { constant, row }, population: worst.population, mattered: iterations });
+        kept.push(Kept {
+            cut: Cut { constant, row },
+            population: worst.population,
+            mattered: iterations,
+        });
         if kept.len() > polytope.len() + SPARE {
             let oldest = kept.iter().enumerate().min_by_key(|(_, k)| k.mattered).map(|(at, _)| at);
             kept.remove(oldest.unwrap_or(0));

@@ -252,7 +252,8 @@ impl Game<'_, '_> {
             if gap <= self.asked.tolerance * upper.abs().max(1e-300) || bracket.stopped {
                 return Ok((node, lower, upper, bracket.stopped));
             }
-            let window = if share >= 1.0 { upper } else { bracket.lower + share * (upper - bracket.lower) };
+            let window =
+                if share >= 1.0 { upper } else { bracket.lower + share * (upper - bracket.lower) };
             let limit = window - bracket.constant;
             let listed = self.points.list(&costs, &self.all, self.asked.depth, limit, LISTED);
             let Some(listed) = listed else { return Ok((node, lower, upper, false)) };

@@ -91,8 +91,7 @@ pub fn groups(
     let costs = task.costs.iter().map(|c| Some(c.as_slice())).collect();
     let class = ByGroup { blocks: blocks.clone(), actions, group: group.clone(), costs };
     let mut polytope = Polytope::simplices(&blocks);
-    for (bounds, given) in
-        [(&mut polytope.least, &asked.least), (&mut polytope.most, &asked.most)]
+    for (bounds, given) in [(&mut polytope.least, &asked.least), (&mut polytope.most, &asked.most)]
     {
         if given.is_empty() {
             continue;
@@ -134,8 +133,9 @@ pub fn groups(
         }
         if budget.worst_case {
             // Groups that the nominal population does not have must be safe too.
-            let everywhere: Vec<f64> =
-                (0..blocks.len() * actions).map(|j| f64::from(u8::from(j % actions == budget.action))).collect();
+            let everywhere: Vec<f64> = (0..blocks.len() * actions)
+                .map(|j| f64::from(u8::from(j % actions == budget.action)))
+                .collect();
             let safe = polytope.cheapest(&everywhere);
             limits.push(WorstLimit { class, most: budget.most, safe });
         } else {
@@ -144,8 +144,9 @@ pub fn groups(
     }
     let starts = starts(task, &class, &polytope, &limits);
     let search = Search { starts, tolerance: asked.tolerance, watch };
-    let found = minimise(task, &class, polytope, &limits, &search, settings)
-        .map_err(|e| if limits.is_empty() && asked.budgets.len() < 2 { e } else { e.within("the budgets") })?;
+    let found = minimise(task, &class, polytope, &limits, &search, settings).map_err(|e| {
+        if limits.is_empty() && asked.budgets.len() < 2 { e } else { e.within("the budgets") }
+    })?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };
     let policy = Policy::new("groups", rule, space, names)?;

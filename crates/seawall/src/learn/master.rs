@@ -96,10 +96,8 @@ fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Opt
             (CscMatrix::zeros((variables, variables)), linear)
         }
     };
-    let cones = [
-        SupportedConeT::ZeroConeT(equalities),
-        SupportedConeT::NonnegativeConeT(inequalities),
-    ];
+    let cones =
+        [SupportedConeT::ZeroConeT(equalities), SupportedConeT::NonnegativeConeT(inequalities)];
     let tight = if level.is_none() { 1e-12 } else { 1e-9 };
     let settings = DefaultSettings {
         verbose: false,

@@ -98,9 +98,8 @@ impl<'a> Task<'a> {
     /// Learning from a log's robust values over a set of contexts.
     pub fn new(log: &'a Log, robust: &'a Robust, values: &'a Values, set: Ambiguity) -> Self {
         let sign = log.direction().sign();
-        let cost = |action: usize| {
-            robust.points().iter().map(|&i| sign * values.at(i, action)).collect()
-        };
+        let cost =
+            |action: usize| robust.points().iter().map(|&i| sign * values.at(i, action)).collect();
         let costs = (0..values.actions()).map(cost).collect();
         Task { log, robust, values, set, costs }
     }
@@ -174,8 +173,6 @@ fn go_on(watch: Option<Watch<'_>>, iterations: usize, gap: f64) -> bool {
 fn check_tolerance(tolerance: f64) -> Result<()> {
     match tolerance > 0.0 && tolerance.is_finite() {
         true => Ok(()),
-        false => {
-            Err(Error::config(format!("the tolerance is {tolerance}; expected a number > 0")))
-        }
+        false => Err(Error::config(format!("the tolerance is {tolerance}; expected a number > 0"))),
     }
 }

@@ -293,10 +293,8 @@ impl Points {
         if depth > 0 {
             for question in self.questions() {
                 let Some((left, right)) = self.divide(costs, points, question) else { continue };
-                let (a, b) = (
-                    self.best(costs, &left, depth - 1).0,
-                    self.best(costs, &right, depth - 1).0,
-                );
+                let (a, b) =
+                    (self.best(costs, &left, depth - 1).0, self.best(costs, &right, depth - 1).0);
                 if a + b >= limit {
                     continue;
                 }

@@ -132,6 +132,10 @@ impl Leaves {
             values.extend(row.iter().map(value));
         }
         let gap = found.iter().map(|v| v.1).fold(0.0, f64::max);
-        Ok(Values { contexts: self.contexts, values, gap })
+        let smoothing = match set {
+            Ambiguity::Entropic { eta, .. } => (log.outcomes().len() as f64).ln() / eta,
+            _ => 0.0,
+        };
+        Ok(Values { contexts: self.contexts, values, gap, smoothing })
     }
 }

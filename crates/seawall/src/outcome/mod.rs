@@ -119,8 +119,8 @@ fn fill(
             let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
             let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
             Err(Error::config(format!(
-                "of {} contexts some were never seen with an action: {}; choose unseen = \"mean\" \
-                 or unseen = \"worst\" in [model], or a tree model",
+                "of {} contexts some have no outcome or prediction for an action: {}; choose \
+                 unseen = \"mean\" or unseen = \"worst\" in [model], or a tree model",
                 log.contexts().len(),
                 words.join(", ")
             )))
@@ -143,6 +143,7 @@ pub struct Values {
     /// `[action · contexts + context]`.
     values: Vec<f64>,
     gap: f64,
+    smoothing: f64,
 }
 
 impl Values {
@@ -157,7 +158,7 @@ impl Values {
         if let Some(v) = values.iter().find(|v| !v.is_finite()) {
             return Err(Error::input(format!("a value is {v}; expected a finite number")));
         }
-        Ok(Values { contexts, values, gap: 0.0 })
+        Ok(Values { contexts, values, gap: 0.0, smoothing: 0.0 })
     }
 
     /// The value of an action in a context.
@@ -183,5 +184,11 @@ impl Values {
     /// The values are on the safe side of the true worst cases by at most this.
     pub fn gap(&self) -> f64 {
         self.gap
+    }
+
+    /// Values over an entropic set are on the unsafe side of the exact worst cases by at most
+    /// this, `log |Ξ| / η`; 0 for any other set.
+    pub fn smoothing(&self) -> f64 {
+        self.smoothing
     }
 }

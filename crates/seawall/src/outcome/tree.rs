@@ -84,7 +84,7 @@ pub struct Tree {
 struct Node {
     rows: f64,
     mean: f64,
-    /// The sum of squared deviations from the mean.
+    /// The sum of squared deviations from the mean, values scaled.
     error: f64,
     split: Option<Split>,
 }
@@ -182,18 +182,38 @@ pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Leaves> {
 /// The tree of one action; None if the action has no rows.
 pub(super) fn fitted(log: &Log, action: usize, settings: &TreeSettings) -> Result<Option<Tree>> {
     settings.check()?;
-    let mut cells = sums(log, action);
-    if cells.is_empty() {
-        return Ok(None);
+    let Some(scale) = Scale::of(log, action) else { return Ok(None) };
+    let mut tree = fit(log.contexts(), &mut sums(log, action, scale), settings, scale);
+    for node in &mut tree.nodes {
+        node.mean = scale.middle + scale.range * node.mean;
     }
-    Ok(Some(fit(log.contexts(), &mut cells, settings)))
+    Ok(Some(tree))
+}
+
+/// One action's values are moved to the middle and divided by their range, so that neither a
+/// large offset nor a small range is lost in the sums of squares.
+#[derive(Clone, Copy)]
+struct Scale {
+    middle: f64,
+    range: f64,
+}
+
+impl Scale {
+    fn of(log: &Log, action: usize) -> Option<Self> {
+        let values = log.entries().iter().filter(|e| e.action as usize == action);
+        let values = values.map(|e| log.value(e));
+        let (low, high) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let range = if high > low { high - low } else { 1.0 };
+        (low <= high).then_some(Scale { middle: 0.5 * low + 0.5 * high, range })
+    }
 }
 
 /// The sums of one action's rows in each context.
-fn sums(log: &Log, action: usize) -> Vec<Cell> {
+fn sums(log: &Log, action: usize, scale: Scale) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for e in log.entries().iter().filter(|e| e.action as usize == action) {
-        let value = log.value(e);
+        let value = (log.value(e) - scale.middle) / scale.range;
         let (sum, squares) = (e.weight * value, e.weight * value * value);
         match cells.last_mut() {
             Some(cell) if cell.context == e.context => {
@@ -207,12 +227,12 @@ fn sums(log: &Log, action: usize) -> Vec<Cell> {
     cells
 }
 
-fn fit(space: &Space, cells: &mut [Cell], settings: &TreeSettings) -> Tree {
+fn fit(space: &Space, cells: &mut [Cell], settings: &TreeSettings, scale: Scale) -> Tree {
     let mut tree = Tree { nodes: Vec::new() };
     grow(&mut tree, space, cells, settings, 0);
     if settings.ccp_alpha > 0.0 {
         let rows = tree.nodes[0].rows;
-        prune(&mut tree, settings.ccp_alpha * rows);
+        prune(&mut tree, settings.ccp_alpha * rows / (scale.range * scale.range));
     }
     tree
 }

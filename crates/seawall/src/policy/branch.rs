@@ -1,6 +1,7 @@
 //! Decision trees: questions about one feature at a time, probabilities at the leaves.
 
 use super::is;
+use super::rule::Mention;
 use crate::error::Result;
 use crate::space::{Space, Value};
 use serde::{Deserialize, Serialize};
@@ -76,15 +77,28 @@ impl Test {
 }
 
 impl Branch {
-    /// The features asked about, each as often as it is.
-    pub(super) fn features(&self) -> Vec<String> {
+    /// What is asked about.
+    pub(super) fn mentions(&self) -> Vec<(String, Mention)> {
+        let Branch::Split { test, yes, no } = self else { return Vec::new() };
+        let mut all: Vec<(String, Mention)> = match test {
+            Test::AtMost { feature, .. } => vec![(feature.clone(), Mention::Number)],
+            Test::OneOf { feature, levels } => {
+                let level = |l: &Option<String>| (feature.clone(), Mention::Level(l.clone()));
+                levels.iter().map(level).collect()
+            }
+        };
+        all.extend(yes.mentions());
+        all.extend(no.mentions());
+        all
+    }
+
+    /// Every leaf's probabilities.
+    pub(super) fn leaves<'a>(&'a self, rows: &mut Vec<&'a [f64]>) {
         match self {
-            Branch::Leaf(_) => Vec::new(),
-            Branch::Split { test, yes, no } => {
-                let mut names = vec![test.feature().to_owned()];
-                names.extend(yes.features());
-                names.extend(no.features());
-                names
+            Branch::Leaf(row) => rows.push(row),
+            Branch::Split { yes, no, .. } => {
+                yes.leaves(rows);
+                no.leaves(rows);
             }
         }
     }

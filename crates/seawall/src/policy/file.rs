@@ -12,8 +12,9 @@
 //! ```
 //!
 //! `features` lists those that the rule looks at, with their levels where they have any (numbers
-//! for a numeric one, null for a missing value), so that a study whose features differ is refused
-//! with the name of the feature. The rules, by `kind`:
+//! for a numeric one, null for a missing value). A study that lacks one of them, has it as another
+//! kind, or has levels that the policy does not know is refused with the name of the feature;
+//! numbers may differ. The rules, by `kind`:
 //!
 //! - `uniform`; `constant` with `action`;
 //! - `groups` with `by`, a list of `{"feature", "cuts": [numbers]}` (parts: below the first cut,
@@ -26,9 +27,10 @@
 //! - `table` with `features`, `rows` of `{"context": […], "probabilities": […]}`, and perhaps
 //!   `otherwise`.
 
+use super::rule::Mention;
 use super::{Policy, Rule, written};
 use crate::error::{Error, Result};
-use crate::space::{Space, Value};
+use crate::space::{Kind, Space, Value};
 use serde::{Deserialize, Serialize};
 
 const FORMAT: &str = "seawall-policy";
@@ -83,6 +85,16 @@ impl Level {
             Value::Missing => Level::Missing(()),
         }
     }
+
+    /// Whether this is the level written; None is the missing one.
+    fn is(&self, text: Option<&str>) -> bool {
+        match (self, text) {
+            (Level::Missing(()), None) => true,
+            (Level::Text(level), Some(text)) => level == text,
+            (Level::Number(x), Some(text)) => text.parse() == Ok(*x),
+            _ => false,
+        }
+    }
 }
 
 impl PolicyFile {
@@ -129,6 +141,7 @@ impl PolicyFile {
     pub fn on(&self, space: &Space, actions: &[String]) -> Result<Policy> {
         let refused = |e: Error| e.within(format!("policy {:?}", self.name));
         self.check_actions(actions).map_err(refused)?;
+        self.check_rule().map_err(refused)?;
         self.check_features(space).map_err(refused)?;
         let policy = Policy::new(&self.name, self.rule.clone(), space, &self.actions)?;
         let place = |name: &String| self.actions.iter().position(|a| a == name).unwrap_or(0);
@@ -143,6 +156,11 @@ impl PolicyFile {
     }
 
     fn check_actions(&self, actions: &[String]) -> Result<()> {
+        for (at, name) in self.actions.iter().enumerate() {
+            if self.actions[..at].contains(name) {
+                return Err(Error::input(format!("it lists the action {name:?} twice")));
+            }
+        }
         let other = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
         if let Some(name) = other(actions, &self.actions) {
             return Err(Error::config(format!(
@@ -159,14 +177,37 @@ impl PolicyFile {
         }
     }
 
-    fn check_features(&self, space: &Space) -> Result<()> {
-        for name in self.rule.features() {
-            if !self.features.iter().any(|f| f.name == name) {
+    /// Whether the rule asks only what its features can answer.
+    fn check_rule(&self) -> Result<()> {
+        self.rule.check(self.actions.len())?;
+        for (name, mention) in self.rule.mentions() {
+            let Some(note) = self.features.iter().find(|f| f.name == name) else {
                 return Err(Error::input(format!(
                     "its rule looks at {name:?}, which is not among its features"
                 )));
+            };
+            let known = match &mention {
+                Mention::Number => note.kind == Kind::Numeric.name(),
+                Mention::Level(level) => note.levels.iter().any(|l| l.is(level.as_deref())),
+            };
+            if !known {
+                return Err(Error::input(match mention {
+                    Mention::Number => format!(
+                        "its rule takes {name:?} for a number, but that feature is {}",
+                        note.kind
+                    ),
+                    Mention::Level(level) => format!(
+                        "its rule names the level {:?} of {name:?}, which that feature does not \
+                         have",
+                        level.unwrap_or("(missing)".to_owned())
+                    ),
+                }));
             }
         }
+        Ok(())
+    }
+
+    fn check_features(&self, space: &Space) -> Result<()> {
         for note in &self.features {
             let name = &note.name;
             let Ok(k) = space.feature(name) else {

@@ -1,26 +1,62 @@
 //! A feature's values cut into parts; groups are combinations of parts.
 
 use super::is;
+use super::rule::Mention;
 use crate::error::{Error, Result};
 use crate::space::{Kind, Space, Value};
 use serde::{Deserialize, Serialize};
 
 /// A feature's values cut into parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Partition {
     /// The feature.
     pub feature: String,
     /// Whether cuts are followed by a part for missing values.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
     /// Its parts.
-    #[serde(flatten)]
     pub parts: Parts,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    feature: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    missing: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cuts: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<Vec<Option<String>>>>,
+}
+
+impl TryFrom<Written> for Partition {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+        let Written { feature, missing, cuts, levels } = written;
+        let parts = match (cuts, levels) {
+            (Some(cuts), None) => Parts::Cuts(cuts),
+            (None, Some(levels)) if !missing => Parts::Levels(levels),
+            (None, Some(_)) => return Err("\"missing\" belongs to cuts; among levels it is null"),
+            _ => return Err("a partition has either cuts or levels"),
+        };
+        Ok(Partition { feature, missing, parts })
+    }
+}
+
+impl From<Partition> for Written {
+    fn from(partition: Partition) -> Self {
+        let Partition { feature, missing, parts } = partition;
+        match parts {
+            Parts::Cuts(cuts) => Written { feature, missing, cuts: Some(cuts), levels: None },
+            Parts::Levels(levels) => Written { feature, missing, cuts: None, levels: Some(levels) },
+        }
+    }
+}
+
 /// The parts of a feature's values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
     /// Numbers below the first cut, from the first to below the second, and so on.
     Cuts(Vec<f64>),
@@ -39,6 +75,40 @@ impl Partition {
             )));
         }
         Ok(Partition { feature: feature.to_owned(), missing: false, parts: Parts::Levels(levels) })
+    }
+
+    /// Refuses cuts that do not rise and levels that are in two parts.
+    pub(super) fn check(&self) -> Result<()> {
+        let name = &self.feature;
+        match &self.parts {
+            Parts::Cuts(cuts) => {
+                if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|c| !c.is_finite()) {
+                    return Err(Error::config(format!(
+                        "the cuts of {name:?} are {cuts:?}; expected rising numbers"
+                    )));
+                }
+            }
+            Parts::Levels(parts) => {
+                let all: Vec<&Option<String>> = parts.iter().flatten().collect();
+                if let Some(k) = (1..all.len()).find(|&k| all[..k].contains(&all[k])) {
+                    let level = all[k].as_deref().unwrap_or("(missing)");
+                    return Err(Error::config(format!(
+                        "feature {name:?}: the level {level:?} is in two parts"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn mentions(&self) -> Vec<(String, Mention)> {
+        match &self.parts {
+            Parts::Cuts(_) => vec![(self.feature.clone(), Mention::Number)],
+            Parts::Levels(parts) => {
+                let level = |l: &Option<String>| (self.feature.clone(), Mention::Level(l.clone()));
+                parts.iter().flatten().map(level).collect()
+            }
+        }
     }
 
     /// How many parts there are.
@@ -89,18 +159,12 @@ impl Partition {
     fn parts(&self, space: &Space) -> Result<Vec<usize>> {
         let name = &self.feature;
         let k = space.feature(name)?;
-        if let Parts::Cuts(cuts) = &self.parts {
-            if space.kind(k) != Kind::Numeric {
-                return Err(Error::config(format!(
-                    "feature {name:?} is {}; only a numeric one can be cut at numbers",
-                    space.kind(k).name()
-                )));
-            }
-            if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|c| !c.is_finite()) {
-                return Err(Error::config(format!(
-                    "the cuts of {name:?} are {cuts:?}; expected rising numbers"
-                )));
-            }
+        self.check()?;
+        if matches!(self.parts, Parts::Cuts(_)) && space.kind(k) != Kind::Numeric {
+            return Err(Error::config(format!(
+                "feature {name:?} is {}; only a numeric one can be cut at numbers",
+                space.kind(k).name()
+            )));
         }
         let parts = space.each(k, |value| self.part(value));
         let place = |(context, part): (usize, &Option<usize>)| {

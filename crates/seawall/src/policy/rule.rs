@@ -1,8 +1,8 @@
 //! What a policy does, in words that hold on any space with the features it looks at.
 
-use super::{Branch, Partition, Softmax, is, written};
+use super::{Branch, Partition, Softmax, written};
 use crate::error::{Error, Result};
-use crate::space::{Space, Value};
+use crate::space::{Kind, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -43,6 +43,14 @@ pub enum Rule {
     },
 }
 
+/// What a rule takes a feature for.
+pub(super) enum Mention {
+    /// A number.
+    Number,
+    /// Something with this level, None being the missing one.
+    Level(Option<String>),
+}
+
 /// One context of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,14 +80,65 @@ impl Rule {
         Rule::Table { features, rows: rows.collect(), otherwise }
     }
 
+    /// Refuses rows of probabilities of the wrong length, or that are none, wherever they stand.
+    pub(super) fn check(&self, actions: usize) -> Result<()> {
+        let mut rows: Vec<&[f64]> = Vec::new();
+        match self {
+            Rule::Uniform | Rule::Constant { .. } | Rule::Softmax(_) => {}
+            Rule::Groups { by, probabilities } => {
+                by.iter().try_for_each(Partition::check)?;
+                rows.extend(probabilities.iter().map(Vec::as_slice));
+            }
+            Rule::Tree { root } => root.leaves(&mut rows),
+            Rule::Table { features, rows: listed, otherwise } => {
+                if let Some(row) = listed.iter().find(|r| r.context.len() != features.len()) {
+                    return Err(Error::input(format!(
+                        "the context {:?} names {} values for {} features",
+                        row.context,
+                        row.context.len(),
+                        features.len()
+                    )));
+                }
+                rows.extend(listed.iter().map(|r| r.probabilities.as_slice()));
+                rows.extend(otherwise.as_deref());
+            }
+        }
+        let valid = |row: &&[f64]| row.len() == actions && row.iter().all(|p| p.is_finite());
+        match rows.iter().find(|row| !valid(row)) {
+            Some(row) => Err(Error::input(format!(
+                "the probabilities {row:?} are not one number for each of {actions} actions"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Every feature that the rule looks at, and what it takes it for.
+    pub(super) fn mentions(&self) -> Vec<(String, Mention)> {
+        match self {
+            Rule::Uniform | Rule::Constant { .. } => Vec::new(),
+            Rule::Groups { by, .. } => by.iter().flat_map(Partition::mentions).collect(),
+            Rule::Tree { root } => root.mentions(),
+            Rule::Softmax(softmax) => softmax.mentions(),
+            Rule::Table { features, rows, .. } => {
+                let mut mentions = Vec::new();
+                for (k, name) in features.iter().enumerate() {
+                    let mut seen: Vec<&Option<String>> =
+                        rows.iter().filter_map(|r| r.context.get(k)).collect();
+                    seen.sort();
+                    seen.dedup();
+                    let level = |l: &Option<String>| (name.clone(), Mention::Level(l.clone()));
+                    mentions.extend(seen.into_iter().map(level));
+                }
+                mentions
+            }
+        }
+    }
+
     /// The features that the rule looks at.
     pub fn features(&self) -> Vec<String> {
-        let mut names = match self {
-            Rule::Uniform | Rule::Constant { .. } => Vec::new(),
-            Rule::Groups { by, .. } => by.iter().map(|p| p.feature.clone()).collect(),
-            Rule::Tree { root } => root.features(),
-            Rule::Softmax(softmax) => softmax.features(),
+        let mut names: Vec<String> = match self {
             Rule::Table { features, .. } => features.clone(),
+            rule => rule.mentions().into_iter().map(|m| m.0).collect(),
         };
         let mut seen = Vec::new();
         names.retain(|name| {
@@ -157,12 +216,15 @@ fn looked_up(
 ) -> Result<Vec<f64>> {
     let places: Vec<usize> =
         features.iter().map(|name| space.feature(name)).collect::<Result<_>>()?;
+    if let Some(k) = (1..places.len()).find(|&k| places[..k].contains(&places[k])) {
+        return Err(Error::input(format!("it names the feature {:?} twice", features[k])));
+    }
     // Each value becomes the number of the first equal one in its column of the table.
     let mut columns = Vec::new();
+    let mut keys: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     for (at, &k) in places.iter().enumerate() {
-        let mut texts: Vec<Option<&str>> = Vec::new();
-        let mut number: HashMap<Option<&str>, usize> = HashMap::new();
-        for row in rows {
+        let mut number: HashMap<Option<String>, usize> = HashMap::new();
+        for (row, key) in rows.iter().zip(&mut keys) {
             let text = row.context.get(at).ok_or_else(|| {
                 Error::input(format!(
                     "a row names {} of {} features",
@@ -170,30 +232,25 @@ fn looked_up(
                     features.len()
                 ))
             })?;
-            number.entry(text.as_deref()).or_insert_with(|| {
-                texts.push(text.as_deref());
-                texts.len() - 1
-            });
-        }
-        let of = |value: Value<'_>| match value {
             // A number may be written in more than one way.
-            Value::Number(_) => texts.iter().position(|text| is(value, *text)),
-            Value::Level(level) => number.get(&Some(level)).copied(),
-            Value::Missing => number.get(&None).copied(),
-        };
-        columns.push((number.clone(), space.each(k, of)));
+            let written = match (space.kind(k), text.as_deref().map(str::parse::<f64>)) {
+                (Kind::Numeric, Some(Ok(x))) => Some(x.to_string()),
+                _ => text.clone(),
+            };
+            let next = number.len();
+            key.push(*number.entry(written).or_insert(next));
+        }
+        columns.push(space.each(k, |value| number.get(&written(value)).copied()));
     }
     let mut by_context: HashMap<Vec<usize>, &[f64]> = HashMap::new();
-    for row in rows {
-        let key =
-            row.context.iter().zip(&columns).map(|(text, (number, _))| number[&text.as_deref()]);
-        if by_context.insert(key.collect(), &row.probabilities).is_some() {
+    for (row, key) in rows.iter().zip(keys) {
+        if by_context.insert(key, &row.probabilities).is_some() {
             return Err(Error::input(format!("the context {:?} is listed twice", row.context)));
         }
     }
     let mut probabilities = Vec::new();
     for context in 0..space.len() {
-        let key: Option<Vec<usize>> = columns.iter().map(|(_, column)| column[context]).collect();
+        let key: Option<Vec<usize>> = columns.iter().map(|column| column[context]).collect();
         let found = key.and_then(|key| by_context.get(&key).copied()).or(otherwise);
         let row = found.ok_or_else(|| {
             let words = space.describe(context);

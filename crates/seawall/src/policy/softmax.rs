@@ -3,6 +3,7 @@
 //! `φ` encodes the features as numbers: a numeric one as `(x − centre)/scale`, any other as a
 //! number per level; what is not listed, or missing, is 0.
 
+use super::rule::Mention;
 use super::{is, written};
 use crate::error::{Error, Result};
 use crate::space::{Kind, Space, Value};
@@ -24,17 +25,59 @@ pub struct Softmax {
 
 /// A number made from one feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Encoded {
     /// The feature.
     pub feature: String,
     /// How its values become numbers.
-    #[serde(flatten)]
     pub encoding: Encoding,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    feature: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    linear: Option<Line>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<(Option<String>, f64)>>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    centre: f64,
+    scale: f64,
+}
+
+impl TryFrom<Written> for Encoded {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+        let feature = written.feature;
+        let encoding = match (written.linear, written.levels) {
+            (Some(Line { centre, scale }), None) => Encoding::Linear { centre, scale },
+            (None, Some(levels)) => Encoding::Levels(levels),
+            _ => return Err("a column has either linear or levels"),
+        };
+        Ok(Encoded { feature, encoding })
+    }
+}
+
+impl From<Encoded> for Written {
+    fn from(encoded: Encoded) -> Self {
+        let feature = encoded.feature;
+        match encoded.encoding {
+            Encoding::Linear { centre, scale } => {
+                Written { feature, linear: Some(Line { centre, scale }), levels: None }
+            }
+            Encoding::Levels(levels) => Written { feature, linear: None, levels: Some(levels) },
+        }
+    }
+}
+
 /// How a feature's values become numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Encoding {
     /// `(x − centre)/scale`.
     Linear {
@@ -109,8 +152,17 @@ pub fn encode(space: &Space) -> Vec<Encoded> {
 }
 
 impl Softmax {
-    pub(super) fn features(&self) -> Vec<String> {
-        self.columns.iter().map(|c| c.feature.clone()).collect()
+    pub(super) fn mentions(&self) -> Vec<(String, Mention)> {
+        let mut all = Vec::new();
+        for column in &self.columns {
+            match &column.encoding {
+                Encoding::Linear { .. } => all.push((column.feature.clone(), Mention::Number)),
+                Encoding::Levels(levels) => all.extend(
+                    levels.iter().map(|l| (column.feature.clone(), Mention::Level(l.0.clone()))),
+                ),
+            }
+        }
+        all
     }
 
     fn check(&self, actions: usize) -> Result<()> {
