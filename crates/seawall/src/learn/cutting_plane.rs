@@ -43,8 +43,6 @@ pub(super) struct Found {
 pub(super) struct WorstLimit<'c> {
     pub(super) class: &'c dyn Linear,
     pub(super) most: f64,
-    /// Parameters that keep well below the limit.
-    pub(super) safe: Vec<f64>,
 }
 
 /// A cut, the population it came from, and when it last mattered.
@@ -57,7 +55,7 @@ struct Kept {
 /// Where to begin and when to stop.
 pub(super) struct Search<'s> {
     pub(super) starts: Vec<Vec<f64>>,
-    /// The gap, relative to the values, at which to stop.
+    /// The gap, relative to the largest cost, at which to stop.
     pub(super) tolerance: f64,
     pub(super) watch: Option<Watch<'s>>,
 }
@@ -71,19 +69,21 @@ pub(super) fn minimise(
     search: &Search<'_>,
     settings: &Settings<'_>,
 ) -> Result<Found> {
+    let bounded = !limits.is_empty() || !polytope.rows.is_empty();
+    let safe =
+        if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
     let mut kept: Vec<Kept> = Vec::new();
     let mut best: Option<(f64, Vec<f64>)> = None;
     let (mut lower, mut proof) = (f64::NEG_INFINITY, (Vec::new(), 0.0));
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
-    let (mut iterations, mut stuck) = (0, 0);
+    queue.push(safe.clone());
+    let (mut iterations, mut stuck, size) = (0, 0, task.size());
     let stopped = loop {
         let theta = match queue.pop() {
             Some(theta) => theta,
             None => {
                 let (upper, centre) =
                     best.as_ref().ok_or_else(|| Error::config("no policy meets every limit"))?;
-                // Of the upper bound alone: the lower one is infinite at first.
-                let size = upper.abs().max(1e-300);
                 let gap = upper - lower;
                 let done = gap <= search.tolerance * size;
                 if done || iterations >= MOST || stuck >= STUCK {
@@ -115,7 +115,7 @@ pub(super) fn minimise(
             }
         };
         iterations += 1;
-        let theta = within(task, limits, &mut polytope, theta, settings)?;
+        let theta = within(task, limits, &safe, &mut polytope, theta, settings)?;
         let costs = class.costs(&theta);
         let worst = task.worst(&costs, Detail::Population, settings)?;
         if best.as_ref().is_none_or(|(value, _)| worst.upper < *value)
@@ -168,26 +168,75 @@ fn mixed(kept: &[Kept], mix: &[f64]) -> Vec<f64> {
     population
 }
 
+/// How far beyond a limit is still on it.
+const SLACK: f64 = 1e-10;
+/// Rounds of the search for parameters that keep every limit.
+const ROUNDS: usize = 200;
+
+/// The parameters with the most room under every row and limit; an error if none keeps them all.
+pub(super) fn safest(
+    task: &Task<'_>,
+    polytope: &Polytope,
+    limits: &[WorstLimit<'_>],
+    settings: &Settings<'_>,
+) -> Result<Vec<f64>> {
+    let cut = |row: &[f64], most: f64| Cut { constant: -most, row: row.to_vec() };
+    let mut cuts: Vec<Cut> = polytope.rows.iter().map(|r| cut(&r.row, r.most)).collect();
+    let free = Polytope { rows: Vec::new(), ..polytope.clone() };
+    let mut theta = free.cheapest(&vec![0.0; free.len()]);
+    let mut best = (f64::INFINITY, theta.clone());
+    for _ in 0..ROUNDS {
+        let rows = polytope.rows.iter().map(|r| dot(&r.row, &theta) - r.most);
+        let mut excess = rows.fold(f64::NEG_INFINITY, f64::max);
+        for limit in limits {
+            let worst = task.worst(&limit.class.costs(&theta), Detail::Population, settings)?;
+            excess = excess.max(worst.upper - limit.most);
+            cuts.push(cut(&limit.class.gather(&worst.population), limit.most));
+        }
+        if excess < best.0 {
+            best = (excess, theta);
+        }
+        let Some(answer) = least(&free, &cuts) else { break };
+        let bound = bound(&free, &cuts, &mixture(&answer.cuts), &[]);
+        if best.0 - bound <= SLACK || (best.0 < 0.0 && best.0 < 0.5 * bound) {
+            break;
+        }
+        theta = free.tidy(&answer.theta);
+    }
+    match best.0 <= SLACK {
+        true => Ok(best.1),
+        false => Err(Error::config(format!(
+            "the budgets cannot all be met: at best one is exceeded by {:.3e}",
+            best.0
+        ))),
+    }
+}
+
 /// Parameters that keep the limits on worst cases: a violated one becomes a row of the polytope,
 /// and the parameters are drawn towards safe ones until it holds.
 fn within(
     task: &Task<'_>,
     limits: &[WorstLimit<'_>],
+    safe: &[f64],
     polytope: &mut Polytope,
     mut theta: Vec<f64>,
     settings: &Settings<'_>,
 ) -> Result<Vec<f64>> {
+    let mut share = 1.0f64;
     for limit in limits {
         let worst = task.worst(&limit.class.costs(&theta), Detail::Population, settings)?;
-        if worst.upper <= limit.most {
+        if worst.upper <= limit.most + SLACK {
             continue;
         }
         let row = limit.class.gather(&worst.population);
         polytope.rows.push(super::class::Row { row, most: limit.most });
-        let safe = task.worst(&limit.class.costs(&limit.safe), Detail::Value, settings)?.upper;
+        let room = task.worst(&limit.class.costs(safe), Detail::Value, settings)?.upper;
         // Convex: a mixture's worst case is below the mixture of the worst cases.
-        let share = ((limit.most - safe) / (worst.upper - safe)).clamp(0.0, 1.0);
-        theta.iter_mut().zip(&limit.safe).for_each(|(t, s)| *t = s + share * (*t - s));
+        share = share.min((limit.most + SLACK - room) / (worst.upper - room));
+    }
+    let share = share.clamp(0.0, 1.0);
+    if share < 1.0 {
+        theta.iter_mut().zip(safe).for_each(|(t, s)| *t = s + share * (*t - s));
     }
     Ok(theta)
 }

@@ -33,7 +33,7 @@ pub struct Trees {
     pub depth: usize,
     /// The nominal share of every leaf, at least.
     pub least_share: f64,
-    /// The gap, relative to the value, at which to stop.
+    /// The gap, relative to the largest cost, at which to stop.
     pub tolerance: f64,
 }
 
@@ -216,7 +216,7 @@ impl Game<'_, '_> {
                 best.constant = found.constant;
             }
             let gap = best.upper - best.lower;
-            let done = gap <= self.asked.tolerance * best.upper.abs().max(1e-300);
+            let done = gap <= self.asked.tolerance * self.task.size();
             if done || self.iterations >= ROUNDS || !self.add(node) {
                 break;
             }
@@ -249,7 +249,7 @@ impl Game<'_, '_> {
         let mut seen: usize = 0;
         loop {
             let gap = upper - lower;
-            if gap <= self.asked.tolerance * upper.abs().max(1e-300) || bracket.stopped {
+            if gap <= self.asked.tolerance * self.task.size() || bracket.stopped {
                 return Ok((node, lower, upper, bracket.stopped));
             }
             let window =

@@ -18,7 +18,7 @@ pub struct Groups {
     pub most: Vec<f64>,
     /// Limits on the overall share of an action.
     pub budgets: Vec<Budget>,
-    /// The gap, relative to the value, at which to stop.
+    /// The gap, relative to the largest cost, at which to stop.
     pub tolerance: f64,
 }
 
@@ -132,21 +132,14 @@ pub fn groups(
             )));
         }
         if budget.worst_case {
-            // Groups that the nominal population does not have must be safe too.
-            let everywhere: Vec<f64> = (0..blocks.len() * actions)
-                .map(|j| f64::from(u8::from(j % actions == budget.action)))
-                .collect();
-            let safe = polytope.cheapest(&everywhere);
-            limits.push(WorstLimit { class, most: budget.most, safe });
+            limits.push(WorstLimit { class, most: budget.most });
         } else {
             polytope.rows.push(Row { row, most: budget.most });
         }
     }
-    let starts = starts(task, &class, &polytope, &limits);
+    let starts = starts(task, &class, &polytope);
     let search = Search { starts, tolerance: asked.tolerance, watch };
-    let found = minimise(task, &class, polytope, &limits, &search, settings).map_err(|e| {
-        if limits.is_empty() && asked.budgets.len() < 2 { e } else { e.within("the budgets") }
-    })?;
+    let found = minimise(task, &class, polytope, &limits, &search, settings)?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };
     let policy = Policy::new("groups", rule, space, names)?;
@@ -154,25 +147,9 @@ pub fn groups(
     Ok(task.learned(policy, "exact", bounds, found.iterations, (asked.tolerance, found.stopped)))
 }
 
-/// Parameters to begin with: the best against the nominal population, and the middle; where there
-/// are budgets, drawn into them.
-fn starts(
-    task: &Task<'_>,
-    class: &ByGroup<'_>,
-    polytope: &Polytope,
-    limits: &[WorstLimit<'_>],
-) -> Vec<Vec<f64>> {
+/// Parameters to begin with: the best against the nominal population, and the middle.
+fn starts(task: &Task<'_>, class: &ByGroup<'_>, polytope: &Polytope) -> Vec<Vec<f64>> {
     let nominal = class.gather(task.population().weights());
-    let middle = polytope.cheapest(&vec![0.0; polytope.len()]);
-    let even: Vec<f64> = polytope
-        .blocks
-        .iter()
-        .flat_map(|&size| std::iter::repeat_n(1.0 / size as f64, size))
-        .collect();
-    let mut starts = vec![polytope.cheapest(&nominal), polytope.tidy(&even), middle];
-    starts.extend(limits.iter().map(|l| l.safe.clone()));
-    for row in &polytope.rows {
-        starts.push(polytope.cheapest(&row.row));
-    }
-    starts
+    let even = polytope.blocks.iter().flat_map(|&n| std::iter::repeat_n(1.0 / n as f64, n));
+    vec![polytope.cheapest(&nominal), polytope.tidy(&even.collect::<Vec<_>>())]
 }

@@ -111,6 +111,11 @@ impl<'a> Task<'a> {
         Ok(self.sign() * worst.upper)
     }
 
+    /// The largest cost there is: what tolerances are relative to.
+    fn size(&self) -> f64 {
+        self.costs.iter().flatten().fold(1e-300, |size: f64, c| size.max(c.abs()))
+    }
+
     fn sign(&self) -> f64 {
         self.log.direction().sign()
     }
@@ -146,8 +151,7 @@ impl<'a> Task<'a> {
     ) -> Learned {
         let lower = (lower - self.values.gap()).min(upper);
         let (value, lower, upper) = self.turned(lower, upper);
-        let size = value.abs().max(1e-300);
-        let status = match (upper - lower <= tolerance * size, stopped) {
+        let status = match (upper - lower <= tolerance * self.size(), stopped) {
             (true, _) => Status::Optimal,
             (false, true) => Status::Stopped,
             (false, false) => Status::Inexact,
