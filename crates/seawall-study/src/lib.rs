@@ -5,21 +5,25 @@
 //! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@load`]: a study
 //!    ready to be asked.
 //! 4. [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
-//! 5. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
-//! 6. [`mod@write`]: output files, whole or not at all.
+//! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
+//! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
+//! 7. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 
 #![deny(missing_docs)]
 
+pub mod apply;
 pub mod bound;
 pub mod check;
 pub mod count;
 pub mod demo;
 pub mod evaluate;
 pub mod init;
+pub mod learn;
 pub mod load;
 mod place;
 pub mod read;
 pub mod study;
+pub mod trace;
 pub mod write;

@@ -1,6 +1,7 @@
 //! What was typed. Parsing does no work: a command turns these into a request.
 
 mod bound;
+mod learn;
 mod study;
 
 use crate::cmd::{self, Failure};
@@ -35,6 +36,13 @@ enum Command {
     /// What policies would have cost, nominally and in the worst case
     #[command(after_help = study::EVALUATE_EXAMPLES)]
     Evaluate(study::Evaluate),
+    /// Learn a policy whose worst case is as good as it can be
+    #[command(after_help = learn::EXAMPLES)]
+    Learn(Box<learn::Learn>),
+    /// Add the probabilities of a policy's actions to a table
+    Apply(learn::Apply),
+    /// A policy in words
+    Explain(learn::Explain),
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
@@ -88,6 +96,12 @@ impl Args {
                 let (study, changes, outputs) = evaluate.meaning()?;
                 cmd::evaluate::run(&study, &changes, &outputs)
             }
+            Command::Learn(learn) => {
+                let (study, asked, outputs) = learn.meaning()?;
+                cmd::learn::run(&study, &asked, &outputs)
+            }
+            Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
+            Command::Explain(explain) => cmd::apply::explain(&explain.policy),
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)

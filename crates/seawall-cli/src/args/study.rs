@@ -104,9 +104,18 @@ pub(super) struct Evaluate {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum SupportName {
+pub(super) enum SupportName {
     Grid,
     Observed,
+}
+
+impl SupportName {
+    pub(super) fn meaning(self) -> Support {
+        match self {
+            SupportName::Grid => Support::All,
+            SupportName::Observed => Support::Observed,
+        }
+    }
 }
 
 impl Evaluate {
@@ -128,10 +137,7 @@ impl Evaluate {
             eta: self.eta,
             cost_radii: self.cost_radius,
             cost_set,
-            support: self.support.map(|name| match name {
-                SupportName::Grid => Support::All,
-                SupportName::Observed => Support::Observed,
-            }),
+            support: self.support.map(SupportName::meaning),
         };
         let outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
         Ok((self.study, changes, outputs))

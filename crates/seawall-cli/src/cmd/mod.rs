@@ -1,10 +1,12 @@
 //! One file a command: runs a request and shows what came of it.
 
+pub mod apply;
 pub mod bound;
 pub mod check;
 pub mod demo;
 pub mod evaluate;
 pub mod init;
+pub mod learn;
 
 use std::fmt;
 

@@ -3,6 +3,7 @@
 pub mod bound;
 pub mod check;
 pub mod evaluate;
+pub mod learn;
 mod shift;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};

@@ -22,6 +22,21 @@ impl Random {
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
+    /// Uniform on 0..n.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+    }
+
+    /// Where the stream is, to come back to.
+    pub fn position(&self) -> u64 {
+        self.0.get_word_pos() as u64
+    }
+
+    /// Goes to a place of the stream.
+    pub fn seek(&mut self, position: u64) {
+        self.0.set_word_pos(u128::from(position));
+    }
+
     /// Uniform on [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64

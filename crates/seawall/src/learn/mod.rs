@@ -15,14 +15,18 @@
 //!
 //! Everything here lowers a cost; rewards are costs upside down.
 
+mod bsgd;
 mod class;
 mod cutting_plane;
 mod game;
+mod gradient;
 mod groups;
 mod master;
 mod search;
 
+pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};
 pub use game::{Trees, trees};
+pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
 
 use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status, Watch};
@@ -132,9 +136,20 @@ impl<'a> Task<'a> {
 
     /// The worst case of a cost at every point of the support.
     fn worst(&self, costs: &[f64], detail: Detail, settings: &Settings<'_>) -> Result<Worst> {
+        self.worst_over(self.set, costs, detail, settings)
+    }
+
+    /// The same over another set.
+    fn worst_over(
+        &self,
+        set: Ambiguity,
+        costs: &[f64],
+        detail: Detail,
+        settings: &Settings<'_>,
+    ) -> Result<Worst> {
         let problem = Problem::new(self.population(), costs)?;
         let settings = Settings { detail, watch: None, ..*settings };
-        let worst = self.set.worst_case(&problem, &settings)?;
+        let worst = set.worst_case(&problem, &settings)?;
         let population = if detail == Detail::Value { Vec::new() } else { worst.weights() };
         Ok(Worst { lower: worst.lower, upper: worst.upper, population })
     }

@@ -140,8 +140,8 @@ impl PolicyFile {
     /// The policy on a study's space and actions, if it fits them.
     pub fn on(&self, space: &Space, actions: &[String]) -> Result<Policy> {
         let refused = |e: Error| e.within(format!("policy {:?}", self.name));
+        self.check().map_err(refused)?;
         self.check_actions(actions).map_err(refused)?;
-        self.check_rule().map_err(refused)?;
         self.check_features(space).map_err(refused)?;
         let policy = Policy::new(&self.name, self.rule.clone(), space, &self.actions)?;
         let place = |name: &String| self.actions.iter().position(|a| a == name).unwrap_or(0);
@@ -156,11 +156,6 @@ impl PolicyFile {
     }
 
     fn check_actions(&self, actions: &[String]) -> Result<()> {
-        for (at, name) in self.actions.iter().enumerate() {
-            if self.actions[..at].contains(name) {
-                return Err(Error::input(format!("it lists the action {name:?} twice")));
-            }
-        }
         let other = |a: &[String], b: &[String]| a.iter().find(|name| !b.contains(name)).cloned();
         if let Some(name) = other(actions, &self.actions) {
             return Err(Error::config(format!(
@@ -178,7 +173,12 @@ impl PolicyFile {
     }
 
     /// Whether the rule asks only what its features can answer.
-    fn check_rule(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
+        for (at, name) in self.actions.iter().enumerate() {
+            if self.actions[..at].contains(name) {
+                return Err(Error::input(format!("it lists the action {name:?} twice")));
+            }
+        }
         self.rule.check(self.actions.len())?;
         for (name, mention) in self.rule.mentions() {
             let Some(note) = self.features.iter().find(|f| f.name == name) else {

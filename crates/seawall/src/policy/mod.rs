@@ -10,10 +10,12 @@ pub mod file;
 mod partition;
 mod rule;
 mod softmax;
+mod words;
 
 pub use branch::{Branch, Test};
 pub use partition::{Partition, Parts};
 pub use rule::{Rule, TableRow};
+pub(crate) use softmax::softmax;
 pub use softmax::{Encoded, Encoding, Softmax, encode};
 
 use crate::error::{Error, Result};

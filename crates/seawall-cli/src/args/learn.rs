@@ -1,0 +1,229 @@
+//! The words of the commands about policies: learn, apply, explain.
+
+use super::SetName;
+use super::study::SupportName;
+use crate::cmd::Failure;
+use crate::cmd::learn::{Asked, Outputs};
+use clap::{Args as ClapArgs, ValueEnum};
+use seawall::learn::{Gradient, Schedule};
+use seawall_study::learn::{Method, Plan, Spec};
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+Policies: greedy (the best action in each context, optimal at every radius); groups:COL[,COL...]
+(probabilities by group; AGE=60|75 cuts a numeric column, RCONSC=F|D+U joins levels); tree:DEPTH
+(1 to 3); softmax (linear scores). Groups and trees are learned exactly, with a certified gap.
+
+Examples:
+  Probabilities for alert patients and others, to a file that evaluate takes:
+    seawall learn study.toml --policy 'groups:RCONSC=F|D+U' --radius 0.03 --out policy.json
+
+  The best depth-2 tree, its leaves at least 5% of the patients, valued on rows left out:
+    seawall learn study.toml --policy tree:2 --least-share 0.05 --honest
+
+  At most 30% treated in any population within the radius:
+    seawall learn study.toml --policy groups:SEX --worst-budget treat=0.3
+
+  The paper's stochastic gradients, twenty runs, with their traces:
+    seawall learn study.toml --policy groups:SEX --method bsgd --delta 0.02 --seeds 20 \\
+        --trace trace.csv";
+
+/// The arguments of `seawall learn`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Learn {
+    /// The study file
+    study: PathBuf,
+    /// Which kind of policy: greedy, groups:COL[=PARTS][,COL...], tree:DEPTH or softmax
+    #[arg(long, value_name = "SPEC")]
+    policy: String,
+    /// How far the population of contexts may be; the study's first radius if not said
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    radius: Option<f64>,
+    /// The set of populations of contexts
+    #[arg(long, value_enum)]
+    set: Option<SetName>,
+    /// The sharpness of an entropic set, in units of 1/value
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    eta: Option<f64>,
+    /// How far the outcomes of a context and action may be
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    cost_radius: Option<f64>,
+    /// The set of populations of outcomes
+    #[arg(long, value_enum)]
+    cost_set: Option<SetName>,
+    /// Which contexts mass may move to
+    #[arg(long, value_enum)]
+    support: Option<SupportName>,
+    /// How: exact for groups and trees, gradient for softmax, bsgd (stochastic) for groups and
+    /// softmax
+    #[arg(long, value_enum, default_value_t = MethodName::Auto)]
+    method: MethodName,
+    /// The least probability of an action in every group
+    #[arg(long, value_name = "ACTION=P", value_parser = named)]
+    at_least: Vec<(String, f64)>,
+    /// The largest probability of an action in every group
+    #[arg(long, value_name = "ACTION=P", value_parser = named)]
+    at_most: Vec<(String, f64)>,
+    /// A limit on the overall share of an action in the nominal population
+    #[arg(long, value_name = "ACTION=SHARE", value_parser = named)]
+    budget: Vec<(String, f64)>,
+    /// A limit on the overall share of an action in every population of the set
+    #[arg(long, value_name = "ACTION=SHARE", value_parser = named)]
+    worst_budget: Vec<(String, f64)>,
+    /// The nominal share of every leaf of a tree, at least
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, allow_negative_numbers = true)]
+    least_share: f64,
+    /// The gap, relative to the largest cost, at which exact methods stop
+    #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// The temperature of a softmax
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true)]
+    temperature: f64,
+    /// The ridge on a softmax's weights
+    #[arg(long, value_name = "R", default_value_t = 1e-4, allow_negative_numbers = true)]
+    ridge: f64,
+    /// Starts of the gradient method
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    restarts: usize,
+    /// For bsgd: the accuracy, relative to the largest cost, from which the schedule follows
+    #[arg(long, value_name = "D", conflicts_with_all = ["steps", "batch", "step"], allow_negative_numbers = true)]
+    delta: Option<f64>,
+    /// For bsgd: steps, by hand
+    #[arg(long, value_name = "T")]
+    steps: Option<usize>,
+    /// For bsgd: support points drawn each step, by hand
+    #[arg(long, value_name = "M")]
+    batch: Option<usize>,
+    /// For bsgd: the step sizes are this over the root of the steps
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    step: Option<f64>,
+    /// For bsgd: contexts drawn each step
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    contexts: usize,
+    /// For bsgd: independent runs
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    seeds: usize,
+    /// The seed of everything random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// For bsgd: write mean and spread of the runs, and a picture of them beside it (.svg)
+    #[arg(long, value_name = "OUT.csv")]
+    trace: Option<PathBuf>,
+    /// Write the policy
+    #[arg(long, value_name = "POLICY.json")]
+    out: Option<PathBuf>,
+    /// Also learn on one half of the rows and value on the other, both ways
+    #[arg(long)]
+    honest: bool,
+    /// For bsgd: go on from the state that a stopped run left
+    #[arg(long, value_name = "STATE")]
+    resume: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    Auto,
+    Exact,
+    Gradient,
+    Bsgd,
+}
+
+/// The arguments of `seawall apply`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Apply {
+    /// The policy file
+    pub(super) policy: PathBuf,
+    /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
+    pub(super) data: PathBuf,
+    /// Write the table with a column p_ACTION for each action; printed if not said
+    #[arg(long, value_name = "OUT.csv")]
+    pub(super) out: Option<PathBuf>,
+}
+
+/// The arguments of `seawall explain`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Explain {
+    /// The policy file
+    pub(super) policy: PathBuf,
+}
+
+/// Parses `ACTION=NUMBER`; a name may hold equals signs of its own.
+fn named(text: &str) -> Result<(String, f64), String> {
+    let parts = text.rsplit_once('=').map(|(name, number)| (name.to_owned(), number.parse()));
+    match parts {
+        Some((name, Ok(number))) if (0.0..=1.0).contains(&number) => Ok((name, number)),
+        _ => Err("expected ACTION=NUMBER with a number from 0 to 1".to_owned()),
+    }
+}
+
+impl Learn {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<(PathBuf, Asked, Outputs), Failure> {
+        for (option, radius) in [("--radius", self.radius), ("--cost-radius", self.cost_radius)] {
+            if let Some(radius) = radius.filter(|r| !(*r >= 0.0 && r.is_finite())) {
+                return Err(Failure::usage(format!(
+                    "{option} is {radius}; expected a finite number ≥ 0"
+                )));
+            }
+        }
+        let stochastic = self.method == MethodName::Bsgd;
+        let by_hand = self.steps.is_some() || self.batch.is_some() || self.step.is_some();
+        if !stochastic
+            && (by_hand || self.delta.is_some() || self.trace.is_some() || self.resume.is_some())
+        {
+            return Err(Failure::usage(
+                "--delta, --steps, --batch, --step, --trace and --resume belong to --method bsgd",
+            ));
+        }
+        if let Some(delta) = self.delta.filter(|d| !(*d > 0.0 && *d < 1.0)) {
+            return Err(Failure::usage(format!(
+                "--delta is {delta}; expected a number between 0 and 1"
+            )));
+        }
+        let schedule = match by_hand {
+            true => Plan::Steps(Schedule {
+                steps: self.steps.unwrap_or(10_000),
+                points: self.batch.unwrap_or(200),
+                step: self.step.unwrap_or(1.0),
+                contexts: self.contexts,
+            }),
+            false => Plan::Accuracy(self.delta.unwrap_or(0.05)),
+        };
+        let gradient = Gradient {
+            temperature: self.temperature,
+            ridge: self.ridge,
+            restarts: self.restarts,
+            seed: self.seed,
+            ..Gradient::default()
+        };
+        let asked = Asked {
+            policy: Spec::typed(&self.policy)?,
+            method: match self.method {
+                MethodName::Auto => Method::Auto,
+                MethodName::Exact => Method::Exact,
+                MethodName::Gradient => Method::Gradient,
+                MethodName::Bsgd => Method::Bsgd,
+            },
+            radius: self.radius,
+            set: self.set.map(|name| name.with(self.eta, "--set")).transpose()?,
+            cost_radius: self.cost_radius,
+            cost_set: self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?,
+            support: self.support.map(SupportName::meaning),
+            least: self.at_least,
+            most: self.at_most,
+            budgets: self.budget,
+            worst_budgets: self.worst_budget,
+            least_share: self.least_share,
+            tolerance: self.tolerance,
+            gradient,
+            schedule,
+            seeds: self.seeds,
+            honest: self.honest,
+        };
+        let outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
+        Ok((self.study, asked, outputs))
+    }
+}

@@ -1,0 +1,51 @@
+//! `seawall apply` and `seawall explain`.
+
+use super::Failure;
+use seawall::Error;
+use seawall::policy::file::PolicyFile;
+use seawall_study::apply::apply;
+use seawall_study::write::{destination, prepare};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A policy file, checked.
+fn read(path: &Path) -> Result<PolicyFile, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    let file = PolicyFile::from_json(&text).and_then(|file| file.check().map(|()| file));
+    Ok(file.map_err(|e| e.within(path.display()))?)
+}
+
+/// Adds the probabilities of a policy's actions to a table.
+pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Failure> {
+    let file = read(policy)?;
+    let real = match out {
+        Some(out) => {
+            destination(out, policy)?;
+            Some(destination(out, data)?)
+        }
+        None => None,
+    };
+    let applied = apply(&file, data)?;
+    let mut stdout = std::io::stdout().lock();
+    match real {
+        Some(real) => {
+            prepare(real.clone(), |file| applied.write(file))?.keep()?;
+            let (rows, name) = (applied.rows(), real.display());
+            writeln!(stdout, "{rows} rows with the chances of {:?} are in {name}.", file.name)?;
+        }
+        None => applied.write(&mut std::io::BufWriter::new(stdout))?,
+    }
+    Ok(())
+}
+
+/// Prints a policy in words.
+pub fn explain(policy: &Path) -> Result<(), Failure> {
+    let file = read(policy)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}: chooses among {}.", file.name, file.actions.join(", "))?;
+    for line in file.rule.words(&file.actions) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! `seawall learn`.
+
+use super::Failure;
+use crate::show;
+use seawall::evaluate::Support;
+use seawall::learn::{Gradient, State};
+use seawall::{Error, Progress};
+use seawall_study::bound::Set;
+use seawall_study::learn::{Method, Plan, Question, Spec, learn};
+use seawall_study::load::Loaded;
+use seawall_study::trace;
+use seawall_study::write::{destination, prepare};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is asked; None where the study file says.
+#[derive(Debug)]
+pub struct Asked {
+    /// Which kind of policy.
+    pub policy: Spec,
+    /// How.
+    pub method: Method,
+    /// The radius.
+    pub radius: Option<f64>,
+    /// The set of contexts.
+    pub set: Option<Set>,
+    /// The cost radius.
+    pub cost_radius: Option<f64>,
+    /// The set of outcomes.
+    pub cost_set: Option<Set>,
+    /// Which contexts mass may move to.
+    pub support: Option<Support>,
+    /// Least probabilities.
+    pub least: Vec<(String, f64)>,
+    /// Largest probabilities.
+    pub most: Vec<(String, f64)>,
+    /// Budgets.
+    pub budgets: Vec<(String, f64)>,
+    /// Budgets in the worst case.
+    pub worst_budgets: Vec<(String, f64)>,
+    /// The least share of a leaf.
+    pub least_share: f64,
+    /// The gap at which to stop.
+    pub tolerance: Option<f64>,
+    /// Gradients' settings.
+    pub gradient: Gradient,
+    /// The stochastic schedule.
+    pub schedule: Plan,
+    /// Stochastic runs.
+    pub seeds: usize,
+    /// Whether to value on rows left out too.
+    pub honest: bool,
+}
+
+/// Where the answer goes.
+pub struct Outputs {
+    /// The policy's file.
+    pub out: Option<PathBuf>,
+    /// The traces' file.
+    pub trace: Option<PathBuf>,
+    /// The state to go on from.
+    resume: Option<PathBuf>,
+    /// Where the state is kept if the run is stopped.
+    state: PathBuf,
+    /// Whether to print JSON.
+    json: bool,
+}
+
+impl Outputs {
+    /// Where the answer goes; refused before any work if it cannot go there.
+    pub fn new(
+        out: Option<PathBuf>,
+        trace: Option<PathBuf>,
+        resume: Option<PathBuf>,
+        study: &Path,
+        json: bool,
+    ) -> Result<Self, Failure> {
+        let real = |path: Option<PathBuf>| path.map(|p| destination(&p, study)).transpose();
+        let (out, trace) = (real(out)?, real(trace)?);
+        if out.is_some() && out == trace {
+            return Err(Failure::usage("--out and --trace name the same file"));
+        }
+        let state = match (&resume, &out) {
+            (Some(path), _) => path.clone(),
+            (None, Some(out)) => out.with_extension("state"),
+            (None, None) => PathBuf::from("seawall-learn.state"),
+        };
+        Ok(Outputs { out, trace, resume, state, json })
+    }
+}
+
+/// A stopped run, with the question it belongs to.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    format: String,
+    question: String,
+    state: State,
+}
+
+const FORMAT: &str = "seawall-state-1";
+
+impl Asked {
+    fn question(&self, loaded: &Loaded) -> Question {
+        let study = &loaded.study;
+        let first = |radii: &[f64]| radii.first().copied().unwrap_or(0.0);
+        Question {
+            policy: self.policy.clone(),
+            method: self.method,
+            context: (
+                self.set.unwrap_or(study.context_set.set),
+                self.radius.unwrap_or(first(&study.context_set.radii)),
+            ),
+            cost: (
+                self.cost_set.unwrap_or(study.cost_set.set),
+                self.cost_radius.unwrap_or(first(&study.cost_set.radii)),
+            ),
+            support: self.support.unwrap_or(study.support),
+            least: self.least.clone(),
+            most: self.most.clone(),
+            budgets: self.budgets.clone(),
+            worst_budgets: self.worst_budgets.clone(),
+            least_share: self.least_share,
+            tolerance: self.tolerance,
+            gradient: self.gradient,
+            schedule: self.schedule,
+            seeds: self.seeds,
+            honest: self.honest,
+        }
+    }
+}
+
+/// Learns, writes the files, then prints.
+pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure> {
+    let wait = show::Wait::new();
+    let loaded = super::check::read(path, &wait)?;
+    for output in [&outputs.out, &outputs.trace].into_iter().flatten() {
+        for input in loaded.inputs(&[]) {
+            destination(output, &input)?;
+        }
+    }
+    let question = asked.question(&loaded);
+    // What a state must have been saved for: the same question of the same study and data.
+    let fingerprint = format!("{question:?} {:?} {}", loaded.study.text, loaded.log().total());
+    let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
+    let stopped = Arc::new(AtomicBool::new(false));
+    let flag = stopped.clone();
+    // Where no handler can be set, Ctrl-C ends the program as ever.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let follow = |progress: Progress| {
+        wait.say(|| words(&question, progress));
+        !stopped.load(Ordering::Relaxed)
+    };
+    let answer = learn(&loaded, &question, state, Some(&follow))?;
+    drop(wait);
+    let mut files = Vec::new();
+    if let Some(path) = &outputs.out {
+        let text = answer.file.to_json()?;
+        files.push(prepare(path.clone(), |out| writeln!(out, "{text}"))?);
+    }
+    if let (Some(path), Some(state)) = (&outputs.trace, &answer.state) {
+        files.push(prepare(path.clone(), |out| trace::csv(state, &answer.names, out))?);
+        let picture = trace::svg(state, &answer.names);
+        files.push(prepare(path.with_extension("svg"), |out| out.write_all(picture.as_bytes()))?);
+    }
+    let mut kept = None;
+    if let (true, Some(state)) = (stopped.load(Ordering::Relaxed), &answer.state) {
+        let saved =
+            Saved { format: FORMAT.to_owned(), question: fingerprint, state: state.clone() };
+        let text = serde_json::to_string(&saved).map_err(std::io::Error::from)?;
+        let real = destination(&outputs.state, path)?;
+        files.push(prepare(real.clone(), |out| writeln!(out, "{text}"))?);
+        kept = Some(real);
+    }
+    files.into_iter().try_for_each(|file| file.keep())?;
+    let mut out = std::io::stdout().lock();
+    if outputs.json {
+        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::learn::print(path, &question, &answer, outputs, &mut out)?;
+    }
+    if stopped.load(Ordering::Relaxed) {
+        let next = kept.map_or(String::new(), |path| {
+            format!("; go on with the same command and --resume {}", path.display())
+        });
+        eprintln!("stopped: this is the best policy so far{next}");
+    }
+    Ok(())
+}
+
+fn resumed(path: &Path, fingerprint: &str) -> Result<State, Failure> {
+    let bad = |what: String| Error::input(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+    let saved: Saved = serde_json::from_str(&text)
+        .map_err(|e| bad(format!("not a state that a stopped run left: {e}")))?;
+    if saved.format != FORMAT || saved.question != fingerprint {
+        return Err(bad(
+            "the state belongs to another question: study, data or options differ".to_owned()
+        )
+        .into());
+    }
+    Ok(saved.state)
+}
+
+fn words(question: &Question, progress: Progress) -> String {
+    match (question.method, &question.policy) {
+        (Method::Bsgd, _) => format!("stochastic gradients: {} steps", progress.evaluations),
+        (_, Spec::Softmax) => {
+            format!("iteration {}, value {:.6}", progress.evaluations, progress.gap)
+        }
+        _ => format!("iteration {}, gap {:.1e}", progress.evaluations, progress.gap),
+    }
+}

@@ -1,0 +1,126 @@
+//! What was learned, in words.
+
+use super::number;
+use crate::cmd::learn::Outputs;
+use seawall_study::learn::{Answer, Question, Spec};
+use std::io::{Result, Write};
+use std::path::Path;
+
+/// Lines of the policy told.
+const LINES: usize = 40;
+
+/// Prints everything.
+pub fn print(
+    study: &Path,
+    question: &Question,
+    answer: &Answer,
+    outputs: &Outputs,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let cost = match answer.cost_radius {
+        0.0 => String::new(),
+        radius => format!(", {} costs of radius {}", answer.cost_set, number(radius)),
+    };
+    writeln!(
+        out,
+        "Learned {} ({}) over a {} set of radius {}{cost}; {}.\n",
+        answer.policy,
+        answer.method,
+        answer.set,
+        number(answer.radius),
+        answer.direction
+    )?;
+    for line in answer.words.iter().take(LINES) {
+        writeln!(out, "  {line}")?;
+    }
+    if answer.words.len() > LINES {
+        writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
+    }
+    let (better, bound) = match answer.direction {
+        "lower is better" => ("below", answer.lower),
+        _ => ("above", answer.upper),
+    };
+    writeln!(
+        out,
+        "\nWorst case: {}. If nothing shifts: {}.",
+        number(answer.value),
+        number(answer.nominal_value)
+    )?;
+    match (&question.policy, answer.method) {
+        (Spec::Greedy, _) => writeln!(
+            out,
+            "No policy whatever has a worst case {better} {}, at any radius greedy is best.",
+            number(answer.greedy_floor)
+        )?,
+        (_, "exact") => writeln!(
+            out,
+            "No policy of this kind has a worst case {better} {}: gap {:.1e}, {}, {} iterations, \
+             {:.2} s.",
+            number(bound),
+            answer.gap,
+            answer.status,
+            answer.iterations,
+            answer.seconds
+        )?,
+        _ => writeln!(
+            out,
+            "A local optimum: {} iterations, {:.2} s; there is no certificate but the floor.",
+            answer.iterations, answer.seconds
+        )?,
+    }
+    if question.policy != Spec::Greedy {
+        writeln!(
+            out,
+            "Floor: no policy whatever has a worst case {better} {} (the greedy one).",
+            number(answer.greedy_floor)
+        )?;
+    }
+    if let Some(mixture) = &answer.mixture {
+        writeln!(
+            out,
+            "Drawing among {} trees would do {} (between {} and {}).",
+            mixture.parts.len(),
+            number(mixture.value),
+            number(mixture.lower),
+            number(mixture.upper)
+        )?;
+    }
+    if let Some(runs) = &answer.runs {
+        writeln!(
+            out,
+            "{} runs of {} steps, {} points each: their own worst cases {} ± {}, λ {}.",
+            runs.count,
+            runs.schedule.steps,
+            runs.schedule.points,
+            number(runs.mean),
+            number(runs.sd),
+            number(runs.lambda)
+        )?;
+    }
+    match &answer.honest {
+        Some(honest) => writeln!(
+            out,
+            "On rows that did not choose it: worst case {} (halves {}), if nothing shifts {}.",
+            number(honest.value),
+            honest.halves.iter().map(|h| number(*h)).collect::<Vec<_>>().join(" and "),
+            number(honest.nominal_value)
+        )?,
+        None => writeln!(
+            out,
+            "These values are from the rows that chose the policy; --honest values it on others."
+        )?,
+    }
+    if let Some(path) = &outputs.out {
+        writeln!(
+            out,
+            "The policy is in {0}: `seawall evaluate {1} --policy {0}`.",
+            path.display(),
+            study.display()
+        )?;
+    }
+    if let Some(path) = &outputs.trace {
+        let picture = path.with_extension("svg");
+        writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
+    }
+    Ok(())
+}

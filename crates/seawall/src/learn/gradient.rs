@@ -1,0 +1,272 @@
+//! Softmax policies by exact gradients of the smoothed worst case.
+//!
+//! `F(θ) = V(l_θ) + (ridge/2) Σ w²` with `l_θ(x) = Σ_a π_θ(a|x) m(x, a)`. V's gradient by `l` is the
+//! worst-case population `q`, so
+//!
+//! ```text
+//! ∂F/∂w_aj = Σ_x q(x) φ_j(x) π(a|x) (m(x, a) − l(x)) / τ + ridge · w_aj
+//! ```
+//!
+//! A Wasserstein set is smoothed by an entropic one of the same radius; the policy found is then
+//! valued exactly. F is not convex: several starts, and the greedy floor as the only lower bound.
+
+use super::{Learned, Task, go_on};
+use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
+use crate::error::{Error, Result};
+use crate::kernel::lbfgs::minimise;
+use crate::kernel::random::Random;
+use crate::policy::{Encoded, Policy, Rule, Softmax, encode, softmax as normalise};
+use rayon::prelude::*;
+
+/// What is asked of a softmax policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gradient {
+    /// τ: towards 0 the best score takes all.
+    pub temperature: f64,
+    /// What multiplies half the squared weights, intercepts apart.
+    pub ridge: f64,
+    /// η of the smoothing of a Wasserstein set, in units of 1/(largest cost).
+    pub sharpness: f64,
+    /// Starts: the first at 0, others at random.
+    pub restarts: usize,
+    /// Iterations of each at most.
+    pub iterations: usize,
+    /// The seed of the random starts.
+    pub seed: u64,
+}
+
+impl Default for Gradient {
+    fn default() -> Self {
+        Gradient {
+            temperature: 1.0,
+            ridge: 1e-4,
+            sharpness: 300.0,
+            restarts: 4,
+            iterations: 200,
+            seed: 1,
+        }
+    }
+}
+
+/// The encoded features of every point, a constant first: `[point · width + j]`.
+pub(super) struct Design {
+    pub(super) columns: Vec<Encoded>,
+    pub(super) width: usize,
+    rows: Vec<f64>,
+}
+
+impl Design {
+    pub(super) fn new(task: &Task<'_>) -> Result<Self> {
+        let columns = encode(task.log.contexts());
+        let width = columns.len() + 1;
+        let points = task.robust.points();
+        let mut rows = vec![1.0; points.len() * width];
+        for (j, column) in columns.iter().enumerate() {
+            let all = column.column(task.log.contexts())?;
+            points.iter().enumerate().for_each(|(r, &i)| rows[r * width + j + 1] = all[i]);
+        }
+        Ok(Design { columns, width, rows })
+    }
+
+    pub(super) fn row(&self, point: usize) -> &[f64] {
+        &self.rows[point * self.width..][..self.width]
+    }
+
+    /// The probabilities at a point; parameters are `[action · width + j]`, the last action's 0.
+    pub(super) fn probabilities(
+        &self,
+        point: usize,
+        theta: &[f64],
+        temperature: f64,
+        out: &mut [f64],
+    ) {
+        let row = self.row(point);
+        out.fill(0.0);
+        for (p, theta) in out.iter_mut().zip(theta.chunks(self.width)) {
+            *p = theta.iter().zip(row).map(|(t, x)| t * x).sum::<f64>() / temperature;
+        }
+        normalise(out);
+    }
+
+    /// The rule that parameters stand for.
+    pub(super) fn rule(&self, theta: &[f64], actions: usize, temperature: f64) -> Rule {
+        let mut all: Vec<Vec<f64>> = theta.chunks(self.width).map(<[f64]>::to_vec).collect();
+        all.resize(actions, vec![0.0; self.width]);
+        Rule::Softmax(Softmax {
+            temperature,
+            columns: self.columns.clone(),
+            intercepts: all.iter().map(|row| row[0]).collect(),
+            weights: all.iter().map(|row| row[1..].to_vec()).collect(),
+        })
+    }
+}
+
+/// The objective and its gradient.
+struct Objective<'o, 't> {
+    task: &'o Task<'t>,
+    design: &'o Design,
+    asked: Gradient,
+    set: Ambiguity,
+    settings: Settings<'o>,
+}
+
+impl Objective<'_, '_> {
+    fn at(&self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let (task, width, tau) = (self.task, self.design.width, self.asked.temperature);
+        let (actions, points) = (task.costs.len(), task.costs[0].len());
+        let mut all = vec![0.0; points * actions];
+        let mut costs = vec![0.0; points];
+        for (i, (row, l)) in all.chunks_mut(actions).zip(&mut costs).enumerate() {
+            self.design.probabilities(i, theta, tau, row);
+            *l = row.iter().zip(&task.costs).map(|(p, c)| p * c[i]).sum();
+        }
+        let worst = task.worst_over(self.set, &costs, Detail::Population, &self.settings)?;
+        gradient.fill(0.0);
+        for (i, (&q, row)) in worst.population.iter().zip(all.chunks(actions)).enumerate() {
+            if q == 0.0 {
+                continue;
+            }
+            let features = self.design.row(i);
+            for (a, gradient) in gradient.chunks_mut(width).enumerate() {
+                let pull = q * row[a] * (task.costs[a][i] - costs[i]) / tau;
+                gradient.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
+            }
+        }
+        let mut value = worst.upper;
+        for (k, (g, t)) in gradient.iter_mut().zip(theta).enumerate() {
+            if k % width > 0 {
+                value += 0.5 * self.asked.ridge * t * t;
+                *g += self.asked.ridge * t;
+            }
+        }
+        Ok(value)
+    }
+}
+
+fn check(asked: &Gradient) -> Result<()> {
+    let numbers = [
+        ("temperature", asked.temperature, asked.temperature > 0.0),
+        ("ridge", asked.ridge, asked.ridge >= 0.0),
+        ("sharpness", asked.sharpness, asked.sharpness > 0.0),
+    ];
+    for (name, value, fits) in numbers {
+        if !fits || !value.is_finite() {
+            return Err(Error::config(format!("the {name} is {value}; expected a number > 0")));
+        }
+    }
+    match asked.restarts {
+        0 => Err(Error::config("0 starts; expected at least 1")),
+        _ => Ok(()),
+    }
+}
+
+/// Learns a softmax policy. `watch` is told the iterations and the value.
+pub fn softmax(
+    task: &Task<'_>,
+    asked: Gradient,
+    watch: Option<Watch<'_>>,
+    settings: &Settings<'_>,
+) -> Result<Learned> {
+    check(&asked)?;
+    let design = Design::new(task)?;
+    let set = match task.set {
+        Ambiguity::Wasserstein { radius } => {
+            Ambiguity::Entropic { radius, eta: asked.sharpness / task.size() }
+        }
+        set => set,
+    };
+    let settings = Settings { watch: None, ..*settings };
+    let objective = Objective { task, design: &design, asked, set, settings };
+    let actions = task.costs.len();
+    let count = (actions - 1) * design.width;
+    let run = |start: usize| -> Result<(Vec<f64>, usize)> {
+        let mut random = Random::new(asked.seed, start as u64);
+        let first = (0..count).map(|_| if start == 0 { 0.0 } else { random.normal() });
+        let mut failed = None;
+        let mut iterations = 0;
+        let mut function = |theta: &[f64], gradient: &mut [f64]| {
+            iterations += 1;
+            objective.at(theta, gradient).unwrap_or_else(|error| {
+                failed = Some(error);
+                f64::NAN
+            })
+        };
+        let tolerance = 1e-7 * task.size();
+        let keep_on = |k, value| go_on(watch, k, value);
+        let found = minimise(first.collect(), tolerance, asked.iterations, &mut function, &keep_on);
+        failed.map_or(Ok((found.point, iterations)), Err)
+    };
+    let runs: Vec<(Vec<f64>, usize)> =
+        (0..asked.restarts).into_par_iter().map(run).collect::<Result<_>>()?;
+    let mut best: Option<(f64, Policy)> = None;
+    for (theta, _) in &runs {
+        let rule = design.rule(theta, actions, asked.temperature);
+        let policy = Policy::new("softmax", rule, task.log.contexts(), task.log.actions())?;
+        let upper = task.worst(&task.policy_costs(&policy), Detail::Value, &settings)?.upper;
+        if best.as_ref().is_none_or(|(value, _)| upper < *value) {
+            best = Some((upper, policy));
+        }
+    }
+    let (upper, policy) = best.ok_or_else(|| Error::numeric("no start led anywhere"))?;
+    let floor = task.sign() * task.floor(&settings)?;
+    let iterations = runs.iter().map(|r| r.1).sum();
+    Ok(task.learned(policy, "gradient", (floor, upper), iterations, (1e-9, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::evaluate::{Robust, Support};
+    use crate::outcome::Values;
+    use crate::{Direction, Entry, Feature, Log, Space};
+    use std::sync::Arc;
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        let contexts = Space::grid([
+            Feature::numeric("u").levels([0.0, 1.0, 3.0]),
+            Feature::nominal("v", ["a", "b", "c"]),
+        ]);
+        let contexts = Arc::new(contexts.unwrap());
+        let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap());
+        let mut random = Random::new(9, 9);
+        let entries = (0..40).map(|k| Entry {
+            context: (random.unit() * 9.0) as u32,
+            action: k % 3,
+            outcome: 0,
+            propensity: f64::NAN,
+            weight: 1.0,
+        });
+        let entries = entries.collect();
+        let actions = ["p", "q", "r"].map(str::to_owned).to_vec();
+        let log = Log::new(contexts, actions, outcomes, vec![0.0, 1.0], Direction::Reward, entries)
+            .unwrap();
+        let robust = Robust::new(&log, Support::All).unwrap();
+        for set in [Ambiguity::Entropic { radius: 0.2, eta: 4.0 }, Ambiguity::Kl { radius: 0.3 }] {
+            for trial in 0..10 {
+                let values = (0..27).map(|_| random.normal()).collect();
+                let values = Values::new(9, values).unwrap();
+                let task = Task::new(&log, &robust, &values, set);
+                let design = Design::new(&task).unwrap();
+                let asked = Gradient { temperature: 0.7, ridge: 0.01, ..Gradient::default() };
+                let settings = Settings::default();
+                let objective = Objective { task: &task, design: &design, asked, set, settings };
+                let count = 2 * design.width;
+                let theta: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+                let (mut gradient, mut ignored) = (vec![0.0; count], vec![0.0; count]);
+                objective.at(&theta, &mut gradient).unwrap();
+                for j in 0..count {
+                    let mut shifted = |by: f64| {
+                        let mut theta = theta.clone();
+                        theta[j] += by;
+                        objective.at(&theta, &mut ignored).unwrap()
+                    };
+                    let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+                    let apart = (slope - gradient[j]).abs();
+                    assert!(apart < 1e-5, "{set:?} {trial} {j}: {slope} {}", gradient[j]);
+                }
+            }
+        }
+    }
+}
