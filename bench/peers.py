@@ -10,7 +10,7 @@ import sys
 
 from common import OUT
 
-PARTS = ("worst", "count")
+PARTS = ("worst", "count", "learn")
 
 
 def main(parts):

@@ -3,6 +3,8 @@
 //! `bench/peers.py` makes the problems, runs the peers on the same ones, calls this program and
 //! prints one table. Files are raw little-endian `f64`.
 
+mod learning;
+
 use seawall::{Ambiguity, Detail, Engine, Feature, Population, Problem, Settings, Space};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -10,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -19,11 +21,17 @@ fn main() -> Result<()> {
         ["trial", folder, radius, eta] => on(1, || trial(folder, radius.parse()?, eta.parse()?))?,
         ["grid", cells, threads] => on(threads.parse()?, || grid(cells.parse()?))?,
         ["scattered", points, engine] => on(2, || scattered(points.parse()?, engine))?,
+        ["descent", steps, seeds] => on(2, || learning::descent(steps.parse()?, seeds.parse()?))?,
+        ["search", rows, features, levels] => {
+            on(1, || learning::search(rows.parse()?, features.parse()?, levels.parse()?))?
+        }
+        ["groups", study] => on(2, || learning::groups(study))?,
         ["count", study] => on(1, || count(study))?,
         ["trees", study] => on(1, || trees(study))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
-                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY"
+                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | descent STEPS SEEDS | \
+                        search ROWS FEATURES LEVELS | groups STUDY"
                 .into());
         }
     };

@@ -62,6 +62,11 @@ pub fn print(
             answer.iterations,
             answer.seconds
         )?,
+        (_, "bsgd") => writeln!(
+            out,
+            "Stochastic: {} steps in all, {:.2} s; there is no certificate but the floor.",
+            answer.iterations, answer.seconds
+        )?,
         _ => writeln!(
             out,
             "A local optimum: {} iterations, {:.2} s; there is no certificate but the floor.",
@@ -73,6 +78,13 @@ pub fn print(
             out,
             "Floor: no policy whatever has a worst case {better} {} (the greedy one).",
             number(answer.greedy_floor)
+        )?;
+    }
+    if answer.support == "sampled" {
+        writeln!(
+            out,
+            "The combinations of levels are too many to list: they were drawn from, and the worst \
+             case above is over the contexts observed, a lower bound of that over all."
         )?;
     }
     if let Some(mixture) = &answer.mixture {

@@ -11,7 +11,7 @@ use seawall::learn::{
     Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task, Trees, bsgd,
     groups, softmax, trees,
 };
-use seawall::outcome::Values;
+use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Policy, Rule};
 use seawall::{Error, Log, Result, Settings, Status, Watch};
@@ -91,6 +91,9 @@ pub struct Answer {
     pub cost_set: &'static str,
     /// Its radius.
     pub cost_radius: f64,
+    /// Which contexts mass may move to: `grid`, `observed`, or `sampled` where they are too many
+    /// to list; the value is then over those observed.
+    pub support: &'static str,
     /// Whether lower or higher is better.
     pub direction: &'static str,
     /// The policy's worst case.
@@ -199,6 +202,11 @@ pub fn learn(
         radius: plain.radius(),
         cost_set: costs.name(),
         cost_radius: costs.radius(),
+        support: match (question.support, found.sampled) {
+            (_, true) => "sampled",
+            (Support::All, _) => "grid",
+            (Support::Observed, _) => "observed",
+        },
         direction: log.direction().words(),
         value: learned.value,
         lower: learned.lower,
@@ -235,6 +243,8 @@ struct Found {
     floor: f64,
     values: Values,
     descent: Option<(Descent, Schedule)>,
+    /// Whether the support was drawn from, being too large to list.
+    sampled: bool,
 }
 
 impl Found {
@@ -255,7 +265,7 @@ impl Found {
         let task = Task::new(log, &robust, &values, set);
         let floor = task.floor(settings)?;
         check(question)?;
-        let mut descent = None;
+        let (mut descent, mut sampled) = (None, false);
         let learned = match (&question.policy, question.method) {
             (Spec::Greedy, _) => greedy(log, &values, floor),
             (Spec::Groups(text), Method::Auto | Method::Exact) => {
@@ -290,14 +300,21 @@ impl Found {
                     seed: question.gradient.seed,
                     traced: 200,
                 };
-                let found = bsgd(&task, &asked, state, watch, settings)?;
+                // Too many combinations to list: they are drawn instead.
+                let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
+                let product = match question.support {
+                    Support::All if !listed => Some(Predictor::new(log, &model, costs, settings)?),
+                    _ => None,
+                };
+                sampled = product.is_some();
+                let found = bsgd(&task, &asked, product.as_ref(), state, watch, settings)?;
                 let learned = found.learned.clone();
                 descent = Some((found, schedule));
                 learned
             }
             _ => return Err(Error::config("this kind of policy cannot be learned by that method")),
         };
-        Ok(Found { learned, floor, values, descent })
+        Ok(Found { learned, floor, values, descent, sampled })
     }
 }
 

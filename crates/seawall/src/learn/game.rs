@@ -18,11 +18,14 @@ use super::{Learned, Mixture, Task, check_tolerance, go_on};
 use crate::ambiguity::{Detail, Settings, Watch};
 use crate::error::{Error, Result};
 use crate::policy::{Policy, Rule};
+use rayon::prelude::*;
 
 /// Trees of the game at most.
 const ROUNDS: usize = 400;
 /// Trees listed in one window at most.
 const LISTED: usize = 100_000;
+/// Trees of the list looked at together.
+const CHUNK: usize = 512;
 /// Trees solved at most in the search for the best single one.
 const SOLVED: usize = 3000;
 
@@ -86,6 +89,19 @@ struct Bracket {
     population: Vec<f64>,
     constant: f64,
     stopped: bool,
+}
+
+/// A population already met: `V(l) ≥ constant + Σ q(x) l(x)`. Only the points with mass.
+struct Met {
+    constant: f64,
+    shares: Vec<(u32, f64)>,
+}
+
+impl Met {
+    fn new(constant: f64, population: &[f64]) -> Self {
+        let shares = population.iter().enumerate().filter(|(_, q)| **q > 0.0);
+        Met { constant, shares: shares.map(|(i, q)| (i as u32, *q)).collect() }
+    }
 }
 
 /// Learns the best tree and the best mixture of trees. `watch` is told the rounds and the gap.
@@ -154,8 +170,16 @@ impl Game<'_, '_> {
     }
 
     fn column(&self, node: &Node) -> Vec<f64> {
-        let actions = self.points.actions(node, self.all.len());
-        actions.iter().enumerate().map(|(i, &a)| self.task.costs[a][i]).collect()
+        (0..self.all.len()).map(|i| self.task.costs[self.points.chosen(node, i)][i]).collect()
+    }
+
+    /// A tree's worst case is at least this, by a population already met.
+    fn bound(&self, met: &Met, node: &Node) -> f64 {
+        let cost = |&(i, q): &(u32, f64)| {
+            let i = i as usize;
+            q * self.task.costs[self.points.chosen(node, i)][i]
+        };
+        met.constant + met.shares.iter().map(cost).sum::<f64>()
     }
 
     /// Adds a tree unless it is there; whether it was new.
@@ -231,7 +255,7 @@ impl Game<'_, '_> {
 
     /// The best single tree, a lower bound of any, its worst case, and whether it was stopped.
     fn single(&mut self, bracket: &Bracket) -> Result<(Node, f64, f64, bool)> {
-        let mut met: Vec<(f64, Vec<f64>)> = vec![(bracket.constant, bracket.population.clone())];
+        let mut met = vec![Met::new(bracket.constant, &bracket.population)];
         let mut best: Option<(f64, Node)> = None;
         for (node, column) in self.trees.iter().zip(&self.columns) {
             let worst = self.task.worst(column, Detail::Population, self.settings)?;
@@ -239,14 +263,14 @@ impl Game<'_, '_> {
             if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) {
                 best = Some((worst.upper, node.clone()));
             }
-            met.push((constant, worst.population));
+            met.push(Met::new(constant, &worst.population));
         }
         let (mut upper, mut node) =
             best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
         let costs = self.weighted(&bracket.population);
         let costs = Costs { costs: &costs, mass: &self.mass, least: self.asked.least_share };
         let (mut lower, mut solved, mut share) = (bracket.lower, 0, 0.05);
-        let mut seen: usize = 0;
+        let (mut seen, mut known) = (0, met.len());
         loop {
             let gap = upper - lower;
             if gap <= self.asked.tolerance * self.task.size() || bracket.stopped {
@@ -257,28 +281,43 @@ impl Game<'_, '_> {
             let limit = window - bracket.constant;
             let listed = self.points.list(&costs, &self.all, self.asked.depth, limit, LISTED);
             let Some(listed) = listed else { return Ok((node, lower, upper, false)) };
-            for (cost, candidate) in listed.iter().skip(seen) {
-                if cost + bracket.constant >= upper {
-                    break;
+            for some in listed[seen.min(listed.len())..].chunks(CHUNK) {
+                // Most are ruled out by a population already met: in parallel, with those so far.
+                let ruled_out: Vec<Option<usize>> = some
+                    .par_iter()
+                    .map(|(_, tree)| met.iter().position(|met| self.bound(met, tree) >= upper))
+                    .collect();
+                for ((cost, candidate), ruled_out) in some.iter().zip(&ruled_out) {
+                    if cost + bracket.constant >= upper {
+                        break;
+                    }
+                    let new = &met[..met.len() - known.min(met.len())];
+                    if ruled_out.is_some() || new.iter().any(|m| self.bound(m, candidate) >= upper)
+                    {
+                        continue;
+                    }
+                    if solved >= SOLVED {
+                        return Ok((node, lower.max(cost + bracket.constant), upper, false));
+                    }
+                    if !go_on(self.watch, self.iterations + solved, upper - lower) {
+                        return Ok((node, lower, upper, true));
+                    }
+                    solved += 1;
+                    let column = self.column(candidate);
+                    let worst = self.task.worst(&column, Detail::Population, self.settings)?;
+                    let constant = worst.lower - dot(&column, &worst.population);
+                    if worst.upper < upper {
+                        (upper, node) = (worst.upper, candidate.clone());
+                    }
+                    // The latest first: neighbours in the list are alike.
+                    met.insert(0, Met::new(constant, &worst.population));
                 }
-                let column = self.column(candidate);
-                if met.iter().any(|(constant, q)| constant + dot(&column, q) >= upper) {
-                    continue;
+                // The populations that rule out most come first.
+                known = met.len();
+                if let Some(&at) = ruled_out.iter().flatten().max() {
+                    let at = at.min(met.len() - 1);
+                    met[..=at].rotate_right(1);
                 }
-                if solved >= SOLVED {
-                    return Ok((node, lower.max(cost + bracket.constant), upper, false));
-                }
-                if !go_on(self.watch, self.iterations + solved, upper - lower) {
-                    return Ok((node, lower, upper, true));
-                }
-                solved += 1;
-                let worst = self.task.worst(&column, Detail::Population, self.settings)?;
-                let constant = worst.lower - dot(&column, &worst.population);
-                if worst.upper < upper {
-                    (upper, node) = (worst.upper, candidate.clone());
-                }
-                // The latest first: neighbours in the list are alike.
-                met.insert(0, (constant, worst.population));
             }
             seen = listed.len();
             self.iterations += std::mem::take(&mut solved);

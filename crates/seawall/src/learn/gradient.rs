@@ -80,7 +80,11 @@ impl Design {
         temperature: f64,
         out: &mut [f64],
     ) {
-        let row = self.row(point);
+        self.at(self.row(point), theta, temperature, out);
+    }
+
+    /// The same at any encoded features, a constant first.
+    pub(super) fn at(&self, row: &[f64], theta: &[f64], temperature: f64, out: &mut [f64]) {
         out.fill(0.0);
         for (p, theta) in out.iter_mut().zip(theta.chunks(self.width)) {
             *p = theta.iter().zip(row).map(|(t, x)| t * x).sum::<f64>() / temperature;

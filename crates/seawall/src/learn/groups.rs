@@ -127,7 +127,7 @@ pub fn groups(
         if least > budget.most + 1e-12 {
             return Err(Error::config(format!(
                 "the budget {} on the share of {:?} cannot be met: the limits on probabilities \
-                 make it at least {least}",
+                 make it at least {least:.6}",
                 budget.most, names[budget.action]
             )));
         }

@@ -32,10 +32,13 @@ pub use groups::{Budget, Groups, groups};
 use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status, Watch};
 use crate::error::{Error, Result};
 use crate::evaluate::Robust;
+use crate::kernel::metric::Metric;
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
+use crate::space::Space;
+use std::collections::HashSet;
 
 /// What is to be learned from: a log's contexts on a support, robust values, and a set.
 pub struct Task<'a> {
@@ -45,6 +48,8 @@ pub struct Task<'a> {
     set: Ambiguity,
     /// `[action][point of the support]`, as costs.
     costs: Vec<Vec<f64>>,
+    /// Whether mass can move for nothing: two points in one place, or a feature of weight 0.
+    free_moves: bool,
 }
 
 /// A learned policy, with what is known of it. Costs and rewards are in the log's own direction.
@@ -105,7 +110,8 @@ impl<'a> Task<'a> {
         let cost =
             |action: usize| robust.points().iter().map(|&i| sign * values.at(i, action)).collect();
         let costs = (0..values.actions()).map(cost).collect();
-        Task { log, robust, values, set, costs }
+        let free_moves = free_moves(robust.population().space());
+        Task { log, robust, values, set, costs, free_moves }
     }
 
     /// The greedy policy's worst case: no policy has a better one, whatever its form.
@@ -148,6 +154,11 @@ impl<'a> Task<'a> {
         settings: &Settings<'_>,
     ) -> Result<Worst> {
         let problem = Problem::new(self.population(), costs)?;
+        if let (Ambiguity::Wasserstein { radius: 0.0 }, false) = (set, self.free_moves) {
+            // Nobody can move: the mean, without a look at every pair of points.
+            let (mean, population) = (problem.nominal(), self.population().weights().to_vec());
+            return Ok(Worst { lower: mean, upper: mean, population });
+        }
         let settings = Settings { detail, watch: None, ..*settings };
         let worst = set.worst_case(&problem, &settings)?;
         let population = if detail == Detail::Value { Vec::new() } else { worst.weights() };
@@ -181,6 +192,24 @@ impl<'a> Task<'a> {
             Direction::Reward => (-upper, -upper, -lower),
         }
     }
+}
+
+/// Whether some move between points may cost nothing: a feature whose moves are free, or two
+/// points in one place.
+fn free_moves(space: &Space) -> bool {
+    let free = |metric: &Metric| match metric {
+        Metric::Square { weight, missing } | Metric::Flat { weight, missing } => {
+            *weight == 0.0 || *missing == 0.0
+        }
+        Metric::Wall => false,
+    };
+    let columns: Vec<Vec<f64>> = (0..space.names().len()).map(|k| space.column(k)).collect();
+    let mut places = HashSet::new();
+    space.metrics().iter().any(free)
+        || !(0..space.len()).all(|i| {
+            let place: Vec<u64> = columns.iter().map(|column| column[i].to_bits()).collect();
+            places.insert(place)
+        })
 }
 
 /// Told the iterations so far and the gap; false means stop.

@@ -319,21 +319,17 @@ impl Points {
         Some(all)
     }
 
-    /// The action of every point.
-    pub(super) fn actions(&self, node: &Node, count: usize) -> Vec<usize> {
-        (0..count)
-            .map(|point| {
-                let mut at = node;
-                loop {
-                    match at {
-                        Node::Action(action) => return *action,
-                        Node::Ask(question, yes, no) => {
-                            at = if self.holds(*question, point) { yes } else { no };
-                        }
-                    }
+    /// The action of a point.
+    pub(super) fn chosen(&self, node: &Node, point: usize) -> usize {
+        let mut at = node;
+        loop {
+            match at {
+                Node::Action(action) => return *action,
+                Node::Ask(question, yes, no) => {
+                    at = if self.holds(*question, point) { yes } else { no };
                 }
-            })
-            .collect()
+            }
+        }
     }
 
     /// The tree as a policy's branch.

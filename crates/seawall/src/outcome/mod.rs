@@ -14,12 +14,14 @@
 mod cells;
 mod choose;
 mod leaves;
+mod predictor;
 mod table;
 mod tree;
 
 pub use cells::cells;
 pub use choose::{Choice, choose};
 pub use leaves::{Leaf, Leaves};
+pub use predictor::Predictor;
 pub use table::Table;
 pub use tree::{Cut, Split, Tree, TreeSettings, tree};
 

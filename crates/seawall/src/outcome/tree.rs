@@ -112,17 +112,22 @@ impl Tree {
 
     /// The leaf that a context falls into.
     pub fn leaf(&self, space: &Space, context: usize) -> usize {
+        self.leaf_of(space, |feature| space.code(context, feature))
+    }
+
+    /// The leaf of a place given by its features' codes.
+    pub(crate) fn leaf_of(&self, space: &Space, code: impl Fn(usize) -> f64) -> usize {
         let mut at = 0;
         while let Some(split) = &self.nodes[at].split {
-            at = if split.goes_left(space, context) { split.left } else { split.right };
+            let left = split.goes_left(space, code(split.feature));
+            at = if left { split.left } else { split.right };
         }
         at
     }
 }
 
 impl Split {
-    fn goes_left(&self, space: &Space, context: usize) -> bool {
-        let code = space.code(context, self.feature);
+    fn goes_left(&self, space: &Space, code: f64) -> bool {
         match &self.cut {
             Cut::AtMost(threshold) => space.coordinate(self.feature, code) <= *threshold,
             Cut::Levels(levels) => levels.contains(&(code as u32)),
@@ -250,7 +255,8 @@ fn grow(tree: &mut Tree, space: &Space, cells: &mut [Cell], settings: &TreeSetti
     }
     let Some((feature, cut)) = best_split(space, cells, settings.min_samples_leaf) else { return };
     let mut split = Split { feature, cut, left: at + 1, right: 0 };
-    let middle = partition(cells, |c| split.goes_left(space, c.context as usize));
+    let middle =
+        partition(cells, |c| split.goes_left(space, space.code(c.context as usize, feature)));
     let (left, right) = cells.split_at_mut(middle);
     grow(tree, space, left, settings, depth + 1);
     split.right = tree.nodes.len();

@@ -144,7 +144,7 @@ impl Partition {
     }
 
     /// The part that a value is in.
-    fn part(&self, value: Value<'_>) -> Option<usize> {
+    pub(crate) fn part(&self, value: Value<'_>) -> Option<usize> {
         match (&self.parts, value) {
             (Parts::Cuts(cuts), Value::Number(x)) => Some(cuts.partition_point(|cut| *cut <= x)),
             (Parts::Cuts(cuts), Value::Missing) => self.missing.then_some(cuts.len() + 1),

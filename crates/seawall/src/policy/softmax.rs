@@ -91,7 +91,7 @@ pub enum Encoding {
 }
 
 impl Encoded {
-    fn of(&self, value: Value<'_>) -> f64 {
+    pub(crate) fn of(&self, value: Value<'_>) -> f64 {
         match (&self.encoding, value) {
             (Encoding::Linear { centre, scale }, Value::Number(x)) => (x - centre) / scale,
             (Encoding::Linear { .. }, _) => 0.0,

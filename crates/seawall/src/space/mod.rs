@@ -220,6 +220,14 @@ impl Space {
         self.features.iter().enumerate().map(cost).sum()
     }
 
+    /// The ground cost from a point to a place given by its codes, of the support or not.
+    pub(crate) fn cost_to(&self, from: usize, codes: &[f64]) -> f64 {
+        let cost = |(k, f): (usize, &Checked)| {
+            f.metric.cost(f.coord(self.code(from, k)), f.coord(codes[k]))
+        };
+        self.features.iter().enumerate().map(cost).sum()
+    }
+
     /// The features' metrics, in order.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         self.features.iter().map(|f| f.metric).collect()

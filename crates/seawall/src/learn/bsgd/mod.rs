@@ -15,12 +15,17 @@
 //!
 //! The cost of a step does not depend on the size of the support.
 
-use super::gradient::Design;
+mod draw;
+mod model;
+
+use self::draw::{Draw, Place};
+use self::model::Model;
 use super::{Learned, Task, go_on};
 use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
 use crate::error::{Error, Result};
 use crate::kernel::random::Random;
-use crate::policy::{Partition, Policy, Rule, softmax as normalise};
+use crate::outcome::Predictor;
+use crate::policy::{Partition, Policy, softmax as normalise};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -155,129 +160,13 @@ impl State {
     }
 }
 
-/// A class on a task's support.
-enum Model {
-    Fixed(Vec<f64>),
-    Groups { actions: usize, group: Vec<usize>, by: Vec<Partition> },
-    Softmax { design: Design, temperature: f64 },
-}
-
-impl Model {
-    fn new(task: &Task<'_>, class: &Class) -> Result<Self> {
-        Ok(match class {
-            Class::Fixed(policy) => Model::Fixed(task.policy_costs(policy)),
-            Class::Groups(by) => {
-                let all = Partition::groups(by, task.log.contexts())?;
-                let group = task.robust.points().iter().map(|&i| all[i]).collect();
-                Model::Groups { actions: task.costs.len(), group, by: by.clone() }
-            }
-            Class::Softmax(temperature) => {
-                Model::Softmax { design: Design::new(task)?, temperature: *temperature }
-            }
-        })
-    }
-
-    fn start(&self, actions: usize) -> Vec<f64> {
-        match self {
-            Model::Fixed(_) => Vec::new(),
-            Model::Groups { by, .. } => {
-                let groups: usize = by.iter().map(Partition::len).product();
-                vec![1.0 / actions as f64; groups * actions]
-            }
-            Model::Softmax { design, .. } => vec![0.0; (actions - 1) * design.width],
-        }
-    }
-
-    /// The cost at a point, and what the gradient needs of it: the probabilities.
-    fn cost(&self, task: &Task<'_>, theta: &[f64], point: usize, row: &mut [f64]) -> f64 {
-        match self {
-            Model::Fixed(costs) => return costs[point],
-            Model::Groups { actions, group, .. } => {
-                row.copy_from_slice(&theta[group[point] * actions..][..*actions]);
-            }
-            Model::Softmax { design, temperature } => {
-                design.probabilities(point, theta, *temperature, row);
-            }
-        }
-        row.iter().zip(&task.costs).map(|(p, c)| p * c[point]).sum()
-    }
-
-    /// Adds `weight · ∇l_θ(point)` to a gradient.
-    fn add(
-        &self,
-        task: &Task<'_>,
-        point: usize,
-        (cost, row): (f64, &[f64]),
-        weight: f64,
-        gradient: &mut [f64],
-    ) {
-        match self {
-            Model::Fixed(_) => {}
-            Model::Groups { actions, group, .. } => {
-                let block = &mut gradient[group[point] * actions..][..*actions];
-                block.iter_mut().zip(&task.costs).for_each(|(g, c)| *g += weight * c[point]);
-            }
-            Model::Softmax { design, temperature } => {
-                let features = design.row(point);
-                for (a, block) in gradient.chunks_mut(design.width).enumerate() {
-                    let pull = weight * row[a] * (task.costs[a][point] - cost) / temperature;
-                    block.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
-                }
-            }
-        }
-    }
-
-    /// Back into the set of parameters.
-    fn project(&self, theta: &mut [f64]) {
-        match self {
-            Model::Fixed(_) => {}
-            Model::Groups { actions, .. } => theta.chunks_mut(*actions).for_each(onto_simplex),
-            Model::Softmax { .. } => theta.iter_mut().for_each(|t| *t = t.clamp(-10.0, 10.0)),
-        }
-    }
-
-    fn policy(&self, task: &Task<'_>, theta: &[f64], class: &Class) -> Result<Policy> {
-        let (space, names) = (task.log.contexts(), task.log.actions());
-        match self {
-            Model::Fixed(_) => match class {
-                Class::Fixed(policy) => Ok(policy.clone()),
-                _ => Err(Error::config("no policy was given")),
-            },
-            Model::Groups { actions, by, .. } => {
-                let mut probabilities: Vec<Vec<f64>> =
-                    theta.chunks(*actions).map(<[f64]>::to_vec).collect();
-                probabilities.iter_mut().for_each(|row| onto_simplex(row));
-                Policy::new("groups", Rule::Groups { by: by.clone(), probabilities }, space, names)
-            }
-            Model::Softmax { design, temperature } => {
-                let rule = design.rule(theta, names.len(), *temperature);
-                Policy::new("softmax", rule, space, names)
-            }
-        }
-    }
-}
-
-/// The nearest point of the simplex: what exceeds a common height is cut to sum to 1.
-fn onto_simplex(row: &mut [f64]) {
-    let mut sorted = row.to_vec();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let (mut sum, mut height) = (0.0, 0.0);
-    for (k, x) in sorted.iter().enumerate() {
-        sum += x;
-        let level = (sum - 1.0) / (k + 1) as f64;
-        if *x > level {
-            height = level;
-        }
-    }
-    row.iter_mut().for_each(|x| *x = (*x - height).max(0.0));
-    let total: f64 = row.iter().sum();
-    row.iter_mut().for_each(|x| *x /= total);
-}
-
-/// Runs the descent from the start, or from a state. `watch` is told the steps so far.
+/// Runs the descent from the start, or from a state. `watch` is told the steps so far. With a
+/// `product` places are drawn from every combination of levels, which may be too many to list; the
+/// policy found is then valued on the task's support, a part of it.
 pub fn bsgd(
     task: &Task<'_>,
     asked: &Bsgd,
+    product: Option<&Predictor>,
     state: Option<State>,
     watch: Option<Watch<'_>>,
     settings: &Settings<'_>,
@@ -322,7 +211,9 @@ pub fn bsgd(
             state.runs
         }
     };
-    let walk = Walk { task, model: &model, asked, radius, eta, scales: scales(task, radius) };
+    let draw = Draw::new(task, &asked.class, product)?;
+    let scales = scales(task, radius);
+    let walk = Walk { task, model: &model, draw: &draw, asked, radius, eta, scales };
     let runs: Vec<Run> =
         runs.into_par_iter().enumerate().map(|(k, run)| walk.run(k, run, watch)).collect();
     let finished = runs.iter().all(|run| run.step == asked.schedule.steps);
@@ -385,6 +276,7 @@ fn scales(task: &Task<'_>, radius: f64) -> (f64, f64) {
 struct Walk<'w, 't> {
     task: &'w Task<'t>,
     model: &'w Model,
+    draw: &'w Draw<'w>,
     asked: &'w Bsgd,
     radius: f64,
     eta: f64,
@@ -410,7 +302,7 @@ impl Walk<'_, '_> {
         let mut scratch = Scratch::new(self.task.costs.len(), schedule.points, run.theta.len());
         let rate = schedule.step / (schedule.steps as f64).sqrt();
         while run.step < schedule.steps {
-            if run.step % 64 == 0 && !go_on(watch, run.step, f64::NAN) {
+            if run.step.is_multiple_of(64) && !go_on(watch, run.step, f64::NAN) {
                 break;
             }
             scratch.gradient.fill(0.0);
@@ -430,7 +322,7 @@ impl Walk<'_, '_> {
             run.step += 1;
             run.lambda_sum += run.lambda;
             run.theta_sum.iter_mut().zip(&run.theta).for_each(|(s, t)| *s += t);
-            if run.step % every == 0 || run.step == schedule.steps {
+            if run.step.is_multiple_of(every) || run.step == schedule.steps {
                 let steps = run.step as f64;
                 run.trace.push(TracePoint {
                     step: run.step,
@@ -445,25 +337,24 @@ impl Walk<'_, '_> {
 
     /// One context: adds its gradient by θ, returns the mean cost of its moves.
     fn sample(&self, source: usize, run: &Run, random: &mut Random, s: &mut Scratch) -> f64 {
-        let (task, actions) = (self.task, self.task.costs.len());
-        let space = task.population().space();
-        let count = space.len();
-        for k in 0..s.points.len() {
-            let point = random.below(count);
+        let actions = self.task.costs.len();
+        s.places.clear();
+        for (k, weight) in s.weights.iter_mut().enumerate() {
+            let mut place = self.draw.place(self, source, random);
+            // Where nobody can go; what matters is that it weighs nothing.
+            place.away = place.away.min(1e290);
             let row = &mut s.rows[k * actions..][..actions];
-            s.points[k] = point;
-            s.costs[k] = self.model.cost(task, &run.theta, point, row);
-            s.moves[k] = space.cost(source, point);
-            s.weights[k] = self.eta * (s.costs[k] - run.lambda * s.moves[k].min(1e290));
+            s.costs[k] = self.model.cost(&run.theta, &place, row);
+            *weight = self.eta * (s.costs[k] - run.lambda * place.away);
+            s.places.push(place);
         }
         normalise(&mut s.weights);
         let mut spent = 0.0;
-        for k in 0..s.points.len() {
-            let weight = s.weights[k];
+        for (k, (place, &weight)) in s.places.iter().zip(&s.weights).enumerate() {
             if weight > 0.0 {
                 let row = &s.rows[k * actions..][..actions];
-                self.model.add(task, s.points[k], (s.costs[k], row), weight, &mut s.gradient);
-                spent += weight * s.moves[k].min(1e290);
+                self.model.add(place, (s.costs[k], row), weight, &mut s.gradient);
+                spent += weight * place.away;
             }
         }
         spent
@@ -472,10 +363,9 @@ impl Walk<'_, '_> {
 
 /// Room for one step.
 struct Scratch {
-    points: Vec<usize>,
+    places: Vec<Place>,
     rows: Vec<f64>,
     costs: Vec<f64>,
-    moves: Vec<f64>,
     weights: Vec<f64>,
     gradient: Vec<f64>,
 }
@@ -483,10 +373,9 @@ struct Scratch {
 impl Scratch {
     fn new(actions: usize, points: usize, parameters: usize) -> Self {
         Scratch {
-            points: vec![0; points],
+            places: Vec::with_capacity(points),
             rows: vec![0.0; points * actions],
             costs: vec![0.0; points],
-            moves: vec![0.0; points],
             weights: vec![0.0; points],
             gradient: vec![0.0; parameters],
         }

@@ -1,0 +1,145 @@
+//! A class of policies during a descent: its parameters, costs and gradients.
+
+use super::Class;
+use super::draw::Place;
+use crate::error::{Error, Result};
+use crate::learn::Task;
+use crate::learn::gradient::Design;
+use crate::policy::{Partition, Policy, Rule};
+
+/// A class on a task's support.
+pub(super) enum Model {
+    Fixed(Vec<f64>),
+    Groups { actions: usize, group: Vec<usize>, by: Vec<Partition> },
+    Softmax { design: Design, temperature: f64 },
+}
+
+/// What the class needs to know of a place.
+pub(super) enum Seen {
+    /// The fixed policy's cost.
+    Cost(f64),
+    /// The group.
+    Group(usize),
+    /// The encoded features, a constant first.
+    Features(Vec<f64>),
+}
+
+impl Model {
+    pub(super) fn new(task: &Task<'_>, class: &Class) -> Result<Self> {
+        Ok(match class {
+            Class::Fixed(policy) => Model::Fixed(task.policy_costs(policy)),
+            Class::Groups(by) => {
+                let all = Partition::groups(by, task.log.contexts())?;
+                let group = task.robust.points().iter().map(|&i| all[i]).collect();
+                Model::Groups { actions: task.costs.len(), group, by: by.clone() }
+            }
+            Class::Softmax(temperature) => {
+                Model::Softmax { design: Design::new(task)?, temperature: *temperature }
+            }
+        })
+    }
+
+    pub(super) fn start(&self, actions: usize) -> Vec<f64> {
+        match self {
+            Model::Fixed(_) => Vec::new(),
+            Model::Groups { by, .. } => {
+                let groups: usize = by.iter().map(Partition::len).product();
+                vec![1.0 / actions as f64; groups * actions]
+            }
+            Model::Softmax { design, .. } => vec![0.0; (actions - 1) * design.width],
+        }
+    }
+
+    /// What is seen of a point of the support.
+    pub(super) fn seen(&self, point: usize) -> Seen {
+        match self {
+            Model::Fixed(costs) => Seen::Cost(costs[point]),
+            Model::Groups { group, .. } => Seen::Group(group[point]),
+            Model::Softmax { design, .. } => Seen::Features(design.row(point).to_vec()),
+        }
+    }
+
+    /// The cost of a place, and the probabilities there.
+    pub(super) fn cost(&self, theta: &[f64], place: &Place, row: &mut [f64]) -> f64 {
+        match (self, &place.seen) {
+            (Model::Groups { actions, .. }, Seen::Group(group)) => {
+                row.copy_from_slice(&theta[group * actions..][..*actions]);
+            }
+            (Model::Softmax { design, temperature }, Seen::Features(features)) => {
+                design.at(features, theta, *temperature, row);
+            }
+            (_, Seen::Cost(cost)) => return *cost,
+            _ => {}
+        }
+        row.iter().zip(&place.costs).map(|(p, c)| p * c).sum()
+    }
+
+    /// Adds `weight · ∇l_θ(place)` to a gradient.
+    pub(super) fn add(
+        &self,
+        place: &Place,
+        (cost, row): (f64, &[f64]),
+        weight: f64,
+        gradient: &mut [f64],
+    ) {
+        match (self, &place.seen) {
+            (Model::Groups { actions, .. }, Seen::Group(group)) => {
+                let block = &mut gradient[group * actions..][..*actions];
+                block.iter_mut().zip(&place.costs).for_each(|(g, c)| *g += weight * c);
+            }
+            (Model::Softmax { design, temperature }, Seen::Features(features)) => {
+                for (a, block) in gradient.chunks_mut(design.width).enumerate() {
+                    let pull = weight * row[a] * (place.costs[a] - cost) / temperature;
+                    block.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Back into the set of parameters.
+    pub(super) fn project(&self, theta: &mut [f64]) {
+        match self {
+            Model::Fixed(_) => {}
+            Model::Groups { actions, .. } => theta.chunks_mut(*actions).for_each(onto_simplex),
+            Model::Softmax { .. } => theta.iter_mut().for_each(|t| *t = t.clamp(-10.0, 10.0)),
+        }
+    }
+
+    pub(super) fn policy(&self, task: &Task<'_>, theta: &[f64], class: &Class) -> Result<Policy> {
+        let (space, names) = (task.log.contexts(), task.log.actions());
+        match self {
+            Model::Fixed(_) => match class {
+                Class::Fixed(policy) => Ok(policy.clone()),
+                _ => Err(Error::config("no policy was given")),
+            },
+            Model::Groups { actions, by, .. } => {
+                let mut probabilities: Vec<Vec<f64>> =
+                    theta.chunks(*actions).map(<[f64]>::to_vec).collect();
+                probabilities.iter_mut().for_each(|row| onto_simplex(row));
+                Policy::new("groups", Rule::Groups { by: by.clone(), probabilities }, space, names)
+            }
+            Model::Softmax { design, temperature } => {
+                let rule = design.rule(theta, names.len(), *temperature);
+                Policy::new("softmax", rule, space, names)
+            }
+        }
+    }
+}
+
+/// The nearest point of the simplex: what exceeds a common height is cut to sum to 1.
+fn onto_simplex(row: &mut [f64]) {
+    let mut sorted = row.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut height) = (0.0, 0.0);
+    for (k, x) in sorted.iter().enumerate() {
+        sum += x;
+        let level = (sum - 1.0) / (k + 1) as f64;
+        if *x > level {
+            height = level;
+        }
+    }
+    row.iter_mut().for_each(|x| *x = (*x - height).max(0.0));
+    let total: f64 = row.iter().sum();
+    row.iter_mut().for_each(|x| *x /= total);
+}
