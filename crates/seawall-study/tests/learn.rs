@@ -55,16 +55,7 @@ fn two_groups_as_published() {
         let task = Task::new(log, &robust, &values, set);
         let start = Instant::now();
         let found = groups(&task, &Groups::new(by.clone()), None, &Settings::default()).unwrap();
-        println!(
-            "{:?} {} {} {} in {:?}",
-            found.value,
-            found.gap(),
-            found.status,
-            found.iterations,
-            start.elapsed()
-        );
         let Rule::Groups { probabilities, .. } = found.policy.rule() else { panic!("no groups") };
-        println!("{probabilities:?}");
         assert!((found.value - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
         assert!(found.gap() <= 1e-9, "{}", found.gap());
         for (at, name) in ["not_alert", "alert"].iter().enumerate() {
@@ -87,16 +78,9 @@ fn many_groups_in_time() {
         (vec![levels("STYPE"), levels("RCONSC"), levels("AGE")], 1e-4),
     ] {
         let start = Instant::now();
-        let asked = Groups { tolerance, ..Groups::new(by) };
+        // The method's tolerance is relative to the largest cost, about 3.
+        let asked = Groups { tolerance: 0.1 * tolerance, ..Groups::new(by) };
         let found = groups(&task, &asked, None, &Settings::default()).unwrap();
-        println!(
-            "{:?} {} {} {} in {:?}",
-            found.value,
-            found.gap(),
-            found.status,
-            found.iterations,
-            start.elapsed()
-        );
         assert!(found.gap() <= tolerance, "{}", found.gap());
         assert!(start.elapsed().as_secs_f64() < 10.0);
     }

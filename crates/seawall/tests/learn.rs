@@ -76,12 +76,12 @@ fn joint_program(
                 let mut row = microlp::LinearExpr::empty();
                 row.add(height, 1.0);
                 row.add(price, cost);
-                for a in 0..actions {
+                for (a, &t) in theta[group[j]].iter().enumerate() {
                     let m = match budget {
                         None => sign * values.at(j, a),
                         Some(b) => f64::from(u8::from(a == b.action)),
                     };
-                    row.add(theta[group[j]][a], -m);
+                    row.add(t, -m);
                 }
                 lp.add_constraint(row, microlp::ComparisonOp::Ge, 0.0);
             }
