@@ -53,7 +53,6 @@ fn two_groups_as_published() {
     for (k, radius) in expected["radius"].as_array().unwrap().iter().enumerate() {
         let set = Ambiguity::Wasserstein { radius: radius.as_f64().unwrap() };
         let task = Task::new(log, &robust, &values, set);
-        let start = Instant::now();
         let found = groups(&task, &Groups::new(by.clone()), None, &Settings::default()).unwrap();
         let Rule::Groups { probabilities, .. } = found.policy.rule() else { panic!("no groups") };
         assert!((found.value - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
