@@ -6,7 +6,7 @@ use crate::cmd::Failure;
 use crate::cmd::learn::{Asked, Outputs};
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::learn::{Gradient, Schedule};
-use seawall_study::learn::{Method, Plan, Spec};
+use seawall_study::learn::{Limits, Method, Plan, Spec};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -212,12 +212,14 @@ impl Learn {
             cost_radius: self.cost_radius,
             cost_set: self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?,
             support: self.support.map(SupportName::meaning),
-            least: self.at_least,
-            most: self.at_most,
-            budgets: self.budget,
-            worst_budgets: self.worst_budget,
-            least_share: self.least_share,
-            tolerance: self.tolerance,
+            limits: Limits {
+                least: self.at_least,
+                most: self.at_most,
+                budgets: self.budget,
+                worst_budgets: self.worst_budget,
+                least_share: self.least_share,
+                tolerance: self.tolerance,
+            },
             gradient,
             schedule,
             seeds: self.seeds,

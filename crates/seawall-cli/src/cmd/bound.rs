@@ -1,9 +1,9 @@
 //! `seawall bound`.
 
-use super::Failure;
+use super::{Failure, destinations};
 use crate::show;
 use seawall_study::bound::{Bound, Doing, Request, bound};
-use seawall_study::write::{csv_field, destination, prepare};
+use seawall_study::write::{csv_field, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,11 +25,7 @@ impl Outputs {
         input: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
-        let real = |path: Option<PathBuf>| path.map(|p| destination(&p, input)).transpose();
-        let (curve, plan) = (real(curve)?, real(plan)?);
-        if curve.is_some() && curve == plan {
-            return Err(Failure::usage("--curve and --plan name the same file"));
-        }
+        let (curve, plan) = destinations(("--curve", curve), ("--plan", plan), input)?;
         Ok(Outputs { curve, plan, json })
     }
 }

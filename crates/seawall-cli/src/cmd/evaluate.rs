@@ -1,6 +1,6 @@
 //! `seawall evaluate`.
 
-use super::Failure;
+use super::{Failure, destinations};
 use crate::show;
 use seawall::Space;
 use seawall::evaluate::Support;
@@ -49,11 +49,7 @@ impl Outputs {
         study: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
-        let real = |path: Option<PathBuf>| path.map(|p| destination(&p, study)).transpose();
-        let (curve, worst) = (real(curve)?, real(worst)?);
-        if curve.is_some() && curve == worst {
-            return Err(Failure::usage("--curve and --worst name the same file"));
-        }
+        let (curve, worst) = destinations(("--curve", curve), ("--worst", worst), study)?;
         Ok(Outputs { curve, worst, json })
     }
 }

@@ -1,12 +1,12 @@
 //! `seawall learn`.
 
-use super::Failure;
+use super::{Failure, destinations};
 use crate::show;
 use seawall::evaluate::Support;
 use seawall::learn::{Gradient, State};
 use seawall::{Error, Progress};
 use seawall_study::bound::Set;
-use seawall_study::learn::{Method, Plan, Question, Spec, learn};
+use seawall_study::learn::{Limits, Method, Plan, Question, Spec, learn};
 use seawall_study::load::Loaded;
 use seawall_study::trace;
 use seawall_study::write::{destination, prepare};
@@ -33,18 +33,8 @@ pub struct Asked {
     pub cost_set: Option<Set>,
     /// Which contexts mass may move to.
     pub support: Option<Support>,
-    /// Least probabilities.
-    pub least: Vec<(String, f64)>,
-    /// Largest probabilities.
-    pub most: Vec<(String, f64)>,
-    /// Budgets.
-    pub budgets: Vec<(String, f64)>,
-    /// Budgets in the worst case.
-    pub worst_budgets: Vec<(String, f64)>,
-    /// The least share of a leaf.
-    pub least_share: f64,
-    /// The gap at which to stop.
-    pub tolerance: Option<f64>,
+    /// Limits on the policy, and when to stop.
+    pub limits: Limits,
     /// Gradients' settings.
     pub gradient: Gradient,
     /// The stochastic schedule.
@@ -78,11 +68,7 @@ impl Outputs {
         study: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
-        let real = |path: Option<PathBuf>| path.map(|p| destination(&p, study)).transpose();
-        let (out, trace) = (real(out)?, real(trace)?);
-        if out.is_some() && out == trace {
-            return Err(Failure::usage("--out and --trace name the same file"));
-        }
+        let (out, trace) = destinations(("--out", out), ("--trace", trace), study)?;
         let state = match (&resume, &out) {
             (Some(path), _) => path.clone(),
             (None, Some(out)) => out.with_extension("state"),
@@ -118,12 +104,7 @@ impl Asked {
                 self.cost_radius.unwrap_or(first(&study.cost_set.radii)),
             ),
             support: self.support.unwrap_or(study.support),
-            least: self.least.clone(),
-            most: self.most.clone(),
-            budgets: self.budgets.clone(),
-            worst_budgets: self.worst_budgets.clone(),
-            least_share: self.least_share,
-            tolerance: self.tolerance,
+            limits: self.limits.clone(),
             gradient: self.gradient,
             schedule: self.schedule,
             seeds: self.seeds,

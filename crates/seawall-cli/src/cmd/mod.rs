@@ -8,7 +8,9 @@ pub mod evaluate;
 pub mod init;
 pub mod learn;
 
+use seawall_study::write::destination;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Why a command did not end well.
 #[derive(Debug)]
@@ -45,6 +47,23 @@ impl fmt::Display for Failure {
             Failure::Output(error) => write!(f, "standard output: {error}"),
         }
     }
+}
+
+/// Where two outputs really go; refused before any work if they cannot go there, or would go to
+/// the same place or over the input.
+pub fn destinations(
+    (first_option, first): (&str, Option<PathBuf>),
+    (second_option, second): (&str, Option<PathBuf>),
+    input: &Path,
+) -> Result<(Option<PathBuf>, Option<PathBuf>), Failure> {
+    let real = |path: Option<PathBuf>| path.map(|p| destination(&p, input)).transpose();
+    let (first, second) = (real(first)?, real(second)?);
+    if first.is_some() && first == second {
+        return Err(Failure::usage(format!(
+            "{first_option} and {second_option} name the same file"
+        )));
+    }
+    Ok((first, second))
 }
 
 impl From<seawall::Error> for Failure {

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use assert_cmd::Command;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -37,7 +38,7 @@ pub fn folder(files: &[(&str, &[u8])]) -> TempDir {
 }
 
 /// Runs a command that must succeed and print one JSON object.
-pub fn json(folder: &Path, args: &str) -> serde_json::Value {
+pub fn json(folder: &Path, args: &str) -> Value {
     let found = run(folder, args);
     assert_eq!((found.code, found.err.as_str()), (0, ""), "{args}");
     serde_json::from_str(&found.out).unwrap()
@@ -52,4 +53,43 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("CI").is_none(), "{} is absent", path.display());
     eprintln!("SKIPPED: {} is absent", path.display());
     None
+}
+
+/// A small study.
+pub const STUDY: &str = r#"[data]
+path = "t.csv"
+
+[context]
+age  = { kind = "numeric", bin = 10, min = 20, max = 80 }
+site = { kind = "nominal" }
+
+[action]
+column = "arm"
+propensity = "p"
+
+[outcome]
+cost = { events = 1, died = { Y = 3 } }
+
+[model]
+kind = "cells"
+unseen = "mean"
+
+[robust]
+context = { set = "wasserstein", radius = [0, 0.1] }
+"#;
+
+/// Its data.
+pub const DATA: &str = "age,site,arm,p,events,died
+31,north,A,0.5,1,N
+33,north,B,0.5,0,N
+47,south,B,0.25,0,Y
+52,south,A,0.75,2,N
+55,south,B,0.25,1,N
+58,south,A,0.75,0,N
+";
+
+/// Two numbers that agree to eight digits.
+pub fn close(found: &Value, expected: &Value, what: &str) {
+    let (found, expected) = (found.as_f64().unwrap(), expected.as_f64().unwrap());
+    assert!((found - expected).abs() <= 1e-8, "{what}: {found}, expected {expected}");
 }

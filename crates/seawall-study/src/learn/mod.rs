@@ -45,6 +45,21 @@ pub struct Question {
     pub cost: (Set, f64),
     /// Which contexts mass may move to.
     pub support: Support,
+    /// Limits on the policy, and when to stop.
+    pub limits: Limits,
+    /// Gradients' settings.
+    pub gradient: Gradient,
+    /// The stochastic schedule.
+    pub schedule: Plan,
+    /// Independent stochastic runs.
+    pub seeds: usize,
+    /// Whether to value the policy on rows that did not choose it, too.
+    pub honest: bool,
+}
+
+/// Limits on a policy, and when to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
     /// The least probability of actions in every group.
     pub least: Vec<(String, f64)>,
     /// The largest probability of actions in every group.
@@ -57,14 +72,6 @@ pub struct Question {
     pub least_share: f64,
     /// The gap, relative to the largest cost, at which exact methods stop.
     pub tolerance: Option<f64>,
-    /// Gradients' settings.
-    pub gradient: Gradient,
-    /// The stochastic schedule.
-    pub schedule: Plan,
-    /// Independent stochastic runs.
-    pub seeds: usize,
-    /// Whether to value the policy on rows that did not choose it, too.
-    pub honest: bool,
 }
 
 /// How long to descend.
@@ -273,8 +280,9 @@ impl Found {
                 groups(&task, &limits(question, by, log)?, watch, settings)?
             }
             (Spec::Tree(depth), Method::Auto | Method::Exact) => {
-                let mut asked = Trees { least_share: question.least_share, ..Trees::new(*depth) };
-                asked.tolerance = question.tolerance.unwrap_or(asked.tolerance);
+                let mut asked =
+                    Trees { least_share: question.limits.least_share, ..Trees::new(*depth) };
+                asked.tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
                 trees(&task, asked, watch, settings)?
             }
             (Spec::Softmax, Method::Auto | Method::Gradient) => {
@@ -338,15 +346,15 @@ fn check(question: &Question) -> Result<()> {
             bad("--method bsgd is for groups and softmax")
         }
         (policy, method) => {
-            let limited = !question.least.is_empty()
-                || !question.most.is_empty()
-                || !question.budgets.is_empty()
-                || !question.worst_budgets.is_empty();
+            let limited = !question.limits.least.is_empty()
+                || !question.limits.most.is_empty()
+                || !question.limits.budgets.is_empty()
+                || !question.limits.worst_budgets.is_empty();
             let exact = method != Method::Bsgd && matches!(policy, Spec::Groups(_));
             if limited && !exact {
                 return bad("limits on probabilities and shares are for groups, solved exactly");
             }
-            if question.least_share > 0.0 && !matches!(policy, Spec::Tree(_)) {
+            if question.limits.least_share > 0.0 && !matches!(policy, Spec::Tree(_)) {
                 return bad("the least share of a leaf is for trees");
             }
             Ok(())
@@ -380,10 +388,12 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
         Ok(all)
     };
     let mut asked = Groups::new(by);
-    asked.tolerance = question.tolerance.unwrap_or(asked.tolerance);
-    asked.least = bounds(&question.least, 0.0)?;
-    asked.most = bounds(&question.most, 1.0)?;
-    for (given, worst_case) in [(&question.budgets, false), (&question.worst_budgets, true)] {
+    asked.tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
+    asked.least = bounds(&question.limits.least, 0.0)?;
+    asked.most = bounds(&question.limits.most, 1.0)?;
+    for (given, worst_case) in
+        [(&question.limits.budgets, false), (&question.limits.worst_budgets, true)]
+    {
         for (name, most) in given {
             asked.budgets.push(Budget { action: log.action(name)?, most: *most, worst_case });
         }

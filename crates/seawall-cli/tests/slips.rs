@@ -1,0 +1,129 @@
+//! What first readers tripped over, each kept from coming back.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{DATA, STUDY, close, folder, json, run};
+use serde_json::Value;
+
+#[test]
+fn what_a_first_reader_tripped_over() {
+    let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
+    let path = there.path();
+    let with = |toml: (&str, &str), data: (&str, &str)| {
+        assert!(STUDY.contains(toml.0) && DATA.contains(data.0), "{toml:?} {data:?}");
+        std::fs::write(
+            path.join("s.toml"),
+            STUDY.replace(toml.0, toml.1).replace("t.csv", "d.csv"),
+        )
+        .unwrap();
+        std::fs::write(path.join("d.csv"), DATA.replace(data.0, data.1)).unwrap();
+        run(path, "evaluate s.toml --json")
+    };
+    // A level that no row has is a slip; a number is compared as one.
+    let found = with(("Y = 3", "yes = 3"), ("", ""));
+    assert!(
+        found.code == 2 && found.err.contains("no row has any of the outcome's levels yes"),
+        "{}",
+        found.err
+    );
+    let found = with(("died = { Y = 3 }", "died = { 1 = 3 }"), (",N\n", ",1.0\n"));
+    assert_eq!(found.code, 0, "{}", found.err);
+    // Missing outcomes by level are counted in a note; missing numbers are refused by row.
+    let found = with(("", ""), ("0.25,0,Y", "0.25,0,"));
+    assert!(found.code == 2, "{}", found.out);
+    let found = with(("Y = 3", "N = 1"), ("0.25,0,Y", "0.25,0,"));
+    assert!(found.out.contains("1 rows have no value in \\\"died\\\""), "{}", found.out);
+    let found = with(("", ""), ("0.25,0,Y", "0.25,NA,Y"));
+    assert!(found.err.contains("row 3, column \"events\": the value is missing"), "{}", found.err);
+    // NA is a missing number where numbers are expected.
+    let found = with(("max = 80", "max = 80, missing = true"), ("47,south", "NA,south"));
+    assert_eq!(found.code, 0, "{}", found.err);
+    // Hexadecimal is hexadecimal.
+    let found = with(("radius = [0, 0.1]", "radius = 0x10"), ("", ""));
+    assert!(found.out.contains("\"radius\":16.0"), "{}", found.out);
+    for (toml, word) in [
+        (
+            ("kind = \"nominal\"", "kind = \"nominal\", levels = [\"north\", \"north\"]"),
+            "line 6: the level \"north\" is listed twice",
+        ),
+        (("kind = \"nominal\"", "kind = \"nominal\", weight = -1"), "line 6"),
+        (("{ events = 1, died = { Y = 3 } }", "{}"), "line 13"),
+        (
+            (
+                "unseen = \"mean\"",
+                "unseen = \"mean\"\n[[policy]]\nkind = \"constant\"\naction = \"C\"",
+            ),
+            "s.toml",
+        ),
+    ] {
+        let found = with(toml, ("", ""));
+        assert!(found.code == 2 && found.err.contains(word), "{word:?} is not in {}", found.err);
+    }
+    // Conditions on one column add up.
+    let found = with(
+        (
+            "path = \"t.csv\"",
+            "path = \"t.csv\"\nwhere = { died = { not = \"Y\", missing = false } }",
+        ),
+        ("0.5,0,N", "0.5,0,"),
+    );
+    assert!(found.out.contains("\"left_out\":2"), "{}", found.out);
+    // Numbers and words as actions: in one order, whatever the rows' order.
+    let mixed = "age,site,arm,p,events,died\n31,north,9,1,1,N\n31,north,10,1,1,Y\n31,north,1a,1,0,N\n31,north,2b,1,0,N\n";
+    std::fs::write(path.join("t.csv"), mixed).unwrap();
+    let found = json(path, "check study.toml --json");
+    let names: Vec<&str> =
+        found["actions"].as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["9", "10", "1a", "2b"]);
+    // No input is ever overwritten.
+    std::fs::write(path.join("t.csv"), DATA).unwrap();
+    std::fs::write(path.join("costs.csv"), "age,site,A,B\n35,north,1,\n").unwrap();
+    std::fs::write(
+        path.join("m.toml"),
+        STUDY.replace("kind = \"cells\"", "kind = \"table\"\npath = \"costs.csv\""),
+    )
+    .unwrap();
+    assert_eq!(run(path, "evaluate m.toml").code, 0);
+    let found = run(path, "evaluate m.toml --worst costs.csv");
+    assert!(found.code == 2 && found.err.contains("the file that is read"), "{}", found.err);
+    // Costs that are smoothed say where the exact worst case is.
+    let soft = json(
+        path,
+        "evaluate study.toml --set entropic --cost-set entropic --eta 20 --radius 0.1 --cost-radius 0.1 --json",
+    );
+    let exact = json(path, "evaluate study.toml --radius 0.1 --cost-radius 0.1 --json");
+    let (soft, exact) =
+        (&soft["policies"][0]["results"][0], &exact["policies"][0]["results"][0]["value"]);
+    assert!(
+        soft["exact_lower"].as_f64() <= exact.as_f64()
+            && exact.as_f64() <= soft["exact_upper"].as_f64()
+    );
+    let half = json(
+        path,
+        "evaluate study.toml --cost-set entropic --eta 20 --radius 0.1 --cost-radius 0.1 --json",
+    );
+    assert!(exact.as_f64() <= half["policies"][0]["results"][0]["exact_upper"].as_f64());
+    // The population's values are those of its own cost radius.
+    assert_eq!(
+        run(path, "evaluate study.toml --radius 0.1 --cost-radius 0,0.2 --worst w.csv").code,
+        0
+    );
+    let both = json(path, "evaluate study.toml --radius 0.1 --cost-radius 0,0.2 --json");
+    let table = std::fs::read_to_string(path.join("w.csv")).unwrap();
+    for (k, key) in ["uniform,0.1,0,", "uniform,0.1,0.2,"].iter().enumerate() {
+        let rows = table.lines().filter(|l| l.starts_with(key)).map(|l| {
+            let fields: Vec<f64> = l.split(',').skip(5).map(|f| f.parse().unwrap()).collect();
+            fields[0] * fields[2]
+        });
+        close(&Value::from(rows.sum::<f64>()), &both["policies"][0]["results"][k]["value"], key);
+    }
+    // The behaviour of a designed trial is its design.
+    let design = STUDY
+        .replace("propensity = \"p\"", "")
+        .replace("[robust]", "[propensity]\ndesign = { A = 0.5, B = 0.5 }\n[robust]");
+    std::fs::write(path.join("design.toml"), design).unwrap();
+    let a = json(path, "evaluate design.toml --policy behaviour --json");
+    let b = json(path, "evaluate design.toml --policy uniform --json");
+    assert_eq!(a["policies"][0]["nominal"], b["policies"][0]["nominal"]);
+}
