@@ -142,6 +142,7 @@ fn the_output_for_people_says_what_to_look_at() {
         "6 rows read, 6 used, none left out",
         "the action's mean over the log stands in",
         "effective rows",
+        "unobserved at 0.1",
         "the highest it could be",
         "is no worse than",
         "What would hurt constant:A:",

@@ -92,6 +92,18 @@ fn stochastic_gradients_come_near_the_exact_smoothed_optimum() {
     let drawn = json(&here, &format!("{common} --method bsgd --delta 0.02 --seeds 20"));
     let (exact, mean) = (number(&exact["value"]), number(&drawn["runs"]["mean"]));
     assert!(mean >= exact - 1e-9 && mean <= 1.01 * exact, "{mean} {exact}");
+    // Plain evaluation: the dual variable of a given policy comes near the exact one.
+    let common = "--radius 0.03 --set entropic --eta 100 --json";
+    let exact = json(&here, &format!("evaluate ist.toml {common} --policy uniform"));
+    let exact = number(&exact["policies"][0]["results"][0]["lambda"]);
+    let drawn = json(
+        &here,
+        &format!(
+            "learn ist.toml {common} --policy uniform --method bsgd --steps 40000 --batch 400 --seeds 4"
+        ),
+    );
+    let drawn = number(&drawn["runs"]["lambda"]);
+    assert!((drawn - exact).abs() < 0.15 * exact, "{drawn} {exact}");
 }
 
 #[test]
@@ -231,6 +243,7 @@ fn what_cannot_be_learned_says_why() {
         (format!("learn {study} --policy groups:age=old"), &["\"old\"", "number"]),
         (format!("learn {study} --policy tree:0"), &["tree:0", "1, 2 or 3"]),
         (format!("learn {study} --policy tree:9"), &["tree:9", "1, 2 or 3"]),
+        (format!("learn {study} --policy uniform"), &["nothing to learn", "--method bsgd"]),
         (format!("learn {study} --policy forest"), &["forest", "greedy, groups"]),
         (format!("learn {study} --policy groups:sex --method bsgd --delta 0"), &["--delta is 0"]),
         (format!("learn {study} --policy groups:sex --method bsgd --delta -1"), &["--delta is -1"]),

@@ -97,7 +97,7 @@ fn what_is_wrong_with_the_data_is_named_by_row() {
         (("\"A\"", "\"Z\""), ("", ""), &["no row", "treat"]),
         (("keep = \"y\"", "keep = \"x\""), ("", ""), &["none of 5 rows", "5 do not meet"]),
         (("", ""), ("B,0,Y", "B,few,Y"), &["\"events\"", "\"few\"", "not a number"]),
-        (("site = ", "sit = "), ("", ""), &["\"sit\"", "did you mean \"site\""]),
+        (("site = ", "sit = "), ("", ""), &["line 7", "\"sit\"", "did you mean \"site\""]),
     ] {
         let error = read(&STUDY.replacen(toml.0, toml.1, 1), &DATA.replacen(data.0, data.1, 1));
         let error = error.unwrap_err();

@@ -16,11 +16,9 @@ pub fn print(
     out: &mut dyn Write,
 ) -> Result<()> {
     check::summary(&found.diagnostics, out)?;
+    coverage(question, found, out)?;
     writeln!(out, "\nIf nothing shifts ({}; 95% intervals):\n", found.direction)?;
     writeln!(out, "{}", nominal(found))?;
-    for policy in &found.policies {
-        coverage(policy, found, out)?;
-    }
     let worst = match found.direction {
         "lower is better" => "highest",
         _ => "lowest",
@@ -60,14 +58,7 @@ fn is_entropic(question: &Question) -> bool {
 }
 
 fn nominal(found: &Evaluation) -> comfy_table::Table {
-    let mut shown = table(&[
-        "policy",
-        "direct method",
-        "IPS",
-        "self-normalised",
-        "doubly robust",
-        "effective rows",
-    ]);
+    let mut shown = table(&["policy", "direct method", "IPS", "self-normalised", "doubly robust"]);
     let words = |e: &EstimateAnswer| match e.value.is_nan() {
         true => "no such rows".to_owned(),
         false => format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper)),
@@ -80,7 +71,6 @@ fn nominal(found: &Evaluation) -> comfy_table::Table {
             words(&n.ips),
             words(&n.snips),
             words(&n.dr),
-            number((100.0 * policy.overlap.effective_sample_size).round() / 100.0),
         ]);
     }
     shown
@@ -95,29 +85,48 @@ fn short(x: f64) -> String {
     number((x * digits).round() / digits)
 }
 
-/// What a reader should know about how the log covers a policy.
-fn coverage(policy: &PolicyAnswer, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
-    let overlap = &policy.overlap;
-    if overlap.uncovered > 5e-4 {
-        writeln!(
-            out,
-            "Note: {} of what {} does was never done in the same context.",
+/// How well the log covers each policy, and how much of its worst case is where nobody was seen.
+fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let clipped = found.policies.iter().any(|p| p.overlap.clipped > 0.0);
+    let mut header = vec!["policy", "effective rows", "mean ratio", "never done in the context"];
+    if clipped {
+        header.push("rows clipped");
+    }
+    let unobserved: Vec<String> =
+        question.context.radii.iter().map(|r| format!("unobserved at {}", number(*r))).collect();
+    header.extend(unobserved.iter().map(String::as_str));
+    let mut shown = table(&header);
+    for policy in &found.policies {
+        let overlap = &policy.overlap;
+        let mut row = vec![
+            label(&policy.name),
+            number((100.0 * overlap.effective_sample_size).round() / 100.0),
+            number(overlap.mean_ratio),
             percent(overlap.uncovered),
-            policy.name
-        )?;
+        ];
+        if clipped {
+            row.push(number(overlap.clipped));
+        }
+        row.extend(
+            policy.results.iter().take(unobserved.len()).map(|r| percent(r.unobserved_mass)),
+        );
+        shown.add_row(row);
     }
-    if (overlap.mean_ratio - 1.0).abs() > 0.05 && overlap.mean_ratio > 0.0 {
-        writeln!(
-            out,
-            "Note: the ratios of {} to the propensities average {}, not 1: they do not cover it, or \
-             are wrong.",
-            policy.name,
-            number(overlap.mean_ratio)
-        )?;
-    }
-    if overlap.clipped > 0.0 {
-        let share = percent(overlap.clipped / found.rows);
-        writeln!(out, "Note: {}: the ratios of {share} of the rows were clipped.", policy.name)?;
+    writeln!(
+        out,
+        "\nHow the log covers each policy, and the share of its worst case where nobody was seen:\n\n{shown}"
+    )?;
+    for policy in &found.policies {
+        let ratio = policy.overlap.mean_ratio;
+        if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
+            writeln!(
+                out,
+                "Note: the ratios of {} to the propensities average {}, not 1: they do not cover \
+                 it, or are wrong.",
+                label(&policy.name),
+                number(ratio)
+            )?;
+        }
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ mod combine;
 
 pub(crate) use check::complaint;
 
-use crate::read::{Columns, Distinct, Stream, files};
+use crate::read::{Columns, Distinct, Stream, columns, files, unknown_column};
 use crate::study::{Actions, Condition, Study};
 use axis::{Axis, place};
 use check::{Check, outcome_complaint};
@@ -48,6 +48,7 @@ pub struct Counted {
 pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
     let files = files(&study.data)?;
     let mut counter = Counter::new(study);
+    check_columns(study, &files[0], &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
     let mut rows = 0;
     for file in &files {
@@ -61,6 +62,22 @@ pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
         rows += from;
     }
     counter.finish(files, rows, &stream.into_distinct())
+}
+
+/// Refuses a column that the data do not have, by the line of the study that names it.
+fn check_columns(study: &Study, file: &Path, names: &[String]) -> Result<()> {
+    let all = columns(file)?;
+    let Some(name) = names.iter().find(|name| !all.contains(name)) else { return Ok(()) };
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let is_name = |word: &str| word == name.as_str();
+    let ends = |c: char| c.is_whitespace() || "\"'=,{}[]".contains(c);
+    // A name with such characters in it is quoted: then the whole line is looked at.
+    let named =
+        |line: &str| line.split(ends).any(is_name) || (name.contains(ends) && line.contains(name));
+    let line = study.text.lines().position(|l| named(l.split('#').next().unwrap_or(l)));
+    let line = line.map_or(String::new(), |at| format!("line {}: ", at + 1));
+    let what = unknown_column(name, &all);
+    Err(Error::config(format!("{}: {line}{}: {what}", study.path.display(), file.display())))
 }
 
 /// The bins of a column, numbered as they appear: what is counted is the bin and not the number,

@@ -290,6 +290,7 @@ impl Found {
             }
             (policy, Method::Bsgd) => {
                 let (class, convex) = match policy {
+                    Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, &values)?), true),
                     Spec::Groups(text) => {
                         (Class::Groups(spec::groups(text, log.contexts())?), true)
                     }
@@ -342,6 +343,10 @@ fn check(question: &Question) -> Result<()> {
         (Spec::Groups(_) | Spec::Greedy | Spec::Tree(_), Method::Gradient) => {
             bad("--method gradient is for softmax; groups and trees are solved exactly")
         }
+        (Spec::Given(_), Method::Auto | Method::Exact | Method::Gradient) => bad(
+            "a given policy has nothing to learn: use seawall evaluate, or --method bsgd to see its \
+             dual variable converge",
+        ),
         (Spec::Greedy | Spec::Tree(_), Method::Bsgd) => {
             bad("--method bsgd is for groups and softmax")
         }

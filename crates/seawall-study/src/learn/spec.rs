@@ -1,9 +1,11 @@
 //! What kind of policy is to be learned, as it is typed: `greedy`, `groups:COL[=PARTS][,COL…]`,
-//! `tree:DEPTH`, `softmax`.
+//! `tree:DEPTH`, `softmax`; or a given policy (`uniform`, `behaviour`, `constant:ACTION`, a policy
+//! file), whose worst case alone stochastic gradients then look for.
 //!
 //! The parts of a numeric column are cut points, `AGE=60|75`; those of any other are lists of
 //! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own.
 
+use crate::study::PolicySpec;
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Kind, Result, Space, Value};
 
@@ -18,6 +20,8 @@ pub enum Spec {
     Tree(usize),
     /// A softmax of linear scores.
     Softmax,
+    /// A given policy, of which only the dual variable is descended on.
+    Given(PolicySpec),
 }
 
 impl Spec {
@@ -27,6 +31,10 @@ impl Spec {
         match text.split_once(':') {
             None if text == "greedy" => Ok(Spec::Greedy),
             None if text == "softmax" => Ok(Spec::Softmax),
+            None if ["uniform", "behaviour"].contains(&text) || text.ends_with(".json") => {
+                Ok(Spec::Given(PolicySpec::typed(text)))
+            }
+            Some(("constant", _)) => Ok(Spec::Given(PolicySpec::typed(text))),
             Some(("groups", by)) if !by.is_empty() => Ok(Spec::Groups(by.to_owned())),
             Some(("tree", depth)) => match depth.parse() {
                 Ok(depth @ 1..=3) => Ok(Spec::Tree(depth)),

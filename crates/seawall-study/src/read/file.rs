@@ -289,7 +289,7 @@ fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
     names.iter().map(place).collect()
 }
 
-fn unknown_column(name: &str, all: &[&str]) -> String {
+pub(crate) fn unknown_column(name: &str, all: &[&str]) -> String {
     let hint = nearest(name, all).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
     let mut listed = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
     if all.len() > 20 {

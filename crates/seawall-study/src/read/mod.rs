@@ -10,6 +10,6 @@ mod file;
 mod stream;
 mod table;
 
-pub(crate) use file::{columns, files, nearest};
+pub(crate) use file::{columns, files, nearest, unknown_column};
 pub use stream::{Columns, Distinct, Stream};
 pub use table::{Column, Table, Wanted, table};
