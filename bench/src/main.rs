@@ -26,12 +26,14 @@ fn main() -> Result<()> {
             on(1, || learning::search(rows.parse()?, features.parse()?, levels.parse()?))?
         }
         ["groups", study] => on(2, || learning::groups(study))?,
+        ["distance", folder] => on(1, || distance(folder))?,
+        ["far", points] => on(2, || far(points.parse()?))?,
         ["count", study] => on(1, || count(study))?,
         ["trees", study] => on(1, || trees(study))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
                         scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | descent STEPS SEEDS | \
-                        search ROWS FEATURES LEVELS | groups STUDY"
+                        search ROWS FEATURES LEVELS | groups STUDY | distance FOLDER | far POINTS"
                 .into());
         }
     };
@@ -167,6 +169,38 @@ fn scattered(points: usize, engine: &str) -> Result<Value> {
         "seconds_per_evaluation": (seconds - ready) / worst.evaluations as f64,
         "gap": worst.gap(),
     }))
+}
+
+/// The distance between two populations on the trial's grid.
+fn distance(folder: &str) -> Result<Value> {
+    let space = Arc::new(trial_space()?);
+    let population = |name: &str| -> Result<Population> {
+        Ok(Population::from_weights(space.clone(), read(&format!("{folder}/{name}.f64"))?)?)
+    };
+    let (a, b) = (population("from")?, population("to")?);
+    let start = Instant::now();
+    let found = seawall::distance::distance(&a, &b)?;
+    Ok(json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value, "gap": found.gap(),
+               "status": found.status.to_string() }))
+}
+
+/// The distance between two clouds of scattered points in three dimensions.
+fn far(points: usize) -> Result<Value> {
+    let mut state = 1u64;
+    let mut unit = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let columns = (0..3).map(|_| (0..2 * points).map(|_| unit()).collect()).collect();
+    let features = ["x", "y", "z"].map(Feature::numeric);
+    let space = Arc::new(Space::points(features, columns)?);
+    let half = |first: bool| (0..2 * points).map(move |i| f64::from(u8::from((i < points) == first)));
+    let a = Population::from_weights(space.clone(), half(true).collect())?;
+    let b = Population::from_weights(space, half(false).collect())?;
+    let start = Instant::now();
+    let found = seawall::distance::distance(&a, &b)?;
+    Ok(json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value, "gap": found.gap(),
+               "status": found.status.to_string(), "peak_bytes": peak_bytes()? }))
 }
 
 /// Reads and counts a study's data.

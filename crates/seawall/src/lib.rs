@@ -50,6 +50,7 @@
 #![deny(missing_docs)]
 
 mod ambiguity;
+pub mod distance;
 mod error;
 pub mod evaluate;
 mod kernel;

@@ -35,6 +35,8 @@ pub use settings::{Detail, Engine, Progress, Settings, Watch};
 pub use worst_case::{Entropic, Marginal, Status, WorstCase};
 
 use crate::error::{Error, Result};
+use crate::kernel::order::Price;
+use crate::population::Population;
 
 /// A set of populations around the observed one.
 ///
@@ -107,6 +109,14 @@ impl Ambiguity {
             Ambiguity::Kl { .. } => Inner::Kl(kl::Solver::new(problem, settings)),
         }))
     }
+}
+
+/// Each source's target of the largest `f_j − c_ij`: source, then target, by point.
+pub(crate) fn best_targets(population: &Population, values: &[f64]) -> Result<Vec<(u32, u32)>> {
+    let problem = Problem::new(population, values)?;
+    let mut engine = engine::maxima(&problem, Engine::Auto)?;
+    let targets = engine.targets(Price::At(problem.factor));
+    Ok(engine.sources().into_iter().zip(targets).collect())
 }
 
 /// Solves one problem over sets of one kind at any number of radii.

@@ -6,6 +6,7 @@
 
 pub mod bracket;
 pub mod envelope;
+pub mod flow;
 pub mod kd_tree;
 pub mod lbfgs;
 mod lines;

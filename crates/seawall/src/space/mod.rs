@@ -220,6 +220,17 @@ impl Space {
         self.features.iter().enumerate().map(cost).sum()
     }
 
+    /// What the dearest move costs, walls apart.
+    pub(crate) fn dearest(&self) -> f64 {
+        self.features.iter().map(|f| f.dearest).sum()
+    }
+
+    /// What one feature adds to the ground cost between two points.
+    pub fn feature_cost(&self, feature: usize, from: usize, to: usize) -> f64 {
+        let f = &self.features[feature];
+        f.metric.cost(f.coord(self.code(from, feature)), f.coord(self.code(to, feature)))
+    }
+
     /// The ground cost from a point to a place given by its codes, of the support or not.
     pub(crate) fn cost_to(&self, from: usize, codes: &[f64]) -> f64 {
         let cost = |(k, f): (usize, &Checked)| {

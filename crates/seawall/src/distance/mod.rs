@@ -1,0 +1,235 @@
+//! Stage 3. The transport distance between two populations, exact, with plan and certificate.
+//!
+//! ```text
+//! W(P, Q) = min Σ x_ij c_ij   with   Σ_j x_ij = p_i,  Σ_i x_ij = q_j
+//!         = max Σ_i p_i min_j (c_ij − φ_j) + Σ_j q_j φ_j
+//! ```
+//!
+//! The first is solved on a few arcs at a time (network simplex); its potentials φ are priced
+//! against **all** pairs by the same inner maxima as a worst case, `max_j (φ_j − c_ij)`, which on a
+//! grid is one pass per feature. The arcs that would lower the cost are added until none would.
+//! Whatever φ is, the second line is a lower bound: that is the certificate. On a line the
+//! quantiles are coupled and nothing is left to solve.
+
+mod line;
+
+use crate::ambiguity::{Status, best_targets};
+use crate::error::{Error, Result};
+use crate::kernel::flow::Flow;
+use crate::kernel::sum::sum;
+use crate::population::Population;
+use crate::space::Space;
+
+/// The gap, relative to the distance, up to which the status is `optimal`.
+const TOLERANCE: f64 = 1e-10;
+/// Rounds of pricing at most.
+const ROUNDS: usize = 500;
+
+/// A move of the plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carried {
+    /// The point it leaves.
+    pub from: usize,
+    /// The point it goes to.
+    pub to: usize,
+    /// How much of the population.
+    pub mass: f64,
+    /// What it costs a unit.
+    pub cost: f64,
+}
+
+/// How far apart two populations are.
+#[derive(Clone, Debug)]
+pub struct Distance {
+    /// The distance: the plan's cost.
+    pub value: f64,
+    /// The truth is not below this, by the potentials.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
+    /// How it ended.
+    pub status: Status,
+    /// The plan.
+    pub plan: Vec<Carried>,
+    /// φ at every point of the second population's; NaN elsewhere.
+    pub potentials: Vec<f64>,
+}
+
+impl Distance {
+    /// How far apart the bounds are.
+    pub fn gap(&self) -> f64 {
+        self.upper - self.lower
+    }
+
+    /// What each feature contributes to the distance.
+    pub fn by_feature(&self, space: &Space) -> Vec<f64> {
+        let mut costs = vec![0.0; space.names().len()];
+        for step in &self.plan {
+            for (k, cost) in costs.iter_mut().enumerate() {
+                *cost += step.mass * space.feature_cost(k, step.from, step.to);
+            }
+        }
+        costs
+    }
+}
+
+/// The distance between two populations on the same space.
+pub fn distance(from: &Population, to: &Population) -> Result<Distance> {
+    let space = from.space();
+    if !std::sync::Arc::ptr_eq(space, to.space()) {
+        return Err(Error::input("two populations on different spaces have no distance"));
+    }
+    if let Some(plan) = line::coupled(from, to) {
+        return Ok(line::certified(from, to, plan));
+    }
+    Transport::new(from, to).solve()
+}
+
+/// A transport problem between the points with mass.
+struct Transport<'a> {
+    from: &'a Population,
+    to: &'a Population,
+    sources: Vec<usize>,
+    targets: Vec<usize>,
+    /// The place of a point among the targets.
+    target_of: Vec<u32>,
+    source_of: Vec<u32>,
+    dear: f64,
+}
+
+/// The points with mass, and each point's place among them.
+fn massive(population: &Population) -> (Vec<usize>, Vec<u32>) {
+    let points: Vec<usize> =
+        (0..population.weights().len()).filter(|&i| population.weights()[i] > 0.0).collect();
+    let mut place = vec![u32::MAX; population.weights().len()];
+    points.iter().enumerate().for_each(|(at, &i)| place[i] = at as u32);
+    (points, place)
+}
+
+impl<'a> Transport<'a> {
+    fn new(from: &'a Population, to: &'a Population) -> Self {
+        let ((sources, source_of), (targets, target_of)) = (massive(from), massive(to));
+        let dear = 1.5 * from.space().dearest().max(f64::MIN_POSITIVE);
+        Transport { from, to, sources, targets, target_of, source_of, dear }
+    }
+
+    fn solve(&self) -> Result<Distance> {
+        let space = self.from.space();
+        let weights = |population: &Population, points: &[usize]| -> Vec<f64> {
+            points.iter().map(|&i| population.weights()[i]).collect()
+        };
+        let (supply, demand) = (weights(self.from, &self.sources), weights(self.to, &self.targets));
+        let mut flow = Flow::new(&supply, &demand, self.dear);
+        let mut potentials = vec![0.0; self.targets.len()];
+        let mut lower = f64::NEG_INFINITY;
+        let mut best = potentials.clone();
+        let tight = 1e-14 * self.dear;
+        for round in 0..ROUNDS {
+            // The best target of each source, and hence the bound.
+            let found = self.priced(&potentials)?;
+            let inner = |k: usize| {
+                let (i, j) = found[k];
+                let cost = space.cost(self.sources[i], self.targets[j]);
+                supply[i] * (cost - potentials[j])
+            };
+            let bound = sum(found.len(), inner) + sum(demand.len(), |j| demand[j] * potentials[j]);
+            if found.len() == supply.len() && bound > lower {
+                lower = bound;
+                best.copy_from_slice(&potentials);
+            }
+            let upper = sum_of(flow.carried().map(|(_, _, x, c)| x * c));
+            let done = flow.stranded() <= 1e-12 && upper - lower <= TOLERANCE * upper.abs();
+            if done && round > 0 {
+                break;
+            }
+            let mut added = 0;
+            for (i, j) in found {
+                let cost = space.cost(self.sources[i], self.targets[j]);
+                let reduced = cost + flow.source_potential(i) - flow.target_potential(j);
+                if reduced < -tight && cost.is_finite() {
+                    flow.add(i, j, cost);
+                    added += 1;
+                }
+            }
+            for (j, i) in self.priced_back(&flow)? {
+                let cost = space.cost(self.sources[i], self.targets[j]);
+                let reduced = cost + flow.source_potential(i) - flow.target_potential(j);
+                if reduced < -tight && cost.is_finite() {
+                    flow.add(i, j, cost);
+                    added += 1;
+                }
+            }
+            if added == 0 && round > 0 {
+                break;
+            }
+            flow.solve(tight);
+            flow.renew();
+            for (j, potential) in potentials.iter_mut().enumerate() {
+                *potential = flow.target_potential(j);
+            }
+        }
+        if flow.stranded() > 1e-9 {
+            return Err(Error::input(format!(
+                "{:.3e} of the mass cannot go anywhere: a fixed feature's shares differ between \
+                 the two populations",
+                flow.stranded()
+            )));
+        }
+        let upper = sum_of(flow.carried().map(|(_, _, x, c)| x * c));
+        Ok(self.distance(&flow, lower.min(upper), upper, &best))
+    }
+
+    fn distance(&self, flow: &Flow, lower: f64, upper: f64, best: &[f64]) -> Distance {
+        let mut potentials = vec![f64::NAN; self.to.weights().len()];
+        self.targets.iter().zip(best).for_each(|(&i, phi)| potentials[i] = *phi);
+        let plan = flow.carried().map(|(i, j, mass, cost)| Carried {
+            from: self.sources[i],
+            to: self.targets[j],
+            mass,
+            cost,
+        });
+        let mut plan: Vec<Carried> = plan.collect();
+        plan.sort_unstable_by_key(|m| (m.from, m.to));
+        let gap = upper - lower;
+        let optimal = gap <= TOLERANCE * upper.abs() || gap <= 1e-13 * self.dear;
+        let status = if optimal { Status::Optimal } else { Status::Inexact };
+        Distance { value: upper, lower, upper, status, plan, potentials }
+    }
+
+    /// For each source, by its place, the target of the largest `φ_j − c_ij`.
+    fn priced(&self, potentials: &[f64]) -> Result<Vec<(usize, usize)>> {
+        let values = self.spread(&self.targets, potentials);
+        let best = best_targets(self.from, &values)?;
+        let known = best.into_iter().filter(|(_, j)| self.target_of[*j as usize] != u32::MAX);
+        let place = |(i, j): (u32, u32)| {
+            (self.source_of[i as usize] as usize, self.target_of[j as usize] as usize)
+        };
+        Ok(known.map(place).collect())
+    }
+
+    /// For each target the source of the largest `−π_i − c_ij`.
+    fn priced_back(&self, flow: &Flow) -> Result<Vec<(usize, usize)>> {
+        let potentials: Vec<f64> =
+            (0..self.sources.len()).map(|i| -flow.source_potential(i)).collect();
+        let values = self.spread(&self.sources, &potentials);
+        let best = best_targets(self.to, &values)?;
+        let known = best.into_iter().filter(|(_, i)| self.source_of[*i as usize] != u32::MAX);
+        let place = |(j, i): (u32, u32)| {
+            (self.target_of[j as usize] as usize, self.source_of[i as usize] as usize)
+        };
+        Ok(known.map(place).collect())
+    }
+
+    /// Values at some points; everywhere else so low that nobody goes there.
+    fn spread(&self, points: &[usize], values: &[f64]) -> Vec<f64> {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min) - 4.0 * self.dear;
+        let mut all = vec![low; self.from.weights().len()];
+        points.iter().zip(values).for_each(|(&i, v)| all[i] = *v);
+        all
+    }
+}
+
+fn sum_of(terms: impl Iterator<Item = f64>) -> f64 {
+    let terms: Vec<f64> = terms.collect();
+    sum(terms.len(), |k| terms[k])
+}

@@ -1,0 +1,128 @@
+//! Transport distances against linear programs, and their certificates.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Case, Random, case, repeatable};
+use proptest::prelude::*;
+use seawall::distance::{Distance, distance};
+use seawall::{Feature, Population, Space, Status};
+use std::sync::Arc;
+
+/// Another population on a case's space.
+fn other(case: &Case, seed: u64) -> Population {
+    let r = &mut Random(seed);
+    let n = case.space().len();
+    let mut weights: Vec<f64> =
+        (0..n).map(|_| if r.chance(0.4) { 0.0 } else { r.unit() + 0.01 }).collect();
+    weights[r.below(n)] += 0.5;
+    Population::from_weights(case.population.space().clone(), weights).unwrap()
+}
+
+fn linear_program(a: &Population, b: &Population) -> Option<f64> {
+    let n = a.space().len();
+    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Minimize);
+    let mut out: Vec<_> = (0..n).map(|_| microlp::LinearExpr::empty()).collect();
+    let mut into: Vec<_> = (0..n).map(|_| microlp::LinearExpr::empty()).collect();
+    for i in (0..n).filter(|&i| a.weights()[i] > 0.0) {
+        for j in (0..n).filter(|&j| b.weights()[j] > 0.0) {
+            let cost = a.space().cost(i, j);
+            if cost.is_finite() {
+                let mass = lp.add_var(cost, (0.0, f64::INFINITY));
+                out[i].add(mass, 1.0);
+                into[j].add(mass, 1.0);
+            }
+        }
+    }
+    for (i, row) in out.into_iter().enumerate().filter(|(i, _)| a.weights()[*i] > 0.0) {
+        lp.add_constraint(row, microlp::ComparisonOp::Eq, a.weights()[i]);
+    }
+    for (j, row) in into.into_iter().enumerate().filter(|(j, _)| b.weights()[*j] > 0.0) {
+        // A little slack, for the two sums differ by rounding.
+        lp.add_constraint(row, microlp::ComparisonOp::Le, b.weights()[j] * (1.0 + 1e-12));
+    }
+    Some(lp.solve().ok()?.solution()?.objective())
+}
+
+/// Marginals, cost and potentials of a distance.
+fn check(a: &Population, b: &Population, found: &Distance) {
+    let n = a.space().len();
+    let (mut left, mut came, mut cost) = (vec![0.0; n], vec![0.0; n], 0.0);
+    for step in &found.plan {
+        assert!(step.mass > 0.0 && step.cost == a.space().cost(step.from, step.to));
+        left[step.from] += step.mass;
+        came[step.to] += step.mass;
+        cost += step.mass * step.cost;
+    }
+    for i in 0..n {
+        assert!((left[i] - a.weights()[i]).abs() < 1e-12, "{i}: {} {}", left[i], a.weights()[i]);
+        assert!((came[i] - b.weights()[i]).abs() < 1e-12);
+    }
+    assert!((cost - found.value).abs() <= 1e-12 * cost.max(1.0));
+    assert!(found.lower <= found.upper && found.status == Status::Optimal, "{found:?}");
+    // The potentials alone prove the lower bound.
+    let phi = |j: usize| found.potentials[j];
+    let dual: f64 = (0..n)
+        .filter(|&i| a.weights()[i] > 0.0)
+        .map(|i| {
+            let reachable = (0..n).filter(|&j| b.weights()[j] > 0.0);
+            a.weights()[i]
+                * reachable.map(|j| a.space().cost(i, j) - phi(j)).fold(f64::INFINITY, f64::min)
+        })
+        .sum::<f64>()
+        + (0..n).filter(|&j| b.weights()[j] > 0.0).map(|j| b.weights()[j] * phi(j)).sum::<f64>();
+    assert!((dual - found.value).abs() <= 1e-9 * found.value.max(1.0), "{dual} {}", found.value);
+    let parts: f64 = found.by_feature(a.space()).iter().sum();
+    assert!((parts - found.value).abs() <= 1e-9 * found.value.max(1.0));
+}
+
+proptest! {
+    #![proptest_config(repeatable(400))]
+
+    #[test]
+    fn distances_equal_linear_programs(seed in any::<u64>()) {
+        let case = case(seed);
+        let (a, b) = (&case.population, &other(&case, seed ^ 5));
+        match (distance(a, b), linear_program(a, b)) {
+            (Ok(found), Some(expected)) => {
+                prop_assert!((found.value - expected).abs() <= 1e-9 * expected.max(1.0), "{} {expected}", found.value);
+                check(a, b, &found);
+                let back = distance(b, a).unwrap();
+                prop_assert!((back.value - found.value).abs() <= 1e-9 * found.value.max(1.0));
+                let same = distance(a, a).unwrap();
+                prop_assert!(same.value.abs() < 1e-12);
+            }
+            (Err(error), _) => prop_assert!(error.to_string().contains("fixed"), "{error}"),
+            (Ok(found), None) => prop_assert!(false, "no program, but {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn larger_problems_are_certified() {
+    let r = &mut Random(4);
+    let levels = |n: usize| (0..n).map(|k| k as f64);
+    let space = Arc::new(
+        Space::grid([
+            Feature::numeric("a").levels(levels(12)),
+            Feature::nominal("b", ["x", "y", "z"]),
+            Feature::numeric("c").levels(levels(15)),
+        ])
+        .unwrap(),
+    );
+    for sparse in [0.0, 0.7] {
+        let weights = |r: &mut Random| {
+            (0..space.len()).map(|_| if r.chance(sparse) { 0.0 } else { r.unit() }).collect()
+        };
+        let a = Population::from_weights(space.clone(), weights(r)).unwrap();
+        let b = Population::from_weights(space.clone(), weights(r)).unwrap();
+        check(&a, &b, &distance(&a, &b).unwrap());
+    }
+    let points = |r: &mut Random| (0..3).map(|_| (0..500).map(|_| r.unit()).collect()).collect();
+    let features = || [Feature::numeric("x"), Feature::numeric("y"), Feature::numeric("z")];
+    let space = Arc::new(Space::points(features(), points(r)).unwrap());
+    let half = |odd: bool| (0..500).map(|i| f64::from(u8::from((i % 2 == 1) == odd))).collect();
+    let a = Population::from_weights(space.clone(), half(true)).unwrap();
+    let b = Population::from_weights(space, half(false)).unwrap();
+    check(&a, &b, &distance(&a, &b).unwrap());
+}
