@@ -188,13 +188,15 @@ fn distance(folder: &str) -> Result<Value> {
 fn far(points: usize) -> Result<Value> {
     let mut state = 1u64;
     let mut unit = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     let columns = (0..3).map(|_| (0..2 * points).map(|_| unit()).collect()).collect();
     let features = ["x", "y", "z"].map(Feature::numeric);
     let space = Arc::new(Space::points(features, columns)?);
-    let half = |first: bool| (0..2 * points).map(move |i| f64::from(u8::from((i < points) == first)));
+    let half =
+        |first: bool| (0..2 * points).map(move |i| f64::from(u8::from((i < points) == first)));
     let a = Population::from_weights(space.clone(), half(true).collect())?;
     let b = Population::from_weights(space, half(false).collect())?;
     let start = Instant::now();

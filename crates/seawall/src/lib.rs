@@ -15,11 +15,13 @@
 //! 1. [`Space`]: features, ground cost, grid or points.
 //! 2. [`Population`]: weights on a space.
 //! 3. [`Ambiguity`]: worst cases with bounds, status and plan; [`Curve`] against the radius.
+//!    [`distance`]: how far apart two populations are.
 //! 4. [`Log`]: logged decisions, counted.
 //! 5. [`outcome`]: what each action would cost in each context, robustly.
 //! 6. [`policy`]: for each context, a probability for each action.
 //! 7. [`evaluate`]: what a policy would have cost, nominally and in the worst case.
 //! 8. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
+//! 9. [`inference`]: intervals for robust values, finite-sample bounds.
 //!
 //! ```
 //! use seawall::{Ambiguity, Feature, Population, Problem, Settings};
@@ -53,6 +55,7 @@ mod ambiguity;
 pub mod distance;
 mod error;
 pub mod evaluate;
+pub mod inference;
 mod kernel;
 pub mod learn;
 mod log;

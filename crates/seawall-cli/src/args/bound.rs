@@ -124,7 +124,7 @@ impl Bound {
 }
 
 /// Parses `NAME[:KIND[:WEIGHT]]`; a name may hold colons of its own.
-fn context(text: &str) -> Result<Context, String> {
+pub(super) fn context(text: &str) -> Result<Context, String> {
     let kind = |word: &str| {
         [Kind::Numeric, Kind::Ordinal, Kind::Nominal, Kind::Fixed]
             .into_iter()

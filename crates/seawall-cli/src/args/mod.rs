@@ -1,6 +1,7 @@
 //! What was typed. Parsing does no work: a command turns these into a request.
 
 mod bound;
+mod distance;
 mod learn;
 mod study;
 
@@ -43,6 +44,9 @@ enum Command {
     Apply(learn::Apply),
     /// A policy in words
     Explain(learn::Explain),
+    /// How far apart two samples are, which features carry it, and who would have to become whom
+    #[command(after_help = distance::EXAMPLES)]
+    Distance(distance::Distance),
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
@@ -102,6 +106,10 @@ impl Args {
             }
             Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
             Command::Explain(explain) => cmd::apply::explain(&explain.policy),
+            Command::Distance(distance) => {
+                let (asked, json) = distance.meaning()?;
+                cmd::distance::run(&asked, json)
+            }
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)

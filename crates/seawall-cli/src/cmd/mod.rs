@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bound;
 pub mod check;
 pub mod demo;
+pub mod distance;
 pub mod evaluate;
 pub mod init;
 pub mod learn;

@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod check;
+pub mod distance;
 pub mod evaluate;
 pub mod learn;
 mod shift;

@@ -73,15 +73,19 @@ pub fn tables(
         writeln!(out, " Unchanged: {}.", unchanged.join(", "))?;
     }
     if moves {
-        largest(space, worst, out)?;
+        commonest(space, worst.plan.iter(), out)?;
     }
     Ok(())
 }
 
 /// The changes that most people make, whoever they are otherwise.
-fn largest(space: &Space, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
+pub fn commonest(
+    space: &Space,
+    moves: impl Iterator<Item = Move>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let mut by_change: HashMap<String, (f64, f64)> = HashMap::new();
-    for step in worst.plan.iter().filter(|m| m.from != m.to) {
+    for step in moves.filter(|m| m.from != m.to) {
         let sums = by_change.entry(changes(space, &step)).or_default();
         *sums = (sums.0 + step.mass, sums.1 + step.mass * step.cost);
     }

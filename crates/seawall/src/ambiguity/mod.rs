@@ -111,6 +111,11 @@ impl Ambiguity {
     }
 }
 
+/// Tells a watcher; false means stop.
+pub(crate) fn told(watch: Option<Watch<'_>>, evaluations: usize, gap: f64) -> bool {
+    watch.is_none_or(|watch| watch(Progress { evaluations, gap }))
+}
+
 /// Each source's target of the largest `f_j − c_ij`: source, then target, by point.
 pub(crate) fn best_targets(population: &Population, values: &[f64]) -> Result<Vec<(u32, u32)>> {
     let problem = Problem::new(population, values)?;

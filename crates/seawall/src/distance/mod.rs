@@ -11,7 +11,10 @@
 //! Whatever φ is, the second line is a lower bound: that is the certificate. On a line the
 //! quantiles are coupled and nothing is left to solve.
 
+mod divergence;
 mod line;
+
+pub use divergence::{kl, total_variation};
 
 use crate::ambiguity::{Status, best_targets};
 use crate::error::{Error, Result};

@@ -9,9 +9,10 @@
 //! The lower bound does not trust the master problem's solver: its multipliers only say how to
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
+use super::Task;
 use super::class::{Linear, Polytope, dot};
 use super::master::{Cut, least, nearest};
-use super::{Task, go_on};
+use crate::ambiguity::told;
 use crate::ambiguity::{Detail, Settings, Watch};
 use crate::error::{Error, Result};
 
@@ -89,7 +90,7 @@ pub(super) fn minimise(
                 if done || iterations >= MOST || stuck >= STUCK {
                     break false;
                 }
-                if !go_on(search.watch, iterations, gap) {
+                if !told(search.watch, iterations, gap) {
                     break true;
                 }
                 let cuts: Vec<Cut> = kept.iter().map(|k| k.cut.clone()).collect();

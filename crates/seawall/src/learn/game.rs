@@ -14,7 +14,8 @@
 use super::class::{Linear, Polytope, dot};
 use super::cutting_plane::{Search, minimise};
 use super::search::{Costs, Node, Points};
-use super::{Learned, Mixture, Task, check_tolerance, go_on};
+use super::{Learned, Mixture, Task, check_tolerance};
+use crate::ambiguity::told;
 use crate::ambiguity::{Detail, Settings, Watch};
 use crate::error::{Error, Result};
 use crate::policy::{Policy, Rule};
@@ -244,7 +245,7 @@ impl Game<'_, '_> {
             if done || self.iterations >= ROUNDS || !self.add(node) {
                 break;
             }
-            if !go_on(self.watch, self.iterations, gap) {
+            if !told(self.watch, self.iterations, gap) {
                 best.stopped = true;
                 break;
             }
@@ -299,7 +300,7 @@ impl Game<'_, '_> {
                     if solved >= SOLVED {
                         return Ok((node, lower.max(cost + bracket.constant), upper, false));
                     }
-                    if !go_on(self.watch, self.iterations + solved, upper - lower) {
+                    if !told(self.watch, self.iterations + solved, upper - lower) {
                         return Ok((node, lower, upper, true));
                     }
                     solved += 1;

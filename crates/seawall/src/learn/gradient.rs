@@ -10,7 +10,8 @@
 //! A Wasserstein set is smoothed by an entropic one of the same radius; the policy found is then
 //! valued exactly. F is not convex: several starts, and the greedy floor as the only lower bound.
 
-use super::{Learned, Task, go_on};
+use super::{Learned, Task};
+use crate::ambiguity::told;
 use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
 use crate::error::{Error, Result};
 use crate::kernel::lbfgs::minimise;
@@ -196,7 +197,7 @@ pub fn softmax(
             })
         };
         let tolerance = 1e-7 * task.size();
-        let keep_on = |k, value| go_on(watch, k, value);
+        let keep_on = |k, value| told(watch, k, value);
         let found = minimise(first.collect(), tolerance, asked.iterations, &mut function, &keep_on);
         failed.map_or(Ok((found.point, iterations)), Err)
     };

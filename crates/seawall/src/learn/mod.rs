@@ -29,7 +29,7 @@ pub use game::{Trees, trees};
 pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
 
-use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status, Watch};
+use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status};
 use crate::error::{Error, Result};
 use crate::evaluate::Robust;
 use crate::kernel::metric::Metric;
@@ -210,11 +210,6 @@ fn free_moves(space: &Space) -> bool {
             let place: Vec<u64> = columns.iter().map(|column| column[i].to_bits()).collect();
             places.insert(place)
         })
-}
-
-/// Told the iterations so far and the gap; false means stop.
-fn go_on(watch: Option<Watch<'_>>, iterations: usize, gap: f64) -> bool {
-    watch.is_none_or(|watch| watch(crate::ambiguity::Progress { evaluations: iterations, gap }))
 }
 
 /// Refuses a tolerance that is none.

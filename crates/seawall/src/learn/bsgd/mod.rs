@@ -20,7 +20,8 @@ mod model;
 
 use self::draw::{Draw, Place};
 use self::model::Model;
-use super::{Learned, Task, go_on};
+use super::{Learned, Task};
+use crate::ambiguity::told;
 use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
 use crate::error::{Error, Result};
 use crate::kernel::random::Random;
@@ -302,7 +303,7 @@ impl Walk<'_, '_> {
         let mut scratch = Scratch::new(self.task.costs.len(), schedule.points, run.theta.len());
         let rate = schedule.step / (schedule.steps as f64).sqrt();
         while run.step < schedule.steps {
-            if run.step.is_multiple_of(64) && !go_on(watch, run.step, f64::NAN) {
+            if run.step.is_multiple_of(64) && !told(watch, run.step, f64::NAN) {
                 break;
             }
             scratch.gradient.fill(0.0);

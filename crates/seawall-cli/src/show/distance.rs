@@ -1,0 +1,45 @@
+//! How far apart two samples are, in words.
+
+use super::{label, number, percent, shift, table};
+use seawall::Move;
+use seawall_study::distance::Answer;
+use std::io::{Result, Write};
+use std::path::Path;
+
+/// Prints everything.
+pub fn print(answer: &Answer, from: &Path, to: &Path, out: &mut dyn Write) -> Result<()> {
+    writeln!(
+        out,
+        "From {} ({} points) to {} ({} points):",
+        from.display(),
+        answer.from_points,
+        to.display(),
+        answer.to_points
+    )?;
+    writeln!(
+        out,
+        "Transport distance {} (between {} and {}, {}, {:.1} ms), in units of the ground cost: a \
+         radius of this reaches it.",
+        number(answer.distance),
+        number(answer.lower),
+        number(answer.upper),
+        answer.status,
+        1e3 * answer.seconds
+    )?;
+    let divergence = match (&answer.kl, &answer.kl_reason) {
+        (Some(kl), _) => number(*kl),
+        (None, Some(reason)) => reason.clone(),
+        (None, None) => "infinite".to_owned(),
+    };
+    writeln!(out, "KL: {divergence}. Total variation: {}.\n", number(answer.total_variation))?;
+    let mut shown = table(&["feature", "cost", "share of the distance"]);
+    for (name, cost) in &answer.features {
+        let cost = cost.as_f64().unwrap_or(f64::NAN);
+        let share = if answer.distance > 0.0 { cost / answer.distance } else { 0.0 };
+        shown.add_row([label(name), number(cost), percent(share)]);
+    }
+    writeln!(out, "{shown}")?;
+    let moves = answer.plan.plan.iter();
+    let moves = moves.map(|m| Move { from: m.from, to: m.to, mass: m.mass, cost: m.cost });
+    shift::commonest(&answer.space, moves, out)
+}

@@ -1,0 +1,150 @@
+//! The bootstrap over a log's rows: everything that depends on the rows is worked out again.
+//!
+//! A replicate draws rows with replacement (multinomial), or weighs them by exponential weights
+//! (Bayesian), refits what the caller refits, and returns a few numbers. Replicate `b` has a random
+//! stream of its own, so the answers are the same on any number of threads.
+
+use crate::ambiguity::Watch;
+use crate::error::{Error, Result};
+use crate::kernel::random::Random;
+use crate::log::Log;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How rows are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resampling {
+    /// As many rows as there are, with replacement.
+    #[default]
+    Multinomial,
+    /// Every row by an exponential weight.
+    Bayesian,
+}
+
+/// Rows drawn one by one up to this; beyond it each entry's count by its Poisson limit.
+const ONE_BY_ONE: f64 = 5e6;
+
+/// What the replicates said: a list of numbers each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replicates {
+    /// `[replicate][number]`.
+    pub all: Vec<Vec<f64>>,
+}
+
+/// An interval for one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The replicates' standard deviation.
+    pub se: f64,
+    /// The percentile interval: quantiles of the replicates.
+    pub percentile: (f64, f64),
+    /// The basic interval: quantiles turned round the estimate.
+    pub basic: (f64, f64),
+}
+
+impl Replicates {
+    /// The interval of one number at a level, given its estimate. Replicates in which it is not
+    /// finite are left out.
+    pub fn interval(&self, number: usize, estimate: f64, level: f64) -> Result<Interval> {
+        check_level(level)?;
+        let mut sorted: Vec<f64> =
+            self.all.iter().map(|r| r[number]).filter(|x| x.is_finite()).collect();
+        if sorted.is_empty() {
+            let none = (f64::NAN, f64::NAN);
+            return Ok(Interval { se: f64::NAN, percentile: none, basic: none });
+        }
+        sorted.sort_unstable_by(f64::total_cmp);
+        let count = sorted.len() as f64;
+        let mean = sorted.iter().sum::<f64>() / count;
+        let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
+        let quantile = |share: f64| {
+            let at = share * (count - 1.0);
+            let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+            low + (high - low) * at.fract()
+        };
+        let tail = 0.5 * (1.0 - level);
+        let (low, high) = (quantile(tail), quantile(1.0 - tail));
+        Ok(Interval {
+            se: (squares / (count - 1.0).max(1.0)).sqrt(),
+            percentile: (low, high),
+            basic: (2.0 * estimate - high, 2.0 * estimate - low),
+        })
+    }
+}
+
+/// Refuses a level that is none.
+pub(crate) fn check_level(level: f64) -> Result<()> {
+    match level > 0.0 && level < 1.0 {
+        true => Ok(()),
+        false => {
+            Err(Error::config(format!("the level is {level}; expected a number between 0 and 1")))
+        }
+    }
+}
+
+/// Runs `ask` on so many resampled logs. `watch` is told how many are done; if it says stop, the
+/// rest are left out and an error says so.
+pub fn bootstrap(
+    log: &Log,
+    replicates: usize,
+    resampling: Resampling,
+    seed: u64,
+    watch: Option<Watch<'_>>,
+    ask: &(dyn Fn(&Log) -> Result<Vec<f64>> + Sync),
+) -> Result<Replicates> {
+    if replicates == 0 {
+        return Err(Error::config("0 replicates; expected at least 1"));
+    }
+    let ends: Vec<f64> = log
+        .entries()
+        .iter()
+        .scan(0.0, |sum, e| {
+            *sum += e.weight;
+            Some(*sum)
+        })
+        .collect();
+    let done = AtomicUsize::new(0);
+    let one = |b: usize| -> Result<Vec<f64>> {
+        let so_far = done.fetch_add(1, Ordering::Relaxed);
+        if !crate::ambiguity::told(watch, so_far, f64::NAN) {
+            return Err(Error::config("the bootstrap was stopped"));
+        }
+        let mut random = Random::new(seed, b as u64);
+        let weights = match resampling {
+            Resampling::Multinomial => multinomial(log, &ends, &mut random),
+            Resampling::Bayesian => exponential(log, &mut random),
+        };
+        ask(&log.reweighted(|i, _| weights[i])?)
+    };
+    let all = (0..replicates).into_par_iter().map(one).collect::<Result<_>>()?;
+    Ok(Replicates { all })
+}
+
+fn multinomial(log: &Log, ends: &[f64], random: &mut Random) -> Vec<f64> {
+    let total = log.total();
+    if total > ONE_BY_ONE {
+        let count = |w: f64| (w + w.sqrt() * random.normal()).round().max(0.0);
+        return log.entries().iter().map(|e| e.weight).map(count).collect();
+    }
+    let mut weights = vec![0.0; ends.len()];
+    for _ in 0..(total.round() as usize).max(1) {
+        let drawn = random.unit() * total;
+        let at = ends.partition_point(|&end| end <= drawn);
+        weights[at.min(ends.len() - 1)] += 1.0;
+    }
+    weights
+}
+
+/// Each entry the sum of as many exponential weights as it has rows: a gamma weight, by its normal
+/// limit where there are many.
+fn exponential(log: &Log, random: &mut Random) -> Vec<f64> {
+    let mut weight = |rows: f64| {
+        if rows > 200.0 {
+            return (rows + rows.sqrt() * random.normal()).max(0.0);
+        }
+        let whole: f64 = (0..rows.floor() as usize).map(|_| -(1.0 - random.unit()).ln()).sum();
+        // A fraction of a row weighs that fraction of an exponential.
+        whole + rows.fract() * -(1.0 - random.unit()).ln()
+    };
+    log.entries().iter().map(|e| weight(e.weight)).collect()
+}
