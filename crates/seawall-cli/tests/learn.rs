@@ -115,7 +115,7 @@ fn every_kind_of_policy_on_the_demo() {
     let mut values = vec![("greedy", number(&greedy["value"]))];
     for (name, policy) in [
         ("tree", "tree:2"),
-        ("groups", "groups:age=60|75,conscious=alert|drowsy+unconscious"),
+        ("groups", "groups:age=60|80,conscious=alert|drowsy+unconscious"),
         ("softmax", "softmax"),
     ] {
         let found =
@@ -203,6 +203,12 @@ fn a_policy_is_applied_to_new_rows() {
         let p: Vec<f64> = line.rsplit(',').take(2).map(|x| x.parse().unwrap()).collect();
         assert!((p[0] + p[1] - 1.0).abs() < 1e-12);
     }
+    let twice = run(path, "apply p.json out.csv");
+    assert!(twice.code == 2 && twice.err.contains("applied before"), "{}", twice.err);
+    std::fs::create_dir(path.join("many")).unwrap();
+    std::fs::write(path.join("many/a.csv"), new).unwrap();
+    let over = run(path, "apply p.json many --out many/a.csv");
+    assert!(over.code == 2 && over.err.contains("the file that is read"), "{}", over.err);
     for (change, words) in [
         (("age,conscious", "years,conscious"), &["new.csv", "no column \"age\""][..]),
         (("41.5", "old"), &["row 1, column \"age\": \"old\" is not a number"]),
@@ -241,6 +247,25 @@ fn what_cannot_be_learned_says_why() {
         (format!("learn {study} --policy groups:sex=F|X"), &["sex", "\"X\"", "F, M"]),
         (format!("learn {study} --policy groups:sex=F"), &["\"M\"", "in no part"]),
         (format!("learn {study} --policy groups:age=old"), &["\"old\"", "number"]),
+        (
+            format!("learn {study} --policy groups:age=60|75"),
+            &["75", "inside the bin from 70 to 80"],
+        ),
+        (format!("learn {study} --policy groups:sex --eta 5"), &["--eta 5", "entropic"]),
+        (format!("learn {study} --policy groups:sex --seeds 0"), &["--seeds is 0"]),
+        (format!("learn {study} --policy groups:sex --tolerance 9"), &["tolerance is 9"]),
+        (
+            format!("learn {study} --policy groups:sex --at-least treat=0.1 --at-least treat=0.2"),
+            &["\"treat\" twice"],
+        ),
+        (
+            format!("learn {study} --policy groups:sex --method bsgd --trace t.svg"),
+            &["t.svg", "picture"],
+        ),
+        (
+            format!("learn {study} --policy groups:sex --method bsgd --out t.svg --trace t.csv"),
+            &["t.svg", "picture"],
+        ),
         (format!("learn {study} --policy tree:0"), &["tree:0", "1, 2 or 3"]),
         (format!("learn {study} --policy tree:9"), &["tree:9", "1, 2 or 3"]),
         (format!("learn {study} --policy uniform"), &["nothing to learn", "--method bsgd"]),
@@ -317,9 +342,10 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
         std::fs::read(path.join("part.json")).unwrap(),
         std::fs::read(path.join("whole.json")).unwrap()
     );
-    let other = run(path, &format!("{} --resume part.state", words.replace("60000", "50000")));
+    let other = run(path, &format!("{} --resume part.json.state", words.replace("60000", "50000")));
     assert!(other.code == 2 && other.err.contains("another question"), "{}", other.err);
-    let rest = run(path, &format!("{words} --out part.json --trace part.csv --resume part.state"));
+    let rest =
+        run(path, &format!("{words} --out part.json --trace part.csv --resume part.json.state"));
     assert_eq!(rest.code, 0, "{}", rest.err);
     for (a, b) in
         [("whole.json", "part.json"), ("whole.csv", "part.csv"), ("whole.svg", "part.svg")]
@@ -371,4 +397,53 @@ fn a_support_that_can_only_be_sampled() {
         "learn study.toml --policy softmax --method bsgd --steps 2000 --batch 100 --json",
     );
     assert_eq!(softmax["support"], "sampled");
+}
+
+/// Smoothed worst cases say where the exact one is, and budgets on shares hold for real shares.
+#[test]
+fn smoothed_sets_are_honest() {
+    let there = demo();
+    let path = there.path();
+    let study = "seawall-demo/study.toml";
+    let soft = json(
+        path,
+        &format!(
+            "learn {study} --policy groups:sex --set entropic --eta 5 --worst-budget treat=0.1 --out p.json --json"
+        ),
+    );
+    let exact = json(path, &format!("evaluate {study} --policy p.json --radius 0.01 --json"));
+    let value = number(&exact["policies"][0]["results"][0]["value"]);
+    assert!(
+        number(&soft["exact_lower"]) <= value + 1e-9
+            && value <= number(&soft["exact_upper"]) + 1e-9
+    );
+    assert!(number(&soft["value"]) < value);
+    for group in soft["parameters"].as_array().unwrap() {
+        assert!(number(&group["probabilities"]["treat"]) < 0.2, "{group}");
+    }
+    let words = run(path, &format!("learn {study} --policy groups:sex --set entropic --eta 5"));
+    assert!(words.out.contains("smoothed") && words.out.contains("exact:"), "{}", words.out);
+}
+
+/// Walls and equal costs do not throw a descent off.
+#[test]
+fn stochastic_gradients_on_odd_studies() {
+    let there = demo();
+    let path = there.path();
+    let text = std::fs::read_to_string(path.join("seawall-demo/study.toml")).unwrap();
+    let walled =
+        text.replace("sex       = { kind = \"nominal\" }", "sex       = { kind = \"fixed\" }");
+    std::fs::write(path.join("seawall-demo/walled.toml"), walled).unwrap();
+    let found = json(
+        path,
+        "learn seawall-demo/walled.toml --policy groups:stroke --method bsgd --steps 2000 --batch 3 --seeds 2 --json",
+    );
+    assert!(number(&found["runs"]["lambda"]) < 1e3, "{found}");
+    let flat = text.replace("cost = {", "cost = { patient = 0 }\n# {");
+    std::fs::write(path.join("seawall-demo/flat.toml"), flat).unwrap();
+    let found = json(
+        path,
+        "learn seawall-demo/flat.toml --policy groups:stroke --method bsgd --delta 0.2 --json",
+    );
+    assert!(number(&found["value"]).abs() < 1e-12, "{found}");
 }

@@ -26,6 +26,12 @@ pub struct Applied {
 pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
     let all = files(data)?;
     let names = columns(&all[0])?;
+    if let Some(action) = file.actions.iter().find(|a| names.contains(&format!("p_{a}"))) {
+        return Err(Error::input(format!(
+            "{}: there is a column \"p_{action}\" already; was the policy applied before?",
+            data.display()
+        )));
+    }
     for note in &file.features {
         if !names.contains(&note.name) {
             let near: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -49,17 +55,26 @@ pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
     let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
     let mut points: Vec<Vec<f64>> = vec![Vec::new(); file.features.len()];
     let mut place = Vec::new();
+    // By code of the column: a value is looked up once.
+    let mut known: Vec<Vec<Option<f64>>> = vec![Vec::new(); wanted.len()];
     for path in &all {
         let mut from = 0;
         stream.read(path, &mut |columns| {
             for row in 0..columns.rows {
                 let mut at = Vec::with_capacity(wanted.len());
-                for (note, &k) in file.features.iter().zip(&wanted) {
+                for ((note, &k), known) in file.features.iter().zip(&wanted).zip(&mut known) {
                     let code = columns.codes[k][row] as usize;
-                    at.push(coordinate(note, &columns.distinct[k], code).map_err(|what| {
+                    known.resize(known.len().max(code + 1), None);
+                    if let Some(x) = known[code] {
+                        at.push(x);
+                        continue;
+                    }
+                    let x = coordinate(note, &columns.distinct[k], code).map_err(|what| {
                         let (file, row) = (path.display(), from + row + 1);
                         Error::input(format!("{file}: row {row}, column {:?}: {what}", note.name))
-                    })?);
+                    })?;
+                    known[code] = Some(x);
+                    at.push(x);
                 }
                 let next = places.len() as u32;
                 let key = at.iter().map(|x: &f64| x.to_bits()).collect();

@@ -113,6 +113,11 @@ impl Log {
     /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
     /// in their outcomes would make every model look better than it is.
     pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
+        self.folds_of(count, FOLD_SEED)
+    }
+
+    /// The same, dealt by another seed.
+    pub fn folds_of(&self, count: usize, seed: u64) -> Result<Folds<'_>> {
         if count < 2 {
             return Err(Error::config(format!("{count} folds; expected at least 2")));
         }
@@ -120,7 +125,7 @@ impl Log {
             let rows = self.total;
             return Err(Error::config(format!("{count} folds of a log of {rows} rows")));
         }
-        let mut random = Random::new(FOLD_SEED, count as u64);
+        let mut random = Random::new(seed, count as u64);
         // How much each fold still lacks: what is dealt next goes to each in proportion.
         let mut lacking = vec![self.total / count as f64; count];
         let mut dealt = vec![0.0; self.entries.len() * count];

@@ -388,3 +388,69 @@ fn what_cannot_be_learned_is_refused() {
     let found = trees(&task, Trees::new(2), Some(&stop), &settings).unwrap();
     assert!(found.lower <= found.upper);
 }
+
+/// The unit of the costs changes nothing: values, bounds and status scale with it.
+#[test]
+fn certificates_do_not_depend_on_the_unit_of_cost() {
+    let (log, values) = problem(5);
+    let robust = Robust::new(&log, Support::All).unwrap();
+    let by = vec![Partition::of_levels(log.contexts(), "site").unwrap()];
+    let settings = Settings::default();
+    let ask = |factor: f64| {
+        let all = (0..values.actions()).flat_map(|a| values.action(a)).map(|v| v * factor);
+        let scaled = Values::new(values.contexts(), all.collect()).unwrap();
+        let task = Task::new(&log, &robust, &scaled, Ambiguity::Wasserstein { radius: 0.1 });
+        let group = groups(&task, &Groups::new(by.clone()), None, &settings).unwrap();
+        let tree = trees(&task, Trees::new(2), None, &settings).unwrap();
+        [group, tree].map(|l| (l.value / factor, l.lower / factor, l.status))
+    };
+    let plain = ask(1.0);
+    for factor in [1e-9, 1e-5, 1e5, 1e10, 1e13] {
+        for (found, expected) in ask(factor).iter().zip(&plain) {
+            assert!((found.0 - expected.0).abs() < 1e-8, "{factor}: {found:?} {expected:?}");
+            assert!((found.1 - expected.1).abs() < 1e-8, "{factor}: {found:?} {expected:?}");
+            assert_eq!(found.2, Status::Optimal, "{factor}");
+        }
+    }
+}
+
+/// A leaf of exactly the least share is allowed, however the shares round.
+#[test]
+fn leaves_of_exactly_the_least_share_are_allowed() {
+    for (count, right, share) in
+        [(20, 6, 0.3), (5, 2, 0.4), (12, 6, 0.5), (40, 10, 0.25), (30, 3, 0.1)]
+    {
+        let contexts =
+            Space::grid([Feature::numeric("x").levels((0..count).map(f64::from))]).unwrap();
+        let outcomes = Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap();
+        let entry = |k: i32| Entry {
+            context: k as u32,
+            action: (k % 2) as u32,
+            outcome: 0,
+            propensity: f64::NAN,
+            weight: 1.0,
+        };
+        let entries = (0..count).map(entry).collect();
+        let actions = vec!["p".to_owned(), "q".to_owned()];
+        let log = Log::new(
+            Arc::new(contexts),
+            actions,
+            Arc::new(outcomes),
+            vec![0.0, 1.0],
+            Direction::Cost,
+            entries,
+        )
+        .unwrap();
+        // Action p is right below, q above.
+        let cost = |a: i32, x: i32| f64::from(u8::from((x >= count - right) == (a == 0)));
+        let values = (0..2).flat_map(|a| (0..count).map(move |x| cost(a, x))).collect();
+        let values = Values::new(count as usize, values).unwrap();
+        let robust = Robust::new(&log, Support::All).unwrap();
+        let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius: 0.0 });
+        for depth in 1..=2 {
+            let asked = Trees { least_share: share, ..Trees::new(depth) };
+            let found = trees(&task, asked, None, &Settings::default()).unwrap();
+            assert!(found.value.abs() < 1e-12, "{count} {right} {share}: {}", found.value);
+        }
+    }
+}

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Policies: greedy (the best action in each context, optimal at every radius); groups:COL[,COL...]
-(probabilities by group; AGE=60|75 cuts a numeric column, RCONSC=F|D+U joins levels); tree:DEPTH
+(probabilities by group; AGE=60|80 cuts a numeric column, RCONSC=F|D+U joins levels); tree:DEPTH
 (1 to 3); softmax (linear scores). Groups and trees are learned exactly, with a certified gap.
 
 Examples:
@@ -178,6 +178,32 @@ impl Learn {
                 "--delta, --steps, --batch, --step, --trace and --resume belong to --method bsgd",
             ));
         }
+        for (option, count) in
+            [("--seeds", self.seeds), ("--contexts", self.contexts), ("--restarts", self.restarts)]
+        {
+            if count == 0 {
+                return Err(Failure::usage(format!("{option} is 0; expected at least 1")));
+            }
+        }
+        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
+            return Err(Failure::usage(format!(
+                "--temperature is {}; expected a number > 0",
+                self.temperature
+            )));
+        }
+        if self.tolerance.is_some()
+            && !self.policy.starts_with("groups")
+            && !self.policy.starts_with("tree")
+        {
+            return Err(Failure::usage("--tolerance is for groups and trees, solved exactly"));
+        }
+        for (option, limits) in [("--at-least", &self.at_least), ("--at-most", &self.at_most)] {
+            if let Some(k) =
+                (1..limits.len()).find(|&k| limits[..k].iter().any(|l| l.0 == limits[k].0))
+            {
+                return Err(Failure::usage(format!("{option} names {:?} twice", limits[k].0)));
+            }
+        }
         if let Some(delta) = self.delta.filter(|d| !(*d > 0.0 && *d < 1.0)) {
             return Err(Failure::usage(format!(
                 "--delta is {delta}; expected a number between 0 and 1"
@@ -190,7 +216,7 @@ impl Learn {
                 step: self.step.unwrap_or(1.0),
                 contexts: self.contexts,
             }),
-            false => Plan::Accuracy(self.delta.unwrap_or(0.05)),
+            false => Plan::Accuracy(self.delta.unwrap_or(0.05), self.contexts),
         };
         let gradient = Gradient {
             temperature: self.temperature,
@@ -208,6 +234,7 @@ impl Learn {
                 MethodName::Bsgd => Method::Bsgd,
             },
             radius: self.radius,
+            eta: self.eta,
             set: self.set.map(|name| name.with(self.eta, "--set")).transpose()?,
             cost_radius: self.cost_radius,
             cost_set: self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?,

@@ -5,6 +5,8 @@ use crate::cmd::Failure;
 use crate::cmd::evaluate::{Changes, Outputs};
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
+use seawall::inference::Resampling;
+use seawall_study::evaluate::Bootstrap;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
 
@@ -98,6 +100,21 @@ pub(super) struct Evaluate {
     /// Write the worst-case populations beside the nominal one
     #[arg(long, value_name = "OUT.csv")]
     worst: Option<PathBuf>,
+    /// Intervals from so many resampled logs, the outcome model refitted on each
+    #[arg(long, value_name = "N")]
+    bootstrap: Option<usize>,
+    /// The level of the intervals
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
+    /// Weigh rows by exponential weights instead of drawing them
+    #[arg(long, requires = "bootstrap")]
+    bayesian: bool,
+    /// The seed of the bootstrap
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The paper's finite-sample bound at this probability of error
+    #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
+    bounds: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -128,6 +145,22 @@ impl Evaluate {
                 )));
             }
         }
+        if self.bootstrap == Some(0) {
+            return Err(Failure::usage("--bootstrap is 0; expected at least 1"));
+        }
+        for (option, share) in [("--level", Some(self.level)), ("--bounds", self.bounds)] {
+            if let Some(share) = share.filter(|s| !(*s > 0.0 && *s < 1.0)) {
+                return Err(Failure::usage(format!(
+                    "{option} is {share}; expected a number between 0 and 1"
+                )));
+            }
+        }
+        let bootstrap = self.bootstrap.map(|replicates| Bootstrap {
+            replicates,
+            level: self.level,
+            resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
+            seed: self.seed,
+        });
         let set = self.set.map(|name| name.with(self.eta, "--set")).transpose()?;
         let cost_set = self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?;
         let changes = Changes {
@@ -138,6 +171,8 @@ impl Evaluate {
             cost_radii: self.cost_radius,
             cost_set,
             support: self.support.map(SupportName::meaning),
+            bootstrap,
+            bounds: self.bounds,
         };
         let outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
         Ok((self.study, changes, outputs))

@@ -2,8 +2,9 @@
 
 use super::Failure;
 use seawall::Error;
-use seawall::policy::file::PolicyFile;
+use seawall::policy::file::{Level, PolicyFile};
 use seawall_study::apply::apply;
+use seawall_study::read::files;
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,10 @@ pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Fail
     let file = read(policy)?;
     let real = match out {
         Some(out) => {
-            destination(out, policy)?;
-            Some(destination(out, data)?)
+            for input in files(data)? {
+                destination(out, &input)?;
+            }
+            Some(destination(out, policy)?)
         }
         None => None,
     };
@@ -44,7 +47,11 @@ pub fn explain(policy: &Path) -> Result<(), Failure> {
     let file = read(policy)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}: chooses among {}.", file.name, file.actions.join(", "))?;
-    for line in file.rule.words(&file.actions) {
+    let missing = |name: &str| {
+        let note = file.features.iter().find(|f| f.name == name);
+        note.is_some_and(|f| f.levels.contains(&Level::Missing(())))
+    };
+    for line in file.rule.words(&file.actions, &missing) {
         writeln!(out, "{line}")?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::show;
 use seawall::Space;
 use seawall::evaluate::Support;
 use seawall_study::bound::Set;
-use seawall_study::evaluate::{Doing, Evaluation, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, Doing, Evaluation, Question, evaluate};
 use seawall_study::study::{PolicySpec, SetSpec};
 use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
@@ -28,6 +28,10 @@ pub struct Changes {
     pub cost_set: Option<Set>,
     /// Another support.
     pub support: Option<Support>,
+    /// Intervals by resampling the rows.
+    pub bootstrap: Option<Bootstrap>,
+    /// The probability of error of finite-sample bounds.
+    pub bounds: Option<f64>,
 }
 
 /// Where the answer goes.
@@ -67,6 +71,8 @@ impl Changes {
             return Err(Failure::usage("--eta belongs to an entropic set: --set entropic"));
         }
         question.support = self.support.unwrap_or(question.support);
+        question.bootstrap = self.bootstrap;
+        question.bounds = self.bounds;
         Ok(question)
     }
 }
@@ -116,6 +122,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
 
 fn words(doing: Doing<'_>) -> String {
     match doing {
+        Doing::Resampling(done) => format!("resampling: {done} replicates"),
         Doing::Fitting => "fitting the outcome model".to_owned(),
         Doing::Costs(radius) => format!("worst cases of outcomes at cost radius {radius}"),
         Doing::Solving(policy, progress) => {

@@ -4,7 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::evaluate::Support;
 use seawall::learn::{Gradient, State};
-use seawall::{Error, Progress};
+use seawall::{Error, Log, Progress};
 use seawall_study::bound::Set;
 use seawall_study::learn::{Limits, Method, Plan, Question, Spec, learn};
 use seawall_study::load::Loaded;
@@ -25,6 +25,8 @@ pub struct Asked {
     pub method: Method,
     /// The radius.
     pub radius: Option<f64>,
+    /// The sharpness of the study's entropic sets.
+    pub eta: Option<f64>,
     /// The set of contexts.
     pub set: Option<Set>,
     /// The cost radius.
@@ -71,11 +73,28 @@ impl Outputs {
         let (out, trace) = destinations(("--out", out), ("--trace", trace), study)?;
         let state = match (&resume, &out) {
             (Some(path), _) => path.clone(),
-            (None, Some(out)) => out.with_extension("state"),
+            (None, Some(out)) => with_ending(out, "state"),
             (None, None) => PathBuf::from("seawall-learn.state"),
         };
+        let picture = trace.as_ref().map(|t| t.with_extension("svg"));
+        let mut all: Vec<&PathBuf> = [&out, &trace, &picture].into_iter().flatten().collect();
+        all.push(&state);
+        if let Some(k) = (1..all.len()).find(|&k| all[..k].contains(&all[k])) {
+            return Err(Failure::usage(format!(
+                "{}: two of the policy, the trace, its picture (.svg) and a stopped run's state \
+                 would go there",
+                all[k].display()
+            )));
+        }
         Ok(Outputs { out, trace, resume, state, json })
     }
+}
+
+/// A path with one more ending.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    PathBuf::from(name)
 }
 
 /// A stopped run, with the question it belongs to.
@@ -89,27 +108,33 @@ struct Saved {
 const FORMAT: &str = "seawall-state-1";
 
 impl Asked {
-    fn question(&self, loaded: &Loaded) -> Question {
+    fn question(&self, loaded: &Loaded) -> Result<Question, Failure> {
         let study = &loaded.study;
         let first = |radii: &[f64]| radii.first().copied().unwrap_or(0.0);
-        Question {
+        let sharp = |set: Set| match (set, self.eta) {
+            (Set::Entropic { .. }, Some(eta)) => Set::Entropic { eta },
+            (set, _) => set,
+        };
+        let context = sharp(self.set.unwrap_or(study.context_set.set));
+        let cost = sharp(self.cost_set.unwrap_or(study.cost_set.set));
+        let entropic = |set: &Set| matches!(set, Set::Entropic { .. });
+        if let (Some(eta), false) = (self.eta, [context, cost].iter().any(entropic)) {
+            return Err(Failure::usage(format!(
+                "--eta {eta} belongs to an entropic set: --set entropic"
+            )));
+        }
+        Ok(Question {
             policy: self.policy.clone(),
             method: self.method,
-            context: (
-                self.set.unwrap_or(study.context_set.set),
-                self.radius.unwrap_or(first(&study.context_set.radii)),
-            ),
-            cost: (
-                self.cost_set.unwrap_or(study.cost_set.set),
-                self.cost_radius.unwrap_or(first(&study.cost_set.radii)),
-            ),
+            context: (context, self.radius.unwrap_or(first(&study.context_set.radii))),
+            cost: (cost, self.cost_radius.unwrap_or(first(&study.cost_set.radii))),
             support: self.support.unwrap_or(study.support),
             limits: self.limits.clone(),
             gradient: self.gradient,
             schedule: self.schedule,
             seeds: self.seeds,
             honest: self.honest,
-        }
+        })
     }
 }
 
@@ -117,14 +142,24 @@ impl Asked {
 pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read(path, &wait)?;
-    for output in [&outputs.out, &outputs.trace].into_iter().flatten() {
+    let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
+    let state = Some(outputs.state.clone());
+    for output in [&outputs.out, &outputs.trace, &picture, &state].into_iter().flatten() {
         for input in loaded.inputs(&[]) {
             destination(output, &input)?;
         }
     }
-    let question = asked.question(&loaded);
+    if outputs.resume.is_none() && outputs.state.exists() && asked.method == Method::Bsgd {
+        return Err(Error::config(format!(
+            "{}: a stopped run would be kept there, but the file exists; go on from it with \
+             --resume, or move it away",
+            outputs.state.display()
+        ))
+        .into());
+    }
+    let question = asked.question(&loaded)?;
     // What a state must have been saved for: the same question of the same study and data.
-    let fingerprint = format!("{question:?} {:?} {}", loaded.study.text, loaded.log().total());
+    let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text, hash(loaded.log()));
     let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
     let stopped = Arc::new(AtomicBool::new(false));
     let flag = stopped.clone();
@@ -170,6 +205,21 @@ pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure>
         eprintln!("stopped: this is the best policy so far{next}");
     }
     Ok(())
+}
+
+/// A number that another log is unlikely to have.
+fn hash(log: &Log) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut take =
+        |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+    for e in log.entries() {
+        take(u64::from(e.context) << 32 | u64::from(e.action));
+        take(u64::from(e.outcome));
+        take(e.propensity.to_bits());
+        take(e.weight.to_bits());
+    }
+    log.values().iter().for_each(|v| take(v.to_bits()));
+    hash
 }
 
 fn resumed(path: &Path, fingerprint: &str) -> Result<State, Failure> {

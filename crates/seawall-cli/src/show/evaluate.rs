@@ -31,7 +31,9 @@ pub fn print(
             "Note: an entropic value alone is no bound of the worst case; the exact one is between exact lower and exact upper.\n"
         )?;
     }
+    differences(found, out)?;
     breakdowns(found, out)?;
+    bounds(found, out)?;
     for policy in &found.policies {
         explain(question, policy, found, out)?;
     }
@@ -144,6 +146,8 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
         header.extend(["exact lower", "exact upper"]);
     }
     header.push("unobserved");
+    let interval = question.bootstrap.map(|b| format!("{} interval", percent(b.level)));
+    header.extend(interval.as_deref());
     let mut shown = table(&header);
     for policy in &found.policies {
         for answer in &policy.results {
@@ -170,10 +174,63 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
             row.push(percent(answer.unobserved_mass));
+            row.extend(answer.interval.map(|i| between(i.percentile)));
             shown.add_row(row);
         }
     }
     shown
+}
+
+/// An interval, four digits each.
+fn between((low, high): (f64, f64)) -> String {
+    format!("({}, {})", short(low), short(high))
+}
+
+/// Differences between policies, with intervals.
+fn differences(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    for d in &found.differences {
+        writeln!(
+            out,
+            "{} minus {} at radius {}: {} {}.",
+            label(&d.policy),
+            label(&d.against),
+            number(d.radius),
+            number(d.value),
+            between(d.interval.percentile)
+        )?;
+    }
+    if !found.differences.is_empty() {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The paper's bound, term by term.
+fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let Some(b) = &found.bounds else { return Ok(()) };
+    writeln!(
+        out,
+        "Finite-sample bound: with probability {} a robust value is off by at most {}: sampling \
+         {}, contexts {}, costs {}, outcomes {}, smoothing {}.",
+        percent(1.0 - b.delta),
+        number(b.total),
+        number(b.sampling),
+        number(b.contexts),
+        number(b.costs),
+        number(b.outcomes),
+        number(b.smoothing)
+    )?;
+    writeln!(
+        out,
+        "It asks for {} rows and there are {}{}; smallest context mass {}, smallest propensity {}, \
+         largest outcome {}. Such bounds are very wide: read them beside the bootstrap.\n",
+        number(b.needed_rows),
+        number(b.rows),
+        if b.holds { "" } else { ", so it says nothing yet" },
+        number(b.smallest_context_mass),
+        number(b.smallest_propensity),
+        number(b.largest_outcome)
+    )
 }
 
 fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
@@ -186,10 +243,11 @@ fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         match b.radius {
             Some(radius) => writeln!(
                 out,
-                "{} is no worse than {} up to radius {}, and worse just beyond{cost}.",
+                "{} is no worse than {} up to radius {}{}, and worse just beyond{cost}.",
                 b.policy,
                 b.against,
-                number(radius)
+                number(radius),
+                b.interval.map_or(String::new(), |i| format!(" {}", between(i.percentile)))
             )?,
             None => {
                 writeln!(out, "{} is no worse than {} at any radius{cost}.", b.policy, b.against)?

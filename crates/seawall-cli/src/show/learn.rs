@@ -36,16 +36,26 @@ pub fn print(
     if answer.words.len() > LINES {
         writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
     }
-    let (better, bound) = match answer.direction {
-        "lower is better" => ("below", answer.lower),
-        _ => ("above", answer.upper),
+    let (better, bound, floor, weaker) = match answer.direction {
+        "lower is better" => ("below", answer.lower, "Floor", "a lower"),
+        _ => ("above", answer.upper, "Ceiling", "an upper"),
     };
-    writeln!(
-        out,
-        "\nWorst case: {}. If nothing shifts: {}.",
-        number(answer.value),
-        number(answer.nominal_value)
-    )?;
+    match (answer.exact_lower, answer.exact_upper) {
+        (Some(lower), Some(upper)) => writeln!(
+            out,
+            "\nWorst case, smoothed: {} (alone no bound); exact: {} to {}. If nothing shifts: {}.",
+            number(answer.value),
+            number(lower),
+            number(upper),
+            number(answer.nominal_value)
+        )?,
+        _ => writeln!(
+            out,
+            "\nWorst case: {}. If nothing shifts: {}.",
+            number(answer.value),
+            number(answer.nominal_value)
+        )?,
+    }
     match (&question.policy, answer.method) {
         (Spec::Greedy, _) => writeln!(
             out,
@@ -76,7 +86,7 @@ pub fn print(
     if question.policy != Spec::Greedy {
         writeln!(
             out,
-            "Floor: no policy whatever has a worst case {better} {} (the greedy one).",
+            "{floor}: no policy whatever has a worst case {better} {} (the greedy one).",
             number(answer.greedy_floor)
         )?;
     }
@@ -84,7 +94,7 @@ pub fn print(
         writeln!(
             out,
             "The combinations of levels are too many to list: they were drawn from, and the worst \
-             case above is over the contexts observed, a lower bound of that over all."
+             case above is over the contexts observed, {weaker} bound of that over all."
         )?;
     }
     if let Some(mixture) = &answer.mixture {
@@ -115,7 +125,10 @@ pub fn print(
             "On rows that did not choose it: worst case {} (halves {}), if nothing shifts {}.",
             number(honest.value),
             honest.halves.iter().map(|h| number(*h)).collect::<Vec<_>>().join(" and "),
-            number(honest.nominal_value)
+            match honest.nominal_value.is_finite() {
+                true => number(honest.nominal_value),
+                false => "unknown (too few rows)".to_owned(),
+            }
         )?,
         None => writeln!(
             out,

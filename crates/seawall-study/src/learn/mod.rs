@@ -14,7 +14,7 @@ use seawall::learn::{
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Policy, Rule};
-use seawall::{Error, Log, Result, Settings, Status, Watch};
+use seawall::{Ambiguity, Detail, Error, Log, Result, Settings, Status, Watch, WorstCase};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -77,8 +77,8 @@ pub struct Limits {
 /// How long to descend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plan {
-    /// By the theorem, for an accuracy.
-    Accuracy(f64),
+    /// By the theorem, for an accuracy, with so many contexts a step.
+    Accuracy(f64, usize),
     /// By hand.
     Steps(Schedule),
 }
@@ -113,6 +113,13 @@ pub struct Answer {
     pub gap: f64,
     /// How it ended.
     pub status: String,
+    /// With an entropic set of contexts: bounds of the policy's exact worst case, for the smoothed
+    /// value alone is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact_lower: Option<f64>,
+    /// See [`exact_lower`](Self::exact_lower).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact_upper: Option<f64>,
     /// Steps taken.
     pub iterations: usize,
     /// The greedy policy's worst case, which no policy beats.
@@ -197,7 +204,8 @@ pub fn learn(
     let log = loaded.log();
     let settings = Settings::default();
     let found = Found::new(loaded, log, question, state, watch, &settings)?;
-    let honest = if question.honest { Some(honest(loaded, question, &settings)?) } else { None };
+    let honest =
+        if question.honest { Some(honest(loaded, question, watch, &settings)?) } else { None };
     let learned = &found.learned;
     let population = log.population()?;
     let plain = question.context.0.at(question.context.1);
@@ -220,6 +228,8 @@ pub fn learn(
         upper: learned.upper,
         gap: learned.gap(),
         status: learned.status.to_string(),
+        exact_lower: found.exact.map(|e| e.0),
+        exact_upper: found.exact.map(|e| e.1),
         iterations: learned.iterations,
         greedy_floor: found.floor,
         nominal_value: population.mean(&learned.policy.values(&found.values)),
@@ -238,7 +248,11 @@ pub fn learn(
         runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
         honest,
         file: PolicyFile::new(&learned.policy, log.contexts(), log.actions())?,
-        words: learned.policy.rule().words(log.actions()),
+        words: learned.policy.rule().words(log.actions(), &|name| {
+            let values = |k: usize| log.contexts().level_values(k);
+            let missing = |k| values(k).any(|v| v == seawall::Value::Missing);
+            log.contexts().feature(name).is_ok_and(missing)
+        }),
         names: names(learned.policy.rule(), log.actions()),
         state: found.descent.map(|(descent, _)| descent.state),
     })
@@ -250,6 +264,8 @@ struct Found {
     floor: f64,
     values: Values,
     descent: Option<(Descent, Schedule)>,
+    /// Bounds of the exact worst case, where something is smoothed.
+    exact: Option<(f64, f64)>,
     /// Whether the support was drawn from, being too large to list.
     sampled: bool,
 }
@@ -276,7 +292,7 @@ impl Found {
         let learned = match (&question.policy, question.method) {
             (Spec::Greedy, _) => greedy(log, &values, floor),
             (Spec::Groups(text), Method::Auto | Method::Exact) => {
-                let by = spec::groups(text, log.contexts())?;
+                let by = spec::groups(text, log.contexts(), &loaded.study)?;
                 groups(&task, &limits(question, by, log)?, watch, settings)?
             }
             (Spec::Tree(depth), Method::Auto | Method::Exact) => {
@@ -292,12 +308,14 @@ impl Found {
                 let (class, convex) = match policy {
                     Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, &values)?), true),
                     Spec::Groups(text) => {
-                        (Class::Groups(spec::groups(text, log.contexts())?), true)
+                        (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
                     }
                     _ => (Class::Softmax(question.gradient.temperature), false),
                 };
                 let schedule = match question.schedule {
-                    Plan::Accuracy(delta) => Schedule::for_accuracy(delta, convex)?,
+                    Plan::Accuracy(delta, contexts) => {
+                        Schedule { contexts, ..Schedule::for_accuracy(delta, convex)? }
+                    }
                     Plan::Steps(schedule) => schedule,
                 };
                 let size = values_size(&values);
@@ -323,8 +341,30 @@ impl Found {
             }
             _ => return Err(Error::config("this kind of policy cannot be learned by that method")),
         };
-        Ok(Found { learned, floor, values, descent, sampled })
+        let exact = exact(log, &robust, &learned.policy, &values, set, settings)?;
+        Ok(Found { learned, floor, values, descent, exact, sampled })
     }
+}
+
+/// Bounds of a policy's exact worst case where contexts or costs are smoothed.
+fn exact(
+    log: &Log,
+    robust: &Robust,
+    policy: &Policy,
+    values: &Values,
+    set: Ambiguity,
+    settings: &Settings<'_>,
+) -> Result<Option<(f64, f64)>> {
+    let smoothed = matches!(set, Ambiguity::Entropic { .. });
+    if !smoothed && values.smoothing() == 0.0 {
+        return Ok(None);
+    }
+    let set = if smoothed { Ambiguity::Wasserstein { radius: set.radius() } } else { set };
+    let settings = Settings { detail: Detail::Value, ..*settings };
+    let (worst, _) = robust.evaluate(policy, values, set, &[set.radius()], None, &settings)?;
+    let safe_side = log.direction().sign() * values.smoothing();
+    let bounds = |w: &WorstCase| (w.lower + safe_side.min(0.0), w.upper + safe_side.max(0.0));
+    Ok(worst.first().map(bounds))
 }
 
 fn values_size(values: &Values) -> f64 {
@@ -407,12 +447,17 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
 }
 
 /// Learned on one half of the rows, valued on the other, both ways.
-fn honest(loaded: &Loaded, question: &Question, settings: &Settings<'_>) -> Result<HonestAnswer> {
+fn honest(
+    loaded: &Loaded,
+    question: &Question,
+    watch: Option<Watch<'_>>,
+    settings: &Settings<'_>,
+) -> Result<HonestAnswer> {
     let folds = loaded.log().folds(2)?;
     let (mut halves, mut nominal) = (Vec::new(), 0.0);
     for fold in 0..2 {
         let (rest, own) = (folds.without(fold)?, folds.only(fold)?);
-        let policy = Found::new(loaded, &rest, question, None, None, settings)?.learned.policy;
+        let policy = Found::new(loaded, &rest, question, None, watch, settings)?.learned.policy;
         let model = loaded.recipe.fit(&own)?;
         let costs = question.cost.0.at(question.cost.1);
         let values = model.values(&own, costs, loaded.study.unseen, settings)?;

@@ -5,7 +5,7 @@
 //! The parts of a numeric column are cut points, `AGE=60|75`; those of any other are lists of
 //! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own.
 
-use crate::study::PolicySpec;
+use crate::study::{PolicySpec, Study};
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Kind, Result, Space, Value};
 
@@ -48,11 +48,11 @@ impl Spec {
 }
 
 /// The groups that a text means on a space.
-pub(super) fn groups(text: &str, space: &Space) -> Result<Vec<Partition>> {
-    text.split(',').map(|part| partition(part, space)).collect()
+pub(super) fn groups(text: &str, space: &Space, study: &Study) -> Result<Vec<Partition>> {
+    text.split(',').map(|part| partition(part, space, study)).collect()
 }
 
-fn partition(text: &str, space: &Space) -> Result<Partition> {
+fn partition(text: &str, space: &Space, study: &Study) -> Result<Partition> {
     let (name, parts) = match text.split_once('=') {
         Some((name, parts)) => (name.trim(), Some(parts)),
         None => (text.trim(), None),
@@ -76,6 +76,18 @@ fn partition(text: &str, space: &Space) -> Result<Partition> {
         };
         let mut cuts: Vec<f64> = parts.split('|').map(cut).collect::<Result<_>>()?;
         cuts.sort_by(f64::total_cmp);
+        let bin = study.contexts.iter().find(|c| c.name == name).and_then(|c| c.bin);
+        if let Some(bin) = bin
+            && let Some(cut) =
+                cuts.iter().find(|c| ((*c / bin).round() * bin - **c).abs() > 1e-9 * bin)
+        {
+            let low = (cut / bin).floor() * bin;
+            return Err(Error::config(format!(
+                "groups: {name}={parts}: the cut {cut} is inside the bin from {low} to {}, whose \
+                 people cannot be told apart; cut at one of its ends",
+                low + bin
+            )));
+        }
         return Ok(Partition { feature: name.to_owned(), missing, parts: Parts::Cuts(cuts) });
     }
     let level = |level: &str| match level.trim() {

@@ -252,7 +252,7 @@ fn parquet_builder(
 }
 
 /// The files that a path means: itself, those of a folder, or those that match a pattern.
-pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let bad = |e: &dyn Display| unreadable(path, e);
     let mut files: Vec<PathBuf> = if path.is_dir() {
         let entries = std::fs::read_dir(path).map_err(|e| bad(&e))?;

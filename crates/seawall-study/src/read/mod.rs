@@ -10,6 +10,7 @@ mod file;
 mod stream;
 mod table;
 
-pub(crate) use file::{columns, files, nearest, unknown_column};
+pub use file::files;
+pub(crate) use file::{columns, nearest, unknown_column};
 pub use stream::{Columns, Distinct, Stream};
 pub use table::{Column, Table, Wanted, table};

@@ -56,6 +56,8 @@ struct Kept {
 /// Where to begin and when to stop.
 pub(super) struct Search<'s> {
     pub(super) starts: Vec<Vec<f64>>,
+    /// No policy costs less than this.
+    pub(super) floor: f64,
     /// The gap, relative to the largest cost, at which to stop.
     pub(super) tolerance: f64,
     pub(super) watch: Option<Watch<'s>>,
@@ -75,7 +77,13 @@ pub(super) fn minimise(
         if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
     let mut kept: Vec<Kept> = Vec::new();
     let mut best: Option<(f64, Vec<f64>)> = None;
-    let (mut lower, mut proof) = (f64::NEG_INFINITY, (Vec::new(), 0.0));
+    // The nominal population proves a first bound.
+    let nominal = task.population().weights().to_vec();
+    let prices = vec![0.0; polytope.rows.len()];
+    let slack = task.smoothing();
+    let mut lower = polytope.lower_bound(&class.gather(&nominal), &prices) - slack;
+    let mut proof = (nominal, -slack);
+    lower = lower.max(search.floor);
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
     queue.push(safe.clone());
     let (mut iterations, mut stuck, size) = (0, 0, task.size());
@@ -190,7 +198,7 @@ pub(super) fn safest(
         let rows = polytope.rows.iter().map(|r| dot(&r.row, &theta) - r.most);
         let mut excess = rows.fold(f64::NEG_INFINITY, f64::max);
         for limit in limits {
-            let worst = task.worst(&limit.class.costs(&theta), Detail::Population, settings)?;
+            let worst = task.share(&limit.class.costs(&theta), Detail::Population, settings)?;
             excess = excess.max(worst.upper - limit.most);
             cuts.push(cut(&limit.class.gather(&worst.population), limit.most));
         }
@@ -225,13 +233,13 @@ fn within(
 ) -> Result<Vec<f64>> {
     let mut share = 1.0f64;
     for limit in limits {
-        let worst = task.worst(&limit.class.costs(&theta), Detail::Population, settings)?;
+        let worst = task.share(&limit.class.costs(&theta), Detail::Population, settings)?;
         if worst.upper <= limit.most + SLACK {
             continue;
         }
         let row = limit.class.gather(&worst.population);
         polytope.rows.push(super::class::Row { row, most: limit.most });
-        let room = task.worst(&limit.class.costs(safe), Detail::Value, settings)?.upper;
+        let room = task.share(&limit.class.costs(safe), Detail::Value, settings)?.upper;
         // Convex: a mixture's worst case is below the mixture of the worst cases.
         share = share.min((limit.most + SLACK - room) / (worst.upper - room));
     }

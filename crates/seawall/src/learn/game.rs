@@ -163,10 +163,15 @@ impl Game<'_, '_> {
         all
     }
 
+    /// The least mass of a leaf; a share that is exactly met may be a little below by rounding.
+    fn least(&self) -> f64 {
+        (self.asked.least_share - 1e-9).max(0.0)
+    }
+
     /// The best tree against a population, and its cost.
     fn response(&self, population: &[f64]) -> (f64, Node) {
         let costs = self.weighted(population);
-        let costs = Costs { costs: &costs, mass: &self.mass, least: self.asked.least_share };
+        let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
         self.points.best(&costs, &self.all, self.asked.depth)
     }
 
@@ -224,6 +229,7 @@ impl Game<'_, '_> {
             only_new[count - 1] = 1.0;
             let search = Search {
                 starts: vec![only_new, start],
+                floor: f64::NEG_INFINITY,
                 tolerance: 0.1 * self.asked.tolerance,
                 watch: None,
             };
@@ -269,8 +275,10 @@ impl Game<'_, '_> {
         let (mut upper, mut node) =
             best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
         let costs = self.weighted(&bracket.population);
-        let costs = Costs { costs: &costs, mass: &self.mass, least: self.asked.least_share };
-        let (mut lower, mut solved, mut share) = (bracket.lower, 0, 0.05);
+        let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
+        let floor = self.task.greedy_bound(self.settings)?;
+        let (mut lower, mut solved, mut share) = (bracket.lower.max(floor), 0, 0.05);
+        let before = self.iterations;
         let (mut seen, mut known) = (0, met.len());
         loop {
             let gap = upper - lower;
@@ -300,7 +308,7 @@ impl Game<'_, '_> {
                     if solved >= SOLVED {
                         return Ok((node, lower.max(cost + bracket.constant), upper, false));
                     }
-                    if !told(self.watch, self.iterations + solved, upper - lower) {
+                    if !told(self.watch, before + solved, upper - lower) {
                         return Ok((node, lower, upper, true));
                     }
                     solved += 1;
@@ -321,7 +329,7 @@ impl Game<'_, '_> {
                 }
             }
             seen = listed.len();
-            self.iterations += std::mem::take(&mut solved);
+            self.iterations = before + solved;
             // Whatever is not listed costs at least the window.
             lower = lower.max(window.min(upper));
             if share >= 1.0 {

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 pub struct Gradient {
     /// τ: towards 0 the best score takes all.
     pub temperature: f64,
-    /// What multiplies half the squared weights, intercepts apart.
+    /// What multiplies half the squared weights, intercepts apart, relative to the largest cost.
     pub ridge: f64,
     /// η of the smoothing of a Wasserstein set, in units of 1/(largest cost).
     pub sharpness: f64,
@@ -138,10 +138,11 @@ impl Objective<'_, '_> {
             }
         }
         let mut value = worst.upper;
+        let ridge = self.asked.ridge * task.size();
         for (k, (g, t)) in gradient.iter_mut().zip(theta).enumerate() {
             if k % width > 0 {
-                value += 0.5 * self.asked.ridge * t * t;
-                *g += self.asked.ridge * t;
+                value += 0.5 * ridge * t * t;
+                *g += ridge * t;
             }
         }
         Ok(value)

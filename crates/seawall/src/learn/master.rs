@@ -60,6 +60,9 @@ pub(super) fn nearest(
 
 fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Option<Answer> {
     let count = polytope.len();
+    // Heights are divided by the largest: the solver's tolerances are absolute.
+    let sizes = cuts.iter().flat_map(|c| &c.row).fold(1e-300, |m: f64, x| m.max(x.abs()));
+    let scale = 1.0 / sizes;
     // One more variable, the height of the cuts, unless a level is given.
     let variables = count + usize::from(level.is_none());
     let mut matrix = Matrix::default();
@@ -70,10 +73,10 @@ fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Opt
     }
     let equalities = matrix.right.len();
     for cut in cuts {
-        let row = cut.row.iter().copied().enumerate();
+        let row = cut.row.iter().map(|x| x * scale).enumerate();
         match level {
-            Some((level, _)) => matrix.row(row, level - cut.constant),
-            None => matrix.row(row.chain([(count, -1.0)]), -cut.constant),
+            Some((level, _)) => matrix.row(row, (level - cut.constant) * scale),
+            None => matrix.row(row.chain([(count, -1.0)]), -cut.constant * scale),
         }
     }
     for row in &polytope.rows {
@@ -122,6 +125,10 @@ fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Opt
     (usable && finite).then(|| Answer {
         theta: solution.x[..count].to_vec(),
         cuts: solution.z[equalities..][..cuts.len()].to_vec(),
-        rows: solution.z[equalities + cuts.len()..][..polytope.rows.len()].to_vec(),
+        // Back in the cuts' own units.
+        rows: solution.z[equalities + cuts.len()..][..polytope.rows.len()]
+            .iter()
+            .map(|z| z * sizes)
+            .collect(),
     })
 }

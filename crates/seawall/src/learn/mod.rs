@@ -121,9 +121,34 @@ impl<'a> Task<'a> {
         Ok(self.sign() * worst.upper)
     }
 
-    /// The largest cost there is: what tolerances are relative to.
+    /// The largest cost there is, smoothing included: what tolerances are relative to.
     fn size(&self) -> f64 {
         self.costs.iter().flatten().fold(1e-300, |size: f64, c| size.max(c.abs()))
+            + self.smoothing()
+    }
+
+    /// By how much an entropic set may be below the mean of any population of it: `log M / η`.
+    fn smoothing(&self) -> f64 {
+        match self.set {
+            Ambiguity::Entropic { eta, .. } => (self.population().space().len() as f64).ln() / eta,
+            _ => 0.0,
+        }
+    }
+
+    /// The worst-case share of a linear cost between 0 and 1: over the exact set, for a smoothed
+    /// share is no share.
+    fn share(&self, costs: &[f64], detail: Detail, settings: &Settings<'_>) -> Result<Worst> {
+        let set = match self.set {
+            Ambiguity::Entropic { radius, .. } => Ambiguity::Wasserstein { radius },
+            set => set,
+        };
+        self.worst_over(set, costs, detail, settings)
+    }
+
+    /// The greedy policy's worst case as a cost, from below.
+    fn greedy_bound(&self, settings: &Settings<'_>) -> Result<f64> {
+        let policy = Policy::greedy(self.log, self.values);
+        Ok(self.worst(&self.policy_costs(&policy), Detail::Value, settings)?.lower)
     }
 
     fn sign(&self) -> f64 {
@@ -214,8 +239,10 @@ fn free_moves(space: &Space) -> bool {
 
 /// Refuses a tolerance that is none.
 fn check_tolerance(tolerance: f64) -> Result<()> {
-    match tolerance > 0.0 && tolerance.is_finite() {
+    match tolerance > 0.0 && tolerance <= 0.1 {
         true => Ok(()),
-        false => Err(Error::config(format!("the tolerance is {tolerance}; expected a number > 0"))),
+        false => Err(Error::config(format!(
+            "the tolerance is {tolerance}; expected a number above 0 and at most 0.1"
+        ))),
     }
 }

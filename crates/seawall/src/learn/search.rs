@@ -352,7 +352,8 @@ impl Points {
         if let (true, Ranks::Number(x)) = (f.ordered, &f.values[rank]) {
             // Midway to the next number, so that numbers between are on the nearer side.
             let number = match f.values.get(rank + 1) {
-                Some(Ranks::Number(next)) => 0.5 * x + 0.5 * next,
+                // Neighbouring floats have nothing between them.
+                Some(Ranks::Number(next)) if 0.5 * x + 0.5 * next < *next => 0.5 * x + 0.5 * next,
                 _ => *x,
             };
             return Test::AtMost { feature, number };

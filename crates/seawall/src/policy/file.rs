@@ -140,10 +140,12 @@ impl PolicyFile {
     /// The policy on a study's space and actions, if it fits them.
     pub fn on(&self, space: &Space, actions: &[String]) -> Result<Policy> {
         let refused = |e: Error| e.within(format!("policy {:?}", self.name));
-        self.check().map_err(refused)?;
+        self.check_shape().map_err(refused)?;
         self.check_actions(actions).map_err(refused)?;
         self.check_features(space).map_err(refused)?;
+        // The first bad context is named before rows that no context leads to.
         let policy = Policy::new(&self.name, self.rule.clone(), space, &self.actions)?;
+        self.rule.check_rows().map_err(refused)?;
         let place = |name: &String| self.actions.iter().position(|a| a == name).unwrap_or(0);
         let order: Vec<usize> = actions.iter().map(place).collect();
         if order.is_sorted() {
@@ -172,14 +174,41 @@ impl PolicyFile {
         }
     }
 
-    /// Whether the rule asks only what its features can answer.
+    /// Whether the file makes sense by itself.
     pub fn check(&self) -> Result<()> {
+        self.check_shape()?;
+        self.rule.check_rows()
+    }
+
+    /// Whether the rule asks only what its features can answer, and its parts fit together.
+    fn check_shape(&self) -> Result<()> {
+        if self.actions.is_empty() {
+            return Err(Error::input("it lists no actions"));
+        }
+        let kinds = [Kind::Numeric, Kind::Ordinal, Kind::Nominal, Kind::Fixed];
+        for note in &self.features {
+            if !kinds.iter().any(|k| k.name() == note.kind) {
+                return Err(Error::input(format!(
+                    "feature {:?} is of the kind {:?}; expected numeric, ordinal, nominal or fixed",
+                    note.name, note.kind
+                )));
+            }
+        }
+        match &self.rule {
+            Rule::Constant { action } if !self.actions.contains(action) => {
+                return Err(Error::input(format!(
+                    "it always takes {action:?}, which is not among its actions"
+                )));
+            }
+            Rule::Softmax(softmax) => softmax.check(self.actions.len())?,
+            _ => {}
+        }
         for (at, name) in self.actions.iter().enumerate() {
             if self.actions[..at].contains(name) {
                 return Err(Error::input(format!("it lists the action {name:?} twice")));
             }
         }
-        self.rule.check(self.actions.len())?;
+        self.rule.check_shape(self.actions.len())?;
         for (name, mention) in self.rule.mentions() {
             let Some(note) = self.features.iter().find(|f| f.name == name) else {
                 return Err(Error::input(format!(

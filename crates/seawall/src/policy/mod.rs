@@ -48,9 +48,7 @@ impl Policy {
         let probabilities =
             rule.probabilities(space, actions).map_err(|e| e.within(format!("policy {name:?}")))?;
         for (context, row) in probabilities.chunks(actions.len()).enumerate() {
-            let total: f64 = row.iter().sum();
-            let valid = row.iter().all(|p| (0.0..=1.0 + SLACK).contains(p));
-            if !valid || (total - 1.0).abs() > SLACK {
+            if !are_probabilities(row) {
                 return Err(Error::input(format!(
                     "policy {name:?}: the probabilities for the context {} are {row:?}; expected \
                      numbers from 0 to 1 that sum to 1",
@@ -162,6 +160,12 @@ impl Policy {
         };
         self.probabilities.chunks(self.actions).enumerate().map(value).collect()
     }
+}
+
+/// Whether numbers are from 0 to 1 and sum to 1.
+fn are_probabilities(row: &[f64]) -> bool {
+    let total: f64 = row.iter().sum();
+    row.iter().all(|p| (0.0..=1.0 + SLACK).contains(p)) && (total - 1.0).abs() <= SLACK
 }
 
 /// A value as it is written in rules: the text of a level or number, None if missing.

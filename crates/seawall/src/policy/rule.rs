@@ -80,31 +80,49 @@ impl Rule {
         Rule::Table { features, rows: rows.collect(), otherwise }
     }
 
-    /// Refuses rows of probabilities of the wrong length, or that are none, wherever they stand.
-    pub(super) fn check(&self, actions: usize) -> Result<()> {
+    /// Every row of probabilities, wherever it stands.
+    fn rows(&self) -> Vec<&[f64]> {
         let mut rows: Vec<&[f64]> = Vec::new();
         match self {
             Rule::Uniform | Rule::Constant { .. } | Rule::Softmax(_) => {}
-            Rule::Groups { by, probabilities } => {
-                by.iter().try_for_each(Partition::check)?;
+            Rule::Groups { probabilities, .. } => {
                 rows.extend(probabilities.iter().map(Vec::as_slice));
             }
             Rule::Tree { root } => root.leaves(&mut rows),
-            Rule::Table { features, rows: listed, otherwise } => {
-                if let Some(row) = listed.iter().find(|r| r.context.len() != features.len()) {
-                    return Err(Error::input(format!(
-                        "the context {:?} names {} values for {} features",
-                        row.context,
-                        row.context.len(),
-                        features.len()
-                    )));
-                }
+            Rule::Table { rows: listed, otherwise, .. } => {
                 rows.extend(listed.iter().map(|r| r.probabilities.as_slice()));
                 rows.extend(otherwise.as_deref());
             }
         }
-        let valid = |row: &&[f64]| row.len() == actions && row.iter().all(|p| p.is_finite());
-        match rows.iter().find(|row| !valid(row)) {
+        rows
+    }
+
+    /// Refuses rows that are no probabilities, even where no context leads to them.
+    pub(super) fn check_rows(&self) -> Result<()> {
+        match self.rows().iter().find(|row| !super::are_probabilities(row)) {
+            Some(row) => Err(Error::input(format!(
+                "the probabilities {row:?} are no numbers from 0 to 1 that sum to 1"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses parts and rows that do not fit together.
+    pub(super) fn check_shape(&self, actions: usize) -> Result<()> {
+        match self {
+            Rule::Groups { by, .. } => by.iter().try_for_each(Partition::check)?,
+            Rule::Table { features, rows: listed, .. } => {
+                if let Some(row) = listed.iter().find(|r| r.context.len() != features.len()) {
+                    return Err(Error::input(format!(
+                        "a row's context names {} values for {} features",
+                        row.context.len(),
+                        features.len()
+                    )));
+                }
+            }
+            _ => {}
+        }
+        match self.rows().iter().find(|row| row.len() != actions) {
             Some(row) => Err(Error::input(format!(
                 "the probabilities {row:?} are not one number for each of {actions} actions"
             ))),

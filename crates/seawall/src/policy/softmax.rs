@@ -165,7 +165,14 @@ impl Softmax {
         all
     }
 
-    fn check(&self, actions: usize) -> Result<()> {
+    pub(super) fn check(&self, actions: usize) -> Result<()> {
+        let flat = |c: &&Encoded| matches!(c.encoding, Encoding::Linear { scale, centre } if scale == 0.0 || !scale.is_finite() || !centre.is_finite());
+        if let Some(column) = self.columns.iter().find(flat) {
+            return Err(Error::input(format!(
+                "the column of {:?} has no finite scale other than 0",
+                column.feature
+            )));
+        }
         if !(self.temperature > 0.0 && self.temperature.is_finite()) {
             let t = self.temperature;
             return Err(Error::input(format!("the temperature is {t}; expected a number > 0")));

@@ -1,13 +1,13 @@
 //! A rule in words.
 
-use super::{Branch, Encoding, Partition, Rule, Softmax};
+use super::{Branch, Encoding, Partition, Rule, Softmax, Test};
 
 /// Rows of a table told in words.
 const ROWS: usize = 20;
 
 impl Rule {
-    /// What the rule does, line by line.
-    pub fn words(&self, actions: &[String]) -> Vec<String> {
+    /// What the rule does, line by line; `missing` says which features can be missing.
+    pub fn words(&self, actions: &[String], missing: &dyn Fn(&str) -> bool) -> Vec<String> {
         match self {
             Rule::Uniform => vec!["Every action with the same probability.".to_owned()],
             Rule::Constant { action } => vec![format!("Always {action}.")],
@@ -22,7 +22,7 @@ impl Rule {
             }
             Rule::Tree { root } => {
                 let mut lines = Vec::new();
-                branch(root, actions, 0, &mut lines);
+                branch(root, actions, missing, 0, &mut lines);
                 lines
             }
             Rule::Softmax(softmax) => scores(softmax, actions),
@@ -59,21 +59,30 @@ fn chances(row: &[f64], actions: &[String]) -> String {
     told.map(|(name, p)| format!("{name} {:.1}%", 100.0 * p)).collect::<Vec<_>>().join(", ")
 }
 
-fn branch(node: &Branch, actions: &[String], depth: usize, lines: &mut Vec<String>) {
+fn branch(
+    node: &Branch,
+    actions: &[String],
+    missing: &dyn Fn(&str) -> bool,
+    depth: usize,
+    lines: &mut Vec<String>,
+) {
     let indent = "  ".repeat(depth);
     match node {
         Branch::Leaf(row) => lines.push(format!("{indent}{}.", chances(row, actions))),
         Branch::Split { test, yes, no } => {
             for (holds, side) in [(true, yes), (false, no)] {
+                let or_missing = match test {
+                    Test::AtMost { feature, .. } if !holds && missing(feature) => " or missing",
+                    _ => "",
+                };
+                let question = format!("{}{or_missing}", test.words(holds));
                 match side.as_ref() {
-                    Branch::Leaf(row) => lines.push(format!(
-                        "{indent}If {}: {}.",
-                        test.words(holds),
-                        chances(row, actions)
-                    )),
+                    Branch::Leaf(row) => {
+                        lines.push(format!("{indent}If {question}: {}.", chances(row, actions)))
+                    }
                     deeper => {
-                        lines.push(format!("{indent}If {}:", test.words(holds)));
-                        branch(deeper, actions, depth + 1, lines);
+                        lines.push(format!("{indent}If {question}:"));
+                        branch(deeper, actions, missing, depth + 1, lines);
                     }
                 }
             }

@@ -202,8 +202,13 @@ pub fn bsgd(
     let runs = match state {
         None => (0..asked.seeds).map(fresh).collect(),
         Some(state) => {
-            let fits =
-                |run: &Run| run.theta.len() == start.len() && run.step <= asked.schedule.steps;
+            let long = |all: &[f64]| all.len() == start.len();
+            let fits = |run: &Run| {
+                long(&run.theta)
+                    && long(&run.theta_sum)
+                    && run.trace.iter().all(|t| long(&t.theta))
+                    && run.step <= asked.schedule.steps
+            };
             if state.runs.len() != asked.seeds || !state.runs.iter().all(fits) {
                 return Err(Error::config(
                     "the saved state is of another question: other seeds, steps or parameters",
@@ -260,7 +265,7 @@ fn scales(task: &Task<'_>, radius: f64) -> (f64, f64) {
         .iter()
         .flatten()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), c| (l.min(*c), h.max(*c)));
-    let range = (high - low).max(1e-300);
+    let range = if high > low { high - low } else { 1.0 };
     let (space, count) = (task.population().space(), task.population().space().len());
     let mut random = Random::new(0, 0);
     let mut far = 0.0;
@@ -341,13 +346,19 @@ impl Walk<'_, '_> {
         let actions = self.task.costs.len();
         s.places.clear();
         for (k, weight) in s.weights.iter_mut().enumerate() {
-            let mut place = self.draw.place(self, source, random);
-            // Where nobody can go; what matters is that it weighs nothing.
-            place.away = place.away.min(1e290);
+            let place = self.draw.place(self, source, random);
             let row = &mut s.rows[k * actions..][..actions];
             s.costs[k] = self.model.cost(&run.theta, &place, row);
-            *weight = self.eta * (s.costs[k] - run.lambda * place.away);
+            // Where nobody can go weighs nothing, at any λ.
+            *weight = match place.away.is_finite() {
+                true => self.eta * (s.costs[k] - run.lambda * place.away),
+                false => f64::NEG_INFINITY,
+            };
             s.places.push(place);
+        }
+        if s.weights.iter().all(|w| *w == f64::NEG_INFINITY) {
+            // Every place is behind a wall: the source stays where it is.
+            return 0.0;
         }
         normalise(&mut s.weights);
         let mut spent = 0.0;

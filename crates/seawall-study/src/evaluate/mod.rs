@@ -1,14 +1,20 @@
 //! What policies would have cost, nominally and in the worst case: a study's main question.
 
+mod answer;
+mod resample;
+
+pub use answer::*;
+
 use crate::bound::Set;
-use crate::check::{Check, facts};
+use crate::check::facts;
 use crate::load::Loaded;
 use crate::study::{PolicySpec, SetSpec};
-use seawall::evaluate::{Estimate, Estimator, Nominal, Robust, Support};
+use answer::count;
+use seawall::evaluate::{Estimator, Nominal, Robust, Support};
+use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Curve, Detail, Direction, Population, Progress, Result, Settings, WorstCase};
-use serde::{Serialize, Serializer};
+use seawall::{Detail, Direction, Log, Progress, Result, Settings, WorstCase};
 
 /// Folds of the doubly robust estimate.
 const FOLDS: usize = 5;
@@ -32,6 +38,23 @@ pub struct Question {
     pub curve: bool,
     /// Whether the worst-case populations will be looked at.
     pub worst: bool,
+    /// Intervals by resampling the rows, if wanted.
+    pub bootstrap: Option<Bootstrap>,
+    /// The probability of error δ of finite-sample bounds, if wanted.
+    pub bounds: Option<f64>,
+}
+
+/// How intervals are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bootstrap {
+    /// Replicates.
+    pub replicates: usize,
+    /// The level of the intervals.
+    pub level: f64,
+    /// How rows are drawn.
+    pub resampling: Resampling,
+    /// The seed.
+    pub seed: u64,
 }
 
 impl Question {
@@ -45,6 +68,8 @@ impl Question {
             support: study.support,
             curve: false,
             worst: true,
+            bootstrap: None,
+            bounds: None,
         }
     }
 }
@@ -58,167 +83,8 @@ pub enum Doing<'a> {
     Costs(f64),
     /// Solving for a policy; how far it got.
     Solving(&'a str, Progress),
-}
-
-/// All answers, as plain data.
-#[derive(Clone, Debug, Serialize)]
-pub struct Evaluation {
-    /// Rows used, or their weights' sum.
-    #[serde(serialize_with = "whole")]
-    pub rows: f64,
-    /// Rows left out.
-    pub left_out: usize,
-    /// Each action's rows.
-    pub actions: serde_json::Map<String, serde_json::Value>,
-    /// Points of the context space.
-    pub cells: usize,
-    /// Those with rows.
-    pub observed_cells: usize,
-    /// Whether lower or higher is better.
-    pub direction: &'static str,
-    /// Facts about the data.
-    pub diagnostics: Check,
-    /// The answers, policy by policy.
-    pub policies: Vec<PolicyAnswer>,
-    /// Where policies stop being better than one another.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub breakdown: Vec<BreakdownAnswer>,
-    /// The population of contexts that the worst cases start from.
-    #[serde(skip)]
-    pub population: Population,
-}
-
-/// The answers for one policy.
-#[derive(Clone, Debug, Serialize)]
-pub struct PolicyAnswer {
-    /// The policy's name.
-    pub name: String,
-    /// The nominal estimates.
-    pub nominal: NominalAnswer,
-    /// How well the log covers the policy.
-    pub overlap: OverlapAnswer,
-    /// The worst cases: every context radius at every cost radius.
-    pub results: Vec<RobustAnswer>,
-    /// The worst cases themselves, in the same order.
-    #[serde(skip)]
-    pub worst: Vec<WorstCase>,
-    /// The curves, one per cost radius, if asked for.
-    #[serde(skip)]
-    pub curves: Vec<Curve>,
-    /// `l(x)` on the support, one list per cost radius.
-    #[serde(skip)]
-    pub values: Vec<Vec<f64>>,
-}
-
-/// The nominal estimates.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct NominalAnswer {
-    /// The direct method.
-    pub dm: EstimateAnswer,
-    /// Inverse propensity scores.
-    pub ips: EstimateAnswer,
-    /// Self-normalised inverse propensity scores.
-    pub snips: EstimateAnswer,
-    /// Doubly robust, cross-fitted.
-    pub dr: EstimateAnswer,
-}
-
-/// An estimate and its 95% interval.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct EstimateAnswer {
-    /// The estimate.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// The lower end.
-    pub lower: f64,
-    /// The upper end.
-    pub upper: f64,
-}
-
-impl From<Estimate> for EstimateAnswer {
-    fn from(e: Estimate) -> Self {
-        EstimateAnswer { value: e.value, se: e.se, lower: e.lower, upper: e.upper }
-    }
-}
-
-/// How well the log covers a policy.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OverlapAnswer {
-    /// How many rows the weighted ones are worth.
-    pub effective_sample_size: f64,
-    /// The mean ratio of the policy to the propensity.
-    pub mean_ratio: f64,
-    /// The policy's share of choices never made in the context they are made in.
-    pub uncovered: f64,
-    /// Rows whose ratio was clipped.
-    pub clipped: f64,
-}
-
-/// One worst case.
-#[derive(Clone, Debug, Serialize)]
-pub struct RobustAnswer {
-    /// The set of contexts.
-    pub set: &'static str,
-    /// Its radius.
-    pub radius: f64,
-    /// The set of outcomes.
-    pub cost_set: &'static str,
-    /// Its radius.
-    pub cost_radius: f64,
-    /// The sharpness of an entropic set of contexts.
-    pub eta: Option<f64>,
-    /// The sharpness of an entropic set of outcomes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_eta: Option<f64>,
-    /// Which contexts mass may move to.
-    pub support: &'static str,
-    /// The worst case.
-    pub value: f64,
-    /// The truth is not below this.
-    pub lower: f64,
-    /// The truth is not above this.
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How fast the worst case worsens with the radius; None where it is infinite.
-    pub lambda: Option<f64>,
-    /// How the solve ended.
-    pub status: String,
-    /// The share of the worst-case population on contexts never observed.
-    pub unobserved_mass: f64,
-    /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_lower: Option<f64>,
-    /// With an entropic set of contexts or outcomes: the exact worst case is not above this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_upper: Option<f64>,
-}
-
-/// From which radius on a policy is no longer better than another.
-#[derive(Clone, Debug, Serialize)]
-pub struct BreakdownAnswer {
-    /// The policy that is better at radius 0.
-    pub policy: String,
-    /// The other.
-    pub against: String,
-    /// The cost radius.
-    pub cost_radius: f64,
-    /// The radius, None if there is none.
-    pub radius: Option<f64>,
-}
-
-fn whole<S: Serializer>(rows: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    count(*rows).serialize(serializer)
-}
-
-/// A number of rows: a whole number unless weights make it none.
-fn count(rows: f64) -> serde_json::Value {
-    if rows.fract() == 0.0 && rows < 1e15 {
-        serde_json::Value::from(rows as u64)
-    } else {
-        serde_json::Value::from(rows)
-    }
+    /// Resampling; so many replicates done.
+    Resampling(usize),
 }
 
 /// Answers a question about a study.
@@ -242,12 +108,14 @@ pub fn evaluate(
     }
     let robust = Robust::new(log, question.support)?;
     let mut policies: Vec<PolicyAnswer> = Vec::new();
+    let mut meant: Vec<Policy> = Vec::new();
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0]).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
         let nominal = estimator.nominal(&policy);
         policies.push(answer(question, &robust, &policy, nominal, &costs, watch)?);
+        meant.push(policy);
         if *spec == PolicySpec::Greedy {
             diagnostics.notes.push(
                 "greedy was chosen on the very rows that value it, so its estimates are too good"
@@ -255,9 +123,14 @@ pub fn evaluate(
             );
         }
     }
+    let breakdown = breakdowns(question, &policies, log.direction());
+    let bounds = match question.bounds {
+        Some(delta) => Some(bounds_answer(question, log, estimator.propensities(), delta)?),
+        None => None,
+    };
     let left_out = diagnostics.left_out;
     let rows = log.actions().iter().zip(log.action_totals());
-    Ok(Evaluation {
+    let mut found = Evaluation {
         rows: log.total(),
         left_out: left_out.conditions + left_out.no_action,
         actions: rows.map(|(name, n)| (name.clone(), count(n))).collect(),
@@ -265,9 +138,43 @@ pub fn evaluate(
         observed_cells: diagnostics.observed_cells,
         direction: diagnostics.direction,
         diagnostics,
-        breakdown: breakdowns(question, &policies, log.direction()),
+        breakdown,
+        differences: Vec::new(),
+        bounds,
         policies,
         population: robust.population().clone(),
+    };
+    if let Some(asked) = &question.bootstrap {
+        resample::intervals(loaded, question, asked, &meant, &mut found, watch)?;
+    }
+    Ok(found)
+}
+
+/// The finite-sample bound of the question's sets.
+fn bounds_answer(
+    question: &Question,
+    log: &Log,
+    propensities: &[f64],
+    delta: f64,
+) -> Result<BoundsAnswer> {
+    let constants = Constants::of(log, propensities)?;
+    let eta = |set: Set| if let Set::Entropic { eta } = set { Some(eta) } else { None };
+    let etas = (eta(question.context.set), eta(question.cost.set));
+    let bound = finite_sample(&constants, delta, etas)?;
+    Ok(BoundsAnswer {
+        delta,
+        total: bound.total,
+        sampling: bound.sampling,
+        contexts: bound.contexts,
+        costs: bound.costs,
+        outcomes: bound.outcomes,
+        smoothing: bound.smoothing,
+        needed_rows: bound.needed,
+        rows: constants.rows,
+        holds: constants.rows >= bound.needed,
+        smallest_context_mass: constants.context_mass,
+        smallest_propensity: constants.propensity,
+        largest_outcome: constants.largest,
     })
 }
 
@@ -364,6 +271,7 @@ fn robust_answer(
         lambda: Some(case.lambda).filter(|l| l.is_finite()),
         status: case.status.to_string(),
         unobserved_mass: case.unobserved_mass,
+        interval: None,
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
     }
@@ -394,6 +302,7 @@ fn breakdowns(
                     against: against.name.clone(),
                     cost_radius,
                     radius: better.breakdown_against(other).map(|b| b.radius),
+                    interval: None,
                 });
             }
         }

@@ -1,0 +1,118 @@
+//! Intervals for robust values: the rows are drawn again and everything is worked out anew.
+
+use super::{Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question};
+use crate::load::Loaded;
+use seawall::evaluate::Robust;
+use seawall::inference::{Replicates, bootstrap};
+use seawall::outcome::Unseen;
+use seawall::policy::Policy;
+use seawall::{Curve, Detail, Log, Progress, Result, Settings};
+
+/// How closely a replicate's curve is followed for its breakdown radius, relative to the values.
+const CURVE: f64 = 1e-4;
+
+/// Fills in the intervals of worst cases, differences and breakdown radii.
+pub(super) fn intervals(
+    loaded: &Loaded,
+    question: &Question,
+    asked: &Bootstrap,
+    policies: &[Policy],
+    found: &mut Evaluation,
+    watch: &(dyn Fn(Doing<'_>) + Sync),
+) -> Result<()> {
+    // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
+    let unseen = match loaded.study.unseen {
+        Unseen::Error => Unseen::Mean,
+        unseen => unseen,
+    };
+    let curves = !found.breakdown.is_empty();
+    let settings = Settings { detail: Detail::Value, ..Settings::default() };
+    let ask = |log: &Log| -> Result<Vec<f64>> {
+        let model = loaded.recipe.fit(log)?;
+        let robust = Robust::new(log, question.support)?;
+        let mut numbers = Vec::new();
+        let mut all_curves: Vec<Vec<Curve>> = vec![Vec::new(); policies.len()];
+        for &cost_radius in &question.cost.radii {
+            let set = question.cost.set.at(cost_radius);
+            let values = model.values(log, set, unseen, &settings)?;
+            for (policy, own) in policies.iter().zip(&mut all_curves) {
+                let context = question.context.set.at(0.0);
+                let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
+                let tolerance = curves.then_some(CURVE * size);
+                let radii = &question.context.radii;
+                let (worst, curve) =
+                    robust.evaluate(policy, &values, context, radii, tolerance, &settings)?;
+                numbers.extend(worst.iter().map(|w| w.value));
+                own.extend(curve);
+            }
+        }
+        for b in &found.breakdown {
+            let place = |name: &str| policies.iter().position(|p| p.name() == name).unwrap_or(0);
+            let at = question.cost.radii.iter().position(|r| *r == b.cost_radius).unwrap_or(0);
+            let (a, other) = (&all_curves[place(&b.policy)], &all_curves[place(&b.against)]);
+            let radius = a.get(at).zip(other.get(at)).and_then(|(a, b)| a.breakdown_against(b));
+            numbers.push(radius.map_or(f64::NAN, |r| r.radius));
+        }
+        Ok(numbers)
+    };
+    let follow = |progress: Progress| {
+        watch(Doing::Resampling(progress.evaluations));
+        true
+    };
+    let replicates = bootstrap(
+        loaded.log(),
+        asked.replicates,
+        asked.resampling,
+        asked.seed,
+        Some(&follow),
+        &ask,
+    )?;
+    fill(question, asked, &replicates, found)
+}
+
+/// Numbers come cost radius by cost radius, policy by policy, radius by radius; then breakdowns.
+fn fill(
+    question: &Question,
+    asked: &Bootstrap,
+    replicates: &Replicates,
+    found: &mut Evaluation,
+) -> Result<()> {
+    let (radii, policies) = (question.context.radii.len(), found.policies.len());
+    let place = |policy: usize, result: usize| {
+        let (cost, radius) = (result / radii, result % radii);
+        (cost * policies + policy) * radii + radius
+    };
+    for (k, policy) in found.policies.iter_mut().enumerate() {
+        for (at, result) in policy.results.iter_mut().enumerate() {
+            let interval = replicates.interval(place(k, at), result.value, asked.level)?;
+            result.interval = Some(interval.into());
+        }
+    }
+    let first = question.cost.radii.len() * policies * radii;
+    for (k, b) in found.breakdown.iter_mut().enumerate() {
+        if let Some(radius) = b.radius {
+            b.interval = Some(replicates.interval(first + k, radius, asked.level)?.into());
+        }
+    }
+    let mut differences = Vec::new();
+    for (k, a) in found.policies.iter().enumerate() {
+        for (m, b) in found.policies.iter().enumerate().skip(k + 1) {
+            for (at, (x, y)) in a.results.iter().zip(&b.results).enumerate() {
+                let apart = |r: &Vec<f64>| vec![r[place(k, at)] - r[place(m, at)]];
+                let apart = Replicates { all: replicates.all.iter().map(apart).collect() };
+                let value = x.value - y.value;
+                let interval: IntervalAnswer = apart.interval(0, value, asked.level)?.into();
+                differences.push(DifferenceAnswer {
+                    policy: a.name.clone(),
+                    against: b.name.clone(),
+                    radius: x.radius,
+                    cost_radius: x.cost_radius,
+                    value,
+                    interval,
+                });
+            }
+        }
+    }
+    found.differences = differences;
+    Ok(())
+}
