@@ -4,7 +4,7 @@ use crate::bound::Context;
 use crate::load::Loaded;
 use crate::place::place;
 use crate::read::{Column, Table, Wanted, table};
-use seawall::distance::{Distance, distance, kl, total_variation};
+use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::{Error, Feature, Kind, Population, Result, Space};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -38,6 +38,9 @@ pub struct Answer {
     pub from_points: usize,
     /// Points of the second.
     pub to_points: usize,
+    /// The entropic distance and the Sinkhorn divergence, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entropic: Option<EntropicAnswer>,
     /// How long the solve took.
     pub seconds: f64,
     /// The plan.
@@ -46,6 +49,41 @@ pub struct Answer {
     /// The space that it is on.
     #[serde(skip)]
     pub space: Arc<Space>,
+}
+
+/// An entropic distance, with what it says of the exact one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EntropicAnswer {
+    /// The sharpness.
+    pub eta: f64,
+    /// The entropic distance.
+    pub distance: f64,
+    /// The exact distance is not below this.
+    pub exact_lower: f64,
+    /// The exact distance is not above this.
+    pub exact_upper: f64,
+    /// The Sinkhorn divergence.
+    pub divergence: f64,
+    /// Whether the potentials settled.
+    pub settled: bool,
+}
+
+impl Answer {
+    /// Adds the entropic distance.
+    fn with_eta(mut self, from: &Population, to: &Population, eta: Option<f64>) -> Result<Self> {
+        if let Some(eta) = eta {
+            let found = entropic(from, to, eta)?;
+            self.entropic = Some(EntropicAnswer {
+                eta,
+                distance: found.value,
+                exact_lower: found.exact_lower,
+                exact_upper: found.exact_upper,
+                divergence: sinkhorn_divergence(from, to, eta)?,
+                settled: found.settled,
+            });
+        }
+        Ok(self)
+    }
 }
 
 /// How far two populations are apart.
@@ -74,6 +112,7 @@ pub(crate) fn between(from: &Population, to: &Population) -> Result<Answer> {
         features: named.collect(),
         from_points: points(from),
         to_points: points(to),
+        entropic: None,
         seconds,
         plan: found,
         space,
@@ -108,8 +147,9 @@ pub(crate) fn target(loaded: &Loaded, path: &Path) -> Result<Population> {
 }
 
 /// How far a target sample is from a study's log.
-pub fn to_target(loaded: &Loaded, path: &Path) -> Result<Answer> {
-    between(&loaded.log().population()?, &target(loaded, path)?)
+pub fn to_target(loaded: &Loaded, path: &Path, eta: Option<f64>) -> Result<Answer> {
+    let (from, to) = (loaded.log().population()?, target(loaded, path)?);
+    between(&from, &to)?.with_eta(&from, &to, eta)
 }
 
 /// How far apart two tables are.
@@ -118,6 +158,7 @@ pub fn between_tables(
     to: &Path,
     contexts: &[Context],
     weight: Option<&str>,
+    eta: Option<f64>,
 ) -> Result<Answer> {
     let wanted: Vec<(&str, Wanted)> = contexts
         .iter()
@@ -161,7 +202,8 @@ pub fn between_tables(
     let population = |weights: Vec<f64>, table: &Table| {
         Population::from_weights(space.clone(), weights).map_err(|e| e.within(table.path.display()))
     };
-    between(&population(a, &tables[0])?, &population(b, &tables[1])?)
+    let (from, to) = (population(a, &tables[0])?, population(b, &tables[1])?);
+    between(&from, &to)?.with_eta(&from, &to, eta)
 }
 
 /// A row's weight.

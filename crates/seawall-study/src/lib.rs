@@ -4,7 +4,8 @@
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
 //! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@load`]: a study
 //!    ready to be asked.
-//! 4. [`mod@distance`]: how far apart two samples are; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
+//! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
+//!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
 //! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
@@ -24,6 +25,7 @@ pub mod init;
 pub mod learn;
 pub mod load;
 mod place;
+pub mod radius;
 pub mod read;
 pub mod study;
 pub mod trace;

@@ -3,6 +3,7 @@
 use super::bound::context;
 use crate::cmd::Failure;
 use crate::cmd::distance::Asked;
+use crate::cmd::radius;
 use clap::Args as ClapArgs;
 use seawall_study::bound::Context;
 use std::path::PathBuf;
@@ -31,14 +32,50 @@ pub(super) struct Distance {
     /// With a study: a sample of the other population, without actions or outcomes
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
+    /// Also the entropic distance of this sharpness, and the Sinkhorn divergence
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    eta: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
+/// The arguments of `seawall radius`.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Radius {
+    /// The study file
+    study: PathBuf,
+    /// A sample of the other population, without actions or outcomes
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// Random halves of the log, and as many bootstrap draws
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    splits: usize,
+    /// The seed of everything random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Radius {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<radius::Asked, Failure> {
+        if self.splits == 0 {
+            return Err(Failure::usage("--splits is 0; expected at least 1"));
+        }
+        let Radius { study, target, splits, seed, json } = self;
+        Ok(radius::Asked { study, target, splits, seed, json })
+    }
+}
+
 impl Distance {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(Asked, bool), Failure> {
+    pub(super) fn meaning(self) -> Result<(Asked, Option<f64>, bool), Failure> {
+        if let Some(eta) = self.eta.filter(|e| !(*e > 0.0 && e.is_finite())) {
+            return Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")));
+        }
         let asked = match (self.to, self.target) {
             (None, Some(target)) if self.context.is_empty() && self.weight.is_none() => {
                 Asked::Target { study: self.from, target }
@@ -61,6 +98,6 @@ impl Distance {
                 ));
             }
         };
-        Ok((asked, self.json))
+        Ok((asked, self.eta, self.json))
     }
 }

@@ -47,6 +47,8 @@ enum Command {
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
     Distance(distance::Distance),
+    /// How far is far enough: radii that the data suggest, and a line for the study file
+    Radius(distance::Radius),
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
@@ -107,9 +109,10 @@ impl Args {
             Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
             Command::Explain(explain) => cmd::apply::explain(&explain.policy),
             Command::Distance(distance) => {
-                let (asked, json) = distance.meaning()?;
-                cmd::distance::run(&asked, json)
+                let (asked, eta, json) = distance.meaning()?;
+                cmd::distance::run(&asked, eta, json)
             }
+            Command::Radius(radius) => cmd::radius::run(&radius.meaning()?),
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)

@@ -30,17 +30,17 @@ pub enum Asked {
 }
 
 /// Answers and prints.
-pub fn run(asked: &Asked, json: bool) -> Result<(), Failure> {
+pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let (answer, from, to): (Answer, &Path, &Path) = match asked {
         Asked::Tables { from, to, contexts, weight } => {
             wait.say(|| "reading and solving".to_owned());
-            (between_tables(from, to, contexts, weight.as_deref())?, from, to)
+            (between_tables(from, to, contexts, weight.as_deref(), eta)?, from, to)
         }
         Asked::Target { study, target } => {
             let loaded = super::check::read(study, &wait)?;
             wait.say(|| "solving".to_owned());
-            (to_target(&loaded, target)?, study, target)
+            (to_target(&loaded, target, eta)?, study, target)
         }
     };
     drop(wait);

@@ -8,6 +8,7 @@ pub mod distance;
 pub mod evaluate;
 pub mod init;
 pub mod learn;
+pub mod radius;
 
 use seawall_study::write::destination;
 use std::fmt;

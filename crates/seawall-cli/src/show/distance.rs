@@ -32,6 +32,18 @@ pub fn print(answer: &Answer, from: &Path, to: &Path, out: &mut dyn Write) -> Re
         (None, None) => "infinite".to_owned(),
     };
     writeln!(out, "KL: {divergence}. Total variation: {}.\n", number(answer.total_variation))?;
+    if let Some(e) = &answer.entropic {
+        writeln!(
+            out,
+            "Entropic distance, η = {}: {} (so the exact one is between {} and {}); Sinkhorn \
+             divergence {}.\n",
+            number(e.eta),
+            number(e.distance),
+            number(e.exact_lower),
+            number(e.exact_upper),
+            number(e.divergence)
+        )?;
+    }
     let mut shown = table(&["feature", "cost", "share of the distance"]);
     for (name, cost) in &answer.features {
         let cost = cost.as_f64().unwrap_or(f64::NAN);

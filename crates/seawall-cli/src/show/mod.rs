@@ -5,6 +5,7 @@ pub mod check;
 pub mod distance;
 pub mod evaluate;
 pub mod learn;
+pub mod radius;
 mod shift;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};

@@ -13,8 +13,10 @@
 
 mod divergence;
 mod line;
+mod sinkhorn;
 
 pub use divergence::{kl, total_variation};
+pub use sinkhorn::{Sinkhorn, entropic, sinkhorn_divergence};
 
 use crate::ambiguity::{Status, best_targets};
 use crate::error::{Error, Result};

@@ -1,0 +1,42 @@
+//! `seawall radius`.
+
+use super::Failure;
+use crate::show;
+use seawall_study::radius::{Request, radius};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What is asked.
+pub struct Asked {
+    /// The study.
+    pub study: PathBuf,
+    /// A sample of the other population.
+    pub target: Option<PathBuf>,
+    /// Random halves.
+    pub splits: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Whether to print JSON.
+    pub json: bool,
+}
+
+/// Suggests radii and prints.
+pub fn run(asked: &Asked) -> Result<(), Failure> {
+    let wait = show::Wait::new();
+    let loaded = super::check::read(&asked.study, &wait)?;
+    let target: Option<&Path> = asked.target.as_deref();
+    let request = Request { target, splits: asked.splits, seed: asked.seed };
+    let all = 2 * asked.splits;
+    let answer = radius(&loaded, &request, &|done| {
+        wait.say(|| format!("distance {done} of {all}"));
+    })?;
+    drop(wait);
+    let mut out = std::io::stdout().lock();
+    if asked.json {
+        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::radius::print(&answer, &mut out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Radii that the data suggest, in words.
+
+use super::{label, number, table};
+use seawall_study::radius::{Answer, Spread};
+use std::io::{Result, Write};
+
+/// Prints everything.
+pub fn print(answer: &Answer, out: &mut dyn Write) -> Result<()> {
+    let mut shown =
+        table(&["distance", "draws", "mean", "sd", "smallest", "median", "95%", "largest"]);
+    let mut row = |name: &str, s: &Spread| {
+        let numbers = [s.mean, s.sd, s.smallest, s.median, s.upper, s.largest].map(number);
+        let mut row = vec![name.to_owned(), s.count.to_string()];
+        row.extend(numbers);
+        shown.add_row(row);
+    };
+    row("between random halves of the log", &answer.halves);
+    row("from the log to itself drawn again", &answer.bootstrap);
+    writeln!(out, "{shown}")?;
+    if let Some(target) = answer.target {
+        writeln!(out, "To the target: {}.", number(target))?;
+    }
+    let cost = &answer.cost;
+    if cost.median.is_finite() {
+        writeln!(
+            out,
+            "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} rows), \
+             {} in the smallest.",
+            number(cost.constant),
+            number(cost.median),
+            number(cost.median_rows),
+            number(cost.smallest_leaf)
+        )?;
+    }
+    for b in &answer.breakdown {
+        match b.radius {
+            Some(radius) => writeln!(
+                out,
+                "{} is no worse than {} up to radius {}.",
+                label(&b.policy),
+                label(&b.against),
+                number(radius)
+            )?,
+            None => writeln!(
+                out,
+                "{} is no worse than {} at any radius.",
+                label(&b.policy),
+                label(&b.against)
+            )?,
+        }
+    }
+    writeln!(out, "\nRecommended: {}. For the study file, under [robust]:", answer.words)?;
+    writeln!(out, "{}", answer.line)
+}

@@ -1,0 +1,201 @@
+//! How far is far enough: radii that the data themselves suggest.
+
+use crate::distance::{between, target};
+use crate::evaluate::{Doing, Question, evaluate};
+use crate::load::Loaded;
+use seawall::distance::distance;
+use seawall::inference::{Resampling, bootstrap};
+use seawall::{Log, Progress, Result};
+use serde::Serialize;
+use std::path::Path;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// A sample of the other population, without actions or outcomes.
+    pub target: Option<&'a Path>,
+    /// Random halves, and bootstrap replicates.
+    pub splits: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What came of it, as plain data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// Distances between random halves of the log.
+    pub halves: Spread,
+    /// Distances between the log and itself drawn again.
+    pub bootstrap: Spread,
+    /// The distance to the target, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
+    /// Cost radii.
+    pub cost: CostRadius,
+    /// Where the study's policies stop being better than one another.
+    pub breakdown: Vec<crate::evaluate::BreakdownAnswer>,
+    /// The radii recommended: noise, and what is beyond it.
+    pub recommended: Vec<f64>,
+    /// Why, in words.
+    pub words: String,
+    /// The line for the study file.
+    pub line: String,
+}
+
+/// A few distances.
+#[derive(Clone, Debug, Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub sd: f64,
+    /// The smallest.
+    pub smallest: f64,
+    /// The median.
+    pub median: f64,
+    /// The 95% quantile.
+    pub upper: f64,
+    /// The largest.
+    pub largest: f64,
+}
+
+/// Cost radii of the order `n^(−1/2)` in a leaf of n rows: `constant / √n`, the constant being half
+/// the dearest move between outcomes times the root of the number of outcomes seen.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostRadius {
+    /// The constant of the median leaf.
+    pub constant: f64,
+    /// Its rows.
+    pub median_rows: f64,
+    /// Its suggestion.
+    pub median: f64,
+    /// The smallest leaf's suggestion.
+    pub smallest_leaf: f64,
+}
+
+impl Spread {
+    fn of(mut all: Vec<f64>) -> Self {
+        all.sort_unstable_by(f64::total_cmp);
+        let count = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / count;
+        let squares: f64 = all.iter().map(|x| (x - mean).powi(2)).sum();
+        let at = |share: f64| all[((count - 1.0) * share).round() as usize];
+        Spread {
+            count: all.len(),
+            mean,
+            sd: (squares / (count - 1.0).max(1.0)).sqrt(),
+            smallest: at(0.0),
+            median: at(0.5),
+            upper: at(0.95),
+            largest: at(1.0),
+        }
+    }
+}
+
+/// Suggests radii. `watch` is told how many distances are done.
+pub fn radius(
+    loaded: &Loaded,
+    request: &Request<'_>,
+    watch: &(dyn Fn(usize) + Sync),
+) -> Result<Answer> {
+    let log = loaded.log();
+    let mut halves = Vec::new();
+    for split in 0..request.splits {
+        watch(split);
+        let folds = log.folds_of(2, request.seed.wrapping_add(split as u64))?;
+        let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
+        halves.push(distance(&a, &b)?.value);
+    }
+    let whole = log.population()?;
+    let follow = |progress: Progress| {
+        watch(request.splits + progress.evaluations);
+        true
+    };
+    let ask = |drawn: &Log| Ok(vec![distance(&whole, &drawn.population()?)?.value]);
+    let drawn =
+        bootstrap(log, request.splits, Resampling::Multinomial, request.seed, Some(&follow), &ask)?;
+    let target = match request.target {
+        Some(path) => Some(between(&whole, &target(loaded, path)?)?.distance),
+        None => None,
+    };
+    let mut question = Question::of(loaded);
+    question.worst = false;
+    question.curve = question.policies.len() > 1;
+    let breakdown = match question.curve {
+        true => evaluate(loaded, &question, &|_: Doing<'_>| {})?.breakdown,
+        false => Vec::new(),
+    };
+    let (halves, bootstrap) =
+        (Spread::of(halves), Spread::of(drawn.all.into_iter().flatten().collect()));
+    let noise = rounded(halves.median);
+    let beyond = rounded(target.unwrap_or(2.0 * halves.upper).max(halves.upper));
+    let recommended = if beyond > noise { vec![noise, beyond] } else { vec![noise] };
+    let words = match target {
+        Some(far) if far <= halves.upper => format!(
+            "the target is no further from the log ({far:.4}) than two halves of the log are from \
+             each other ({:.4} on average): a radius of {noise} covers both",
+            halves.mean
+        ),
+        Some(far) => format!(
+            "the target is {far:.4} away, beyond the {:.4} that two halves of the log are apart: \
+             {noise} covers chance alone, {beyond} covers the target",
+            halves.mean
+        ),
+        None => format!(
+            "two halves of the log are {:.4} apart on average, by chance alone: {noise} is the \
+             least that makes sense, {beyond} leaves room for a shift as large again",
+            halves.mean
+        ),
+    };
+    let list = recommended.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    Ok(Answer {
+        halves,
+        bootstrap,
+        target,
+        cost: cost_radius(loaded)?,
+        breakdown,
+        recommended,
+        words,
+        line: format!("context = {{ set = \"wasserstein\", radius = [{list}] }}"),
+    })
+}
+
+/// Two significant digits, upwards: a radius is to cover something.
+fn rounded(x: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    let exponent = x.log10().floor() - 1.0;
+    let digits = (x / 10f64.powf(exponent) - 1e-9).ceil();
+    format!("{digits}e{exponent}").parse().unwrap_or(x)
+}
+
+fn cost_radius(loaded: &Loaded) -> Result<CostRadius> {
+    let log = loaded.log();
+    let model = loaded.recipe.fit(log)?;
+    let outcomes = log.outcomes();
+    // The dearest move between two outcomes: corner to corner, feature by feature.
+    let feature = |k: usize| {
+        let cost = |j: usize| outcomes.feature_cost(k, 0, j);
+        let last = |j: usize| outcomes.feature_cost(k, outcomes.len() - 1, j);
+        (0..outcomes.len()).map(|j| cost(j).max(last(j))).fold(0.0, f64::max)
+    };
+    let dearest: f64 = (0..outcomes.names().len()).map(feature).sum();
+    let mut leaves: Vec<(f64, f64)> = model
+        .leaves()
+        .map_or(&[][..], |l| l.all())
+        .iter()
+        .map(|leaf| (leaf.weight(), 0.5 * dearest * (leaf.outcomes.len() as f64).sqrt()))
+        .collect();
+    leaves.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let suggestion = |&(rows, constant): &(f64, f64)| constant / rows.sqrt();
+    let middle = leaves.get(leaves.len() / 2).copied().unwrap_or((f64::NAN, f64::NAN));
+    Ok(CostRadius {
+        constant: middle.1,
+        median_rows: middle.0,
+        median: suggestion(&middle),
+        smallest_leaf: leaves.first().map_or(f64::NAN, suggestion),
+    })
+}
