@@ -10,7 +10,7 @@ import sys
 
 from common import OUT
 
-PARTS = ("worst", "count", "learn")
+PARTS = ("worst", "count", "learn", "distance")
 
 
 def main(parts):

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Random, log, repeatable};
+use common::{Random, World, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{Estimator, Propensity, logistic};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, choose};
@@ -73,89 +73,6 @@ proptest! {
         let ridged = logistic(&log, 1e9).unwrap();
         let overall = log.action_totals()[0] / log.total();
         prop_assert!((ridged.probability(2, 0) - overall).abs() < 1e-4);
-    }
-}
-
-/// A log with a known truth: two binary features, two actions chosen by a known rule that depends
-/// on them, outcomes 0, 1 or 2.
-struct World {
-    contexts: Arc<Space>,
-    outcomes: Arc<Space>,
-}
-
-impl World {
-    fn new() -> Self {
-        let contexts = Space::grid([
-            Feature::nominal("x", ["a", "b"]),
-            Feature::numeric("z").levels([0.0, 1.0, 2.0]),
-        ]);
-        let outcomes = Space::grid([Feature::numeric("y").levels([0.0, 1.0, 2.0])]);
-        World { contexts: Arc::new(contexts.unwrap()), outcomes: Arc::new(outcomes.unwrap()) }
-    }
-
-    const SHARES: [f64; 6] = [0.1, 0.2, 0.2, 0.15, 0.25, 0.1];
-
-    /// With which probability action 1 is taken.
-    fn propensity(context: usize) -> f64 {
-        0.2 + 0.1 * context as f64
-    }
-
-    /// The probabilities of the outcomes 1 and 2.
-    fn outcome(context: usize, action: usize) -> (f64, f64) {
-        (0.1 + 0.05 * context as f64, if action == 1 { 0.3 - 0.04 * context as f64 } else { 0.12 })
-    }
-
-    /// The policy that is asked about: action 1 with this probability.
-    fn policy(context: usize) -> f64 {
-        if context < 3 { 0.9 } else { 0.3 }
-    }
-
-    fn truth() -> f64 {
-        let value = |x: usize, a: usize| Self::outcome(x, a).0 + 2.0 * Self::outcome(x, a).1;
-        let mean = |x: usize| Self::policy(x) * value(x, 1) + (1.0 - Self::policy(x)) * value(x, 0);
-        (0..6).map(|x| Self::SHARES[x] * mean(x)).sum()
-    }
-
-    fn log(&self, rows: usize, seed: u64) -> Log {
-        let r = &mut Random(seed);
-        let entries = (0..rows).map(|_| {
-            let (mut context, mut u) = (0, r.unit());
-            while context < 5 && u >= Self::SHARES[context] {
-                u -= Self::SHARES[context];
-                context += 1;
-            }
-            let one = Self::propensity(context);
-            let action = usize::from(r.chance(one));
-            let propensity = if action == 1 { one } else { 1.0 - one };
-            let (p1, p2) = Self::outcome(context, action);
-            let u = r.unit();
-            let outcome = if u < p1 {
-                1
-            } else if u < p1 + p2 {
-                2
-            } else {
-                0
-            };
-            Entry {
-                context: context as u32,
-                action: action as u32,
-                outcome,
-                propensity,
-                weight: 1.0,
-            }
-        });
-        let entries: Vec<Entry> = entries.collect();
-        let actions = vec!["zero".to_owned(), "one".to_owned()];
-        let values = vec![0.0, 1.0, 2.0];
-        Log::new(
-            self.contexts.clone(),
-            actions,
-            self.outcomes.clone(),
-            values,
-            Direction::Cost,
-            entries,
-        )
-        .unwrap()
     }
 }
 

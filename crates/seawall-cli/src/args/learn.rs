@@ -33,7 +33,7 @@ Examples:
 pub(super) struct Learn {
     /// The study file
     study: PathBuf,
-    /// Which kind of policy: greedy, groups:COL[=PARTS][,COL...], tree:DEPTH or softmax
+    /// Which kind of policy: greedy, groups:COLUMNS (see below), tree:DEPTH or softmax
     #[arg(long, value_name = "SPEC")]
     policy: String,
     /// How far the population of contexts may be; the study's first radius if not said
