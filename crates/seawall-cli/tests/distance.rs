@@ -85,6 +85,14 @@ fn radii_intervals_and_bounds_on_the_demo() {
         "{}",
         strange.err
     );
+    for (text, word) in [
+        (target.replace("stroke\n", "strike\n"), "no column named \"stroke\""),
+        ("conscious,sex,age,woke,systolic,stroke\n".to_owned(), "no rows"),
+    ] {
+        std::fs::write(path.join("target.csv"), text).unwrap();
+        let found = run(path, &format!("radius {study} --target target.csv --splits 2"));
+        assert!(found.code == 2 && found.err.contains(word), "{word}: {}", found.err);
+    }
     // Intervals hold the estimate's neighbourhood, the same on any number of threads.
     let ask = |threads: usize| {
         run(

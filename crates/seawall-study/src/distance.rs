@@ -78,7 +78,7 @@ impl Answer {
                 distance: found.value,
                 exact_lower: found.exact_lower,
                 exact_upper: found.exact_upper,
-                divergence: sinkhorn_divergence(from, to, eta)?,
+                divergence: sinkhorn_divergence(from, to, eta)?.value,
                 settled: found.settled,
             });
         }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Case, Random, case, repeatable};
 use proptest::prelude::*;
-use seawall::distance::{Distance, distance};
+use seawall::distance::{Distance, distance, entropic, sinkhorn_divergence};
 use seawall::{Feature, Population, Space, Status};
 use std::sync::Arc;
 
@@ -125,4 +125,40 @@ fn larger_problems_are_certified() {
     let a = Population::from_weights(space.clone(), half(true)).unwrap();
     let b = Population::from_weights(space, half(false)).unwrap();
     check(&a, &b, &distance(&a, &b).unwrap());
+}
+
+#[test]
+fn smoothed_distances_bracket_the_exact_one() {
+    for seed in 0..40 {
+        let case = case(seed);
+        let (a, b) = (&case.population, &other(&case, seed ^ 9));
+        let Ok(exact) = distance(a, b) else { continue };
+        let size = exact.value.max(case.scale()).max(1e-300);
+        for eta in [1.0 / size, 30.0 / size] {
+            let soft = entropic(a, b, eta).unwrap();
+            let slack = 1e-9 * size;
+            assert!(soft.exact_lower <= exact.value + slack, "{seed}: {soft:?} {}", exact.value);
+            assert!(soft.exact_upper >= exact.value - slack, "{seed}: {soft:?} {}", exact.value);
+            let own = sinkhorn_divergence(a, a, eta).unwrap();
+            assert!(own.value.abs() <= 1e-6 * size, "{seed}: {own:?}");
+        }
+    }
+}
+
+#[test]
+fn different_spaces_are_refused_by_feature() {
+    let space = |second: Feature| {
+        Arc::new(Space::grid([Feature::nominal("x", ["a", "b"]), second]).unwrap())
+    };
+    let on = |space: Arc<Space>| {
+        Population::from_weights(space.clone(), vec![1.0; space.len()]).unwrap()
+    };
+    let first = on(space(Feature::nominal("y", ["c", "d"])));
+    let refused = |second: Feature| distance(&first, &on(space(second))).unwrap_err().to_string();
+    assert!(refused(Feature::nominal("z", ["c", "d"])).contains("\"y\""));
+    assert!(refused(Feature::nominal("y", ["c", "e"])).contains("\"y\" differs"));
+    assert!(refused(Feature::ordinal("y", ["c", "d"])).contains("\"y\" differs"));
+    // The same space made twice is the same.
+    let again = on(space(Feature::nominal("y", ["c", "d"])));
+    assert!(distance(&first, &again).unwrap().value.abs() < 1e-12);
 }

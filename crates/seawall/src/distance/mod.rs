@@ -16,7 +16,7 @@ mod line;
 mod sinkhorn;
 
 pub use divergence::{kl, total_variation};
-pub use sinkhorn::{Sinkhorn, entropic, sinkhorn_divergence};
+pub use sinkhorn::{Divergence, Sinkhorn, entropic, sinkhorn_divergence};
 
 use crate::ambiguity::{Status, best_targets};
 use crate::error::{Error, Result};
@@ -24,6 +24,7 @@ use crate::kernel::flow::Flow;
 use crate::kernel::sum::sum;
 use crate::population::Population;
 use crate::space::Space;
+use std::sync::Arc;
 
 /// The gap, relative to the distance, up to which the status is `optimal`.
 const TOLERANCE: f64 = 1e-10;
@@ -81,13 +82,44 @@ impl Distance {
 /// The distance between two populations on the same space.
 pub fn distance(from: &Population, to: &Population) -> Result<Distance> {
     let space = from.space();
-    if !std::sync::Arc::ptr_eq(space, to.space()) {
-        return Err(Error::input("two populations on different spaces have no distance"));
-    }
+    same_space(space, to.space())?;
     if let Some(plan) = line::coupled(from, to) {
         return Ok(line::certified(from, to, plan));
     }
     Transport::new(from, to).solve()
+}
+
+/// Refuses two spaces that differ, by the feature in which they do.
+fn same_space(a: &Arc<Space>, b: &Arc<Space>) -> Result<()> {
+    if Arc::ptr_eq(a, b) {
+        return Ok(());
+    }
+    let different = |what: String| {
+        Error::input(format!("two populations on different spaces have no distance: {what}"))
+    };
+    for (k, name) in a.names().enumerate() {
+        let Ok(other) = b.feature(name) else {
+            return Err(different(format!("only the first has the feature {name:?}")));
+        };
+        let same = k == other
+            && a.kind(k) == b.kind(k)
+            && a.weight(k) == b.weight(k)
+            && a.levels(k) == b.levels(k);
+        if !same {
+            return Err(different(format!("the feature {name:?} differs")));
+        }
+    }
+    if let Some(name) = b.names().nth(a.names().len()) {
+        return Err(different(format!("only the second has the feature {name:?}")));
+    }
+    let codes = |s: &Space, i: usize, k: usize| s.code(i, k).to_bits();
+    let features = 0..a.names().len();
+    let equal = a.len() == b.len()
+        && features.clone().all(|k| (0..a.len()).all(|i| codes(a, i, k) == codes(b, i, k)));
+    match equal {
+        true => Ok(()),
+        false => Err(different("their points differ".to_owned())),
+    }
 }
 
 /// A transport problem between the points with mass.

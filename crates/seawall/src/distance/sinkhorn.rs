@@ -112,11 +112,30 @@ pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn
     })
 }
 
-/// The Sinkhorn divergence: 0 between equal populations, and above it otherwise.
-pub fn sinkhorn_divergence(from: &Population, to: &Population, eta: f64) -> Result<f64> {
+/// A Sinkhorn divergence and what it says of the exact distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Divergence {
+    /// S_η.
+    pub value: f64,
+    /// The exact distance is not below this.
+    pub exact_lower: f64,
+    /// The exact distance is not above this.
+    pub exact_upper: f64,
+}
+
+/// The Sinkhorn divergence: 0 between equal populations, and above it otherwise. A population's
+/// entropic distance to itself is between 0 and `H/η`, so the exact distance is within
+/// `min(H(P), H(Q))/η` below and `(H(P) + H(Q))/2η` above it; the entropic distance's own bounds are
+/// at least as tight, and are the ones given.
+pub fn sinkhorn_divergence(from: &Population, to: &Population, eta: f64) -> Result<Divergence> {
     let (cross, first, second) =
         (entropic(from, to, eta)?, entropic(from, from, eta)?, entropic(to, to, eta)?);
-    Ok(cross.value - 0.5 * first.value - 0.5 * second.value)
+    let own = 0.5 * first.value + 0.5 * second.value;
+    Ok(Divergence {
+        value: cross.value - own,
+        exact_lower: cross.exact_lower,
+        exact_upper: cross.exact_upper,
+    })
 }
 
 /// `log Σ exp(term)`, without overflow.
