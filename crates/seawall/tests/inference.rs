@@ -77,7 +77,7 @@ fn coverage(simulations: usize, rows: usize, replicates: usize) -> (f64, f64) {
         let interval = drawn.interval(0, estimate, 0.95).unwrap();
         let (low, high) = interval.basic;
         held += usize::from(low <= true_robust && true_robust <= high);
-        above += usize::from(shifted <= interval.percentile.1);
+        above += usize::from(shifted <= high);
     }
     (held as f64 / simulations as f64, above as f64 / simulations as f64)
 }

@@ -174,14 +174,15 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
             row.push(percent(answer.unobserved_mass));
-            row.extend(answer.interval.map(|i| between(i.percentile)));
+            row.extend(answer.interval.map(|i| between(i.basic)));
             shown.add_row(row);
         }
     }
     shown
 }
 
-/// An interval, four digits each.
+/// An interval, four digits each. The basic one: worst cases are biased upwards by noise, which the
+/// percentile interval adds to and the basic one takes off.
 fn between((low, high): (f64, f64)) -> String {
     format!("({}, {})", short(low), short(high))
 }
@@ -196,7 +197,7 @@ fn differences(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
             label(&d.against),
             number(d.radius),
             number(d.value),
-            between(d.interval.percentile)
+            between(d.interval.basic)
         )?;
     }
     if !found.differences.is_empty() {
@@ -247,7 +248,7 @@ fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
                 b.policy,
                 b.against,
                 number(radius),
-                b.interval.map_or(String::new(), |i| format!(" {}", between(i.percentile)))
+                b.interval.map_or(String::new(), |i| format!(" {}", between(i.basic)))
             )?,
             None => {
                 writeln!(out, "{} is no worse than {} at any radius{cost}.", b.policy, b.against)?
