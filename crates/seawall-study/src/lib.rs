@@ -8,7 +8,9 @@
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
 //! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
-//! 7. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
+//! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
+//!    and numbers as people read them.
+//! 8. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 
@@ -27,6 +29,9 @@ pub mod load;
 mod place;
 pub mod radius;
 pub mod read;
+pub mod report;
+pub mod shift;
 pub mod study;
 pub mod trace;
+pub mod words;
 pub mod write;

@@ -134,6 +134,7 @@ impl Loaded {
             PolicySpec::Behaviour => self.behaviour(),
             PolicySpec::Greedy => Ok(Policy::greedy(log, values)),
             PolicySpec::File(path) => self.policy_file(path),
+            PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),
         }
     }
 

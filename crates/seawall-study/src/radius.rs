@@ -94,6 +94,31 @@ impl Spread {
     }
 }
 
+/// Random halves where nobody says how many.
+pub const SPLITS: usize = 20;
+
+/// Distances between random halves of the log. `watch` is told how many are done.
+pub fn halves(
+    loaded: &Loaded,
+    splits: usize,
+    seed: u64,
+    watch: &(dyn Fn(usize) + Sync),
+) -> Result<Spread> {
+    let mut halves = Vec::new();
+    for split in 0..splits {
+        watch(split);
+        let folds = loaded.log().folds_of(2, seed.wrapping_add(split as u64))?;
+        let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
+        halves.push(distance(&a, &b)?.value);
+    }
+    Ok(Spread::of(halves))
+}
+
+/// The distance from the log to a sample of another population.
+pub fn to_target(loaded: &Loaded, path: &Path) -> Result<f64> {
+    Ok(between(&loaded.log().population()?, &target(loaded, path)?)?.distance)
+}
+
 /// Suggests radii. `watch` is told how many distances are done.
 pub fn radius(
     loaded: &Loaded,
@@ -101,13 +126,7 @@ pub fn radius(
     watch: &(dyn Fn(usize) + Sync),
 ) -> Result<Answer> {
     let log = loaded.log();
-    let mut halves = Vec::new();
-    for split in 0..request.splits {
-        watch(split);
-        let folds = log.folds_of(2, request.seed.wrapping_add(split as u64))?;
-        let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
-        halves.push(distance(&a, &b)?.value);
-    }
+    let halves = halves(loaded, request.splits, request.seed, watch)?;
     let whole = log.population()?;
     let follow = |progress: Progress| {
         watch(request.splits + progress.evaluations);
@@ -117,7 +136,7 @@ pub fn radius(
     let drawn =
         bootstrap(log, request.splits, Resampling::Multinomial, request.seed, Some(&follow), &ask)?;
     let target = match request.target {
-        Some(path) => Some(between(&whole, &target(loaded, path)?)?.distance),
+        Some(path) => Some(to_target(loaded, path)?),
         None => None,
     };
     let mut question = Question::of(loaded);
@@ -127,8 +146,7 @@ pub fn radius(
         true => evaluate(loaded, &question, &|_: Doing<'_>| {})?.breakdown,
         false => Vec::new(),
     };
-    let (halves, bootstrap) =
-        (Spread::of(halves), Spread::of(drawn.all.into_iter().flatten().collect()));
+    let bootstrap = Spread::of(drawn.all.into_iter().flatten().collect());
     let noise = rounded(halves.median);
     let beyond = rounded(target.unwrap_or(2.0 * halves.upper).max(halves.upper));
     let recommended = if beyond > noise { vec![noise, beyond] } else { vec![noise] };

@@ -6,6 +6,7 @@ use crate::cmd::distance::Asked;
 use crate::cmd::radius;
 use clap::Args as ClapArgs;
 use seawall_study::bound::Context;
+use seawall_study::radius::SPLITS;
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -49,7 +50,7 @@ pub(super) struct Radius {
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
     /// Random halves of the log, and as many bootstrap draws
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = SPLITS)]
     splits: usize,
     /// The seed of everything random
     #[arg(long, value_name = "S", default_value_t = 1)]

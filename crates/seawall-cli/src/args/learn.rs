@@ -6,7 +6,7 @@ use crate::cmd::Failure;
 use crate::cmd::learn::{Asked, Outputs};
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::learn::{Gradient, Schedule};
-use seawall_study::learn::{Limits, Method, Plan, Spec};
+use seawall_study::learn::{ACCURACY, CONTEXTS, Limits, Method, Plan, Spec};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -98,7 +98,7 @@ pub(super) struct Learn {
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     step: Option<f64>,
     /// For bsgd: contexts drawn each step
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = CONTEXTS)]
     contexts: usize,
     /// For bsgd: independent runs
     #[arg(long, value_name = "K", default_value_t = 1)]
@@ -216,7 +216,7 @@ impl Learn {
                 step: self.step.unwrap_or(1.0),
                 contexts: self.contexts,
             }),
-            false => Plan::Accuracy(self.delta.unwrap_or(0.05), self.contexts),
+            false => Plan::Accuracy(self.delta.unwrap_or(ACCURACY), self.contexts),
         };
         let gradient = Gradient {
             temperature: self.temperature,

@@ -3,6 +3,7 @@
 mod bound;
 mod distance;
 mod learn;
+mod report;
 mod study;
 
 use crate::cmd::{self, Failure};
@@ -49,6 +50,9 @@ enum Command {
     Distance(distance::Distance),
     /// How far is far enough: radii that the data suggest, and a line for the study file
     Radius(distance::Radius),
+    /// Everything a study says, on one self-contained HTML page
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::Report),
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
@@ -113,6 +117,7 @@ impl Args {
                 cmd::distance::run(&asked, eta, json)
             }
             Command::Radius(radius) => cmd::radius::run(&radius.meaning()?),
+            Command::Report(report) => cmd::report::run(report.meaning()?),
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)

@@ -120,7 +120,8 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     Ok(())
 }
 
-fn words(doing: Doing<'_>) -> String {
+/// What is being done.
+pub fn words(doing: Doing<'_>) -> String {
     match doing {
         Doing::Resampling(done) => format!("resampling: {done} replicates"),
         Doing::Fitting => "fitting the outcome model".to_owned(),

@@ -109,14 +109,13 @@ const FORMAT: &str = "seawall-state-1";
 
 impl Asked {
     fn question(&self, loaded: &Loaded) -> Result<Question, Failure> {
-        let study = &loaded.study;
-        let first = |radii: &[f64]| radii.first().copied().unwrap_or(0.0);
+        let usual = Question::of(loaded, self.policy.clone());
         let sharp = |set: Set| match (set, self.eta) {
             (Set::Entropic { .. }, Some(eta)) => Set::Entropic { eta },
             (set, _) => set,
         };
-        let context = sharp(self.set.unwrap_or(study.context_set.set));
-        let cost = sharp(self.cost_set.unwrap_or(study.cost_set.set));
+        let context = sharp(self.set.unwrap_or(usual.context.0));
+        let cost = sharp(self.cost_set.unwrap_or(usual.cost.0));
         let entropic = |set: &Set| matches!(set, Set::Entropic { .. });
         if let (Some(eta), false) = (self.eta, [context, cost].iter().any(entropic)) {
             return Err(Failure::usage(format!(
@@ -124,16 +123,16 @@ impl Asked {
             )));
         }
         Ok(Question {
-            policy: self.policy.clone(),
             method: self.method,
-            context: (context, self.radius.unwrap_or(first(&study.context_set.radii))),
-            cost: (cost, self.cost_radius.unwrap_or(first(&study.cost_set.radii))),
-            support: self.support.unwrap_or(study.support),
+            context: (context, self.radius.unwrap_or(usual.context.1)),
+            cost: (cost, self.cost_radius.unwrap_or(usual.cost.1)),
+            support: self.support.unwrap_or(usual.support),
             limits: self.limits.clone(),
             gradient: self.gradient,
             schedule: self.schedule,
             seeds: self.seeds,
             honest: self.honest,
+            ..usual
         })
     }
 }

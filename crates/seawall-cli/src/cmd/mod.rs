@@ -9,6 +9,7 @@ pub mod evaluate;
 pub mod init;
 pub mod learn;
 pub mod radius;
+pub mod report;
 
 use seawall_study::write::destination;
 use std::fmt;

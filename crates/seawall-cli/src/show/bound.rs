@@ -1,10 +1,11 @@
 //! The answer of `seawall bound` as a table, and the largest moves in words.
 
-use super::{number, percent, shift};
+use super::{label, number, percent};
 use crate::cmd::bound::Outputs;
 use comfy_table::Table;
 use seawall::{Direction, Kind, Space, Support, WorstCase};
 use seawall_study::bound::{Bound, Request, Set, SupportKind};
+use seawall_study::shift;
 use std::io::{Result, Write};
 
 /// Moves told in words for each radius.
@@ -137,7 +138,7 @@ fn moves(
     shifts(found, worst, out)?;
     writeln!(out, "  Largest moves:")?;
     for step in largest {
-        let words = match shift::changes(found.population.space(), &step) {
+        let words = match shift::words(&shift::changes(found.population.space(), &step), label) {
             words if words.is_empty() => "to another row of the same context".to_owned(),
             words => words,
         };

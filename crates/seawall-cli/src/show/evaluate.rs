@@ -1,11 +1,12 @@
 //! The answers of `seawall evaluate`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
-use super::{check, label, number, percent, shift, table};
+use super::{between, check, label, level, number, percent, shift, short, table};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall_study::bound::Set;
 use seawall_study::evaluate::{EstimateAnswer, Evaluation, PolicyAnswer, Question};
+use seawall_study::shift::sentence;
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -78,15 +79,6 @@ fn nominal(found: &Evaluation) -> comfy_table::Table {
     shown
 }
 
-/// Four significant digits.
-fn short(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return number(x);
-    }
-    let digits = 10f64.powf(3.0 - x.abs().log10().floor());
-    number((x * digits).round() / digits)
-}
-
 /// How well the log covers each policy, and how much of its worst case is where nobody was seen.
 fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let clipped = found.policies.iter().any(|p| p.overlap.clipped > 0.0);
@@ -117,20 +109,7 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
     writeln!(
         out,
         "\nHow the log covers each policy, and the share of its worst case where nobody was seen:\n\n{shown}"
-    )?;
-    for policy in &found.policies {
-        let ratio = policy.overlap.mean_ratio;
-        if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
-            writeln!(
-                out,
-                "Note: the ratios of {} to the propensities average {}, not 1: they do not cover \
-                 it, or are wrong.",
-                label(&policy.name),
-                number(ratio)
-            )?;
-        }
-    }
-    Ok(())
+    )
 }
 
 fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
@@ -146,7 +125,7 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
         header.extend(["exact lower", "exact upper"]);
     }
     header.push("unobserved");
-    let interval = question.bootstrap.map(|b| format!("{} interval", percent(b.level)));
+    let interval = question.bootstrap.map(|b| format!("{} interval", level(b.level)));
     header.extend(interval.as_deref());
     let mut shown = table(&header);
     for policy in &found.policies {
@@ -174,17 +153,13 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
             row.push(percent(answer.unobserved_mass));
+            // The basic one: worst cases are biased upwards by noise, which the percentile
+            // interval adds to and the basic one takes off.
             row.extend(answer.interval.map(|i| between(i.basic)));
             shown.add_row(row);
         }
     }
     shown
-}
-
-/// An interval, four digits each. The basic one: worst cases are biased upwards by noise, which the
-/// percentile interval adds to and the basic one takes off.
-fn between((low, high): (f64, f64)) -> String {
-    format!("({}, {})", short(low), short(high))
 }
 
 /// Differences between policies, with intervals.
@@ -236,24 +211,7 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 
 fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for b in &found.breakdown {
-        let cost = if b.cost_radius > 0.0 {
-            format!(" (cost radius {})", b.cost_radius)
-        } else {
-            String::new()
-        };
-        match b.radius {
-            Some(radius) => writeln!(
-                out,
-                "{} is no worse than {} up to radius {}{}, and worse just beyond{cost}.",
-                b.policy,
-                b.against,
-                number(radius),
-                b.interval.map_or(String::new(), |i| format!(" {}", between(i.basic)))
-            )?,
-            None => {
-                writeln!(out, "{} is no worse than {} at any radius{cost}.", b.policy, b.against)?
-            }
-        }
+        writeln!(out, "{}", b.words(label))?;
     }
     if !found.breakdown.is_empty() {
         writeln!(out)?;
@@ -273,7 +231,7 @@ fn explain(
     let radii = question.context.radii.len();
     let cases = policy.results.iter().zip(&policy.worst).take(radii);
     for (answer, worst) in cases.clone() {
-        writeln!(out, " Radius {}: {}.", answer.radius, shift::sentence(worst, moves))?;
+        writeln!(out, " Radius {}: {}.", answer.radius, sentence(worst, moves))?;
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
         writeln!(out, " At radius {}:", answer.radius)?;

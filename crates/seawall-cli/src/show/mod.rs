@@ -10,6 +10,7 @@ mod shift;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+pub use seawall_study::words::{between, level, number, percent, short};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -68,24 +69,6 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A number for people: six significant digits, no trailing zeros.
-pub fn number(x: f64) -> String {
-    if x == 0.0 {
-        return "0".to_owned();
-    }
-    let size = x.abs().log10().floor();
-    if !(-4.0..9.0).contains(&size) {
-        return format!("{x:.5e}");
-    }
-    let decimals = (5.0 - size).max(0.0) as usize;
-    let text = format!("{x:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
 /// A name or level for people: on one line, and not too long.
 pub fn label(text: &str) -> String {
     const LONGEST: usize = 24;
@@ -94,14 +77,5 @@ pub fn label(text: &str) -> String {
         clean.take(LONGEST - 1).chain(['…']).collect()
     } else {
         clean.collect()
-    }
-}
-
-/// A share for people.
-pub fn percent(share: f64) -> String {
-    match 100.0 * share {
-        0.0 => "0%".to_owned(),
-        p if p < 0.1 => format!("{p:.1e}%"),
-        p => format!("{p:.1}%"),
     }
 }

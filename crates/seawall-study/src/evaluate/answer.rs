@@ -1,8 +1,10 @@
 //! The answers of an evaluation, as plain data.
 
 use crate::check::Check;
+use crate::words::{between, number};
 use seawall::evaluate::Estimate;
 use seawall::inference::Interval;
+use seawall::policy::Policy;
 use seawall::{Curve, Population, WorstCase};
 use serde::{Serialize, Serializer};
 
@@ -60,6 +62,9 @@ pub struct PolicyAnswer {
     /// `l(x)` on the support, one list per cost radius.
     #[serde(skip)]
     pub values: Vec<Vec<f64>>,
+    /// The policy itself.
+    #[serde(skip)]
+    pub policy: Policy,
 }
 
 /// The nominal estimates.
@@ -229,6 +234,34 @@ pub struct BreakdownAnswer {
     /// Its interval by the bootstrap, if asked for, among the replicates that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalAnswer>,
+    /// Radii were looked at up to this one.
+    #[serde(skip)]
+    pub up_to: f64,
+}
+
+impl BreakdownAnswer {
+    /// In a sentence, names as `tell` tells them.
+    pub fn words(&self, tell: impl Fn(&str) -> String) -> String {
+        let cost = match self.cost_radius > 0.0 {
+            true => format!(" (cost radius {})", self.cost_radius),
+            false => String::new(),
+        };
+        let (policy, against) = (tell(&self.policy), tell(&self.against));
+        // A basic interval may reach below 0, where no radius is.
+        let interval = |i: IntervalAnswer| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
+        match self.radius {
+            Some(radius) => format!(
+                "{policy} is no worse than {against} up to radius {}{}, and worse just beyond{cost}.",
+                number(radius),
+                self.interval.map_or(String::new(), |i| format!(" {}", interval(i)))
+            ),
+            None if self.up_to.is_finite() => format!(
+                "{policy} is no worse than {against} at any radius up to {}{cost}.",
+                number(self.up_to)
+            ),
+            None => format!("{policy} is no worse than {against} at any radius{cost}."),
+        }
+    }
 }
 
 fn whole<S: Serializer>(rows: &f64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,12 +9,13 @@ use crate::bound::Set;
 use crate::check::facts;
 use crate::load::Loaded;
 use crate::study::{PolicySpec, SetSpec};
+use crate::words::number;
 use answer::count;
 use seawall::evaluate::{Estimator, Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Detail, Direction, Log, Progress, Result, Settings, WorstCase};
+use seawall::{Curve, Detail, Direction, Log, Progress, Result, Settings, WorstCase};
 
 /// Folds of the doubly robust estimate.
 const FOLDS: usize = 5;
@@ -34,8 +35,10 @@ pub struct Question {
     pub cost: SetSpec,
     /// Which contexts mass may move to.
     pub support: Support,
-    /// Whether the whole curves are wanted.
+    /// Whether the curves are wanted.
     pub curve: bool,
+    /// Curves are wanted up to this radius.
+    pub curve_up_to: f64,
     /// Whether the worst-case populations will be looked at.
     pub worst: bool,
     /// Intervals by resampling the rows, if wanted.
@@ -67,6 +70,7 @@ impl Question {
             cost: study.cost_set.clone(),
             support: study.support,
             curve: false,
+            curve_up_to: f64::INFINITY,
             worst: true,
             bootstrap: None,
             bounds: None,
@@ -108,14 +112,21 @@ pub fn evaluate(
     }
     let robust = Robust::new(log, question.support)?;
     let mut policies: Vec<PolicyAnswer> = Vec::new();
-    let mut meant: Vec<Policy> = Vec::new();
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0]).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
         let nominal = estimator.nominal(&policy);
-        policies.push(answer(question, &robust, &policy, nominal, &costs, watch)?);
-        meant.push(policy);
+        let ratio = nominal.overlap.mean_ratio;
+        if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
+            diagnostics.notes.push(format!(
+                "the ratios of {} to the propensities average {}, not 1: they do not cover it, or \
+                 are wrong",
+                policy.name(),
+                number(ratio)
+            ));
+        }
+        policies.push(answer(question, &robust, policy, nominal, &costs, watch)?);
         if *spec == PolicySpec::Greedy {
             diagnostics.notes.push(
                 "greedy was chosen on the very rows that value it, so its estimates are too good"
@@ -145,7 +156,7 @@ pub fn evaluate(
         population: robust.population().clone(),
     };
     if let Some(asked) = &question.bootstrap {
-        resample::intervals(loaded, question, asked, &meant, &mut found, watch)?;
+        resample::intervals(loaded, question, asked, &mut found, watch)?;
     }
     Ok(found)
 }
@@ -182,7 +193,7 @@ fn bounds_answer(
 fn answer(
     question: &Question,
     robust: &Robust,
-    policy: &Policy,
+    policy: Policy,
     nominal: Nominal,
     costs: &[Values],
     watch: &(dyn Fn(Doing<'_>) + Sync),
@@ -195,6 +206,7 @@ fn answer(
         detail: if question.worst { Detail::Plan } else { Detail::Population },
         plan_floor: 1e-5,
         max_vertices: CURVE_VERTICES,
+        max_radius: question.curve_up_to,
         watch: Some(&follow),
         ..Settings::default()
     };
@@ -208,13 +220,13 @@ fn answer(
             (false, _) => None,
             (true, Set::Wasserstein) => Some(0.0),
             (true, _) => {
-                let all = robust.values(policy, values);
+                let all = robust.values(&policy, values);
                 let low = all.iter().copied().fold(f64::INFINITY, f64::min);
                 let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 Some((CURVE_TOLERANCE * (high - low)).max(f64::MIN_POSITIVE))
             }
         };
-        let (cases, curve) = robust.evaluate(policy, values, set, radii, tolerance, &settings)?;
+        let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, &settings)?;
         for (&radius, case) in radii.iter().zip(cases) {
             results.push(robust_answer(question, radius, cost_radius, &case, safe_side));
             worst.push(case);
@@ -238,7 +250,8 @@ fn answer(
         results,
         worst,
         curves,
-        values: costs.iter().map(|values| robust.values(policy, values)).collect(),
+        values: costs.iter().map(|values| robust.values(&policy, values)).collect(),
+        policy,
     })
 }
 
@@ -277,6 +290,12 @@ fn robust_answer(
     }
 }
 
+/// Where a curve becomes worse than another, as far as they were followed.
+fn breakdown(question: &Question, curve: &Curve, against: &Curve) -> Option<f64> {
+    let radius = curve.breakdown_against(against)?.radius;
+    Some(radius).filter(|r| *r <= question.curve_up_to)
+}
+
 /// Every pair of policies that have curves: from where on the better one is no longer better.
 fn breakdowns(
     question: &Question,
@@ -301,8 +320,9 @@ fn breakdowns(
                     policy: policy.name.clone(),
                     against: against.name.clone(),
                     cost_radius,
-                    radius: better.breakdown_against(other).map(|b| b.radius),
+                    radius: breakdown(question, better, other),
                     interval: None,
+                    up_to: question.curve_up_to,
                 });
             }
         }

@@ -1,6 +1,6 @@
 //! Intervals for robust values: the rows are drawn again and everything is worked out anew.
 
-use super::{Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question};
+use super::{Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question, breakdown};
 use crate::load::Loaded;
 use seawall::evaluate::Robust;
 use seawall::inference::{Replicates, bootstrap};
@@ -8,15 +8,16 @@ use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Progress, Result, Settings};
 
-/// How closely a replicate's curve is followed for its breakdown radius, relative to the values.
+/// How closely a replicate's curve is followed, relative to the values.
 const CURVE: f64 = 1e-4;
+/// More radii than this are read off the replicate's curve instead of being solved for.
+const FEW: usize = 8;
 
 /// Fills in the intervals of worst cases, differences and breakdown radii.
 pub(super) fn intervals(
     loaded: &Loaded,
     question: &Question,
     asked: &Bootstrap,
-    policies: &[Policy],
     found: &mut Evaluation,
     watch: &(dyn Fn(Doing<'_>) + Sync),
 ) -> Result<()> {
@@ -25,8 +26,13 @@ pub(super) fn intervals(
         Unseen::Error => Unseen::Mean,
         unseen => unseen,
     };
-    let curves = !found.breakdown.is_empty();
-    let settings = Settings { detail: Detail::Value, ..Settings::default() };
+    let many = question.context.radii.len() > FEW;
+    let curves = many || !found.breakdown.is_empty();
+    let solved = if many { &[] } else { &question.context.radii[..] };
+    let read = if many { &question.context.radii[..] } else { &[] };
+    let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
+    let settings =
+        Settings { detail: Detail::Value, max_radius: question.curve_up_to, ..Settings::default() };
     let ask = |log: &Log| -> Result<Vec<f64>> {
         let model = loaded.recipe.fit(log)?;
         let robust = Robust::new(log, question.support)?;
@@ -39,10 +45,12 @@ pub(super) fn intervals(
                 let context = question.context.set.at(0.0);
                 let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
                 let tolerance = curves.then_some(CURVE * size);
-                let radii = &question.context.radii;
                 let (worst, curve) =
-                    robust.evaluate(policy, &values, context, radii, tolerance, &settings)?;
+                    robust.evaluate(policy, &values, context, solved, tolerance, &settings)?;
                 numbers.extend(worst.iter().map(|w| w.value));
+                for &radius in read {
+                    numbers.push(curve.as_ref().map_or(f64::NAN, |c| c.at(radius).value));
+                }
                 own.extend(curve);
             }
         }
@@ -50,8 +58,9 @@ pub(super) fn intervals(
             let place = |name: &str| policies.iter().position(|p| p.name() == name).unwrap_or(0);
             let at = question.cost.radii.iter().position(|r| *r == b.cost_radius).unwrap_or(0);
             let (a, other) = (&all_curves[place(&b.policy)], &all_curves[place(&b.against)]);
-            let radius = a.get(at).zip(other.get(at)).and_then(|(a, b)| a.breakdown_against(b));
-            numbers.push(radius.map_or(f64::NAN, |r| r.radius));
+            let pair = a.get(at).zip(other.get(at));
+            let radius = pair.and_then(|(a, b)| breakdown(question, a, b));
+            numbers.push(radius.unwrap_or(f64::NAN));
         }
         Ok(numbers)
     };

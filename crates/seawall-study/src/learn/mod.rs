@@ -57,6 +57,31 @@ pub struct Question {
     pub honest: bool,
 }
 
+impl Question {
+    /// What the study file asks, at its first radii, by the usual settings.
+    pub fn of(loaded: &Loaded, policy: Spec) -> Self {
+        let study = &loaded.study;
+        let first = |radii: &[f64]| radii.first().copied().unwrap_or(0.0);
+        Question {
+            policy,
+            method: Method::Auto,
+            context: (study.context_set.set, first(&study.context_set.radii)),
+            cost: (study.cost_set.set, first(&study.cost_set.radii)),
+            support: study.support,
+            limits: Limits::default(),
+            gradient: Gradient::default(),
+            schedule: Plan::Accuracy(ACCURACY, CONTEXTS),
+            seeds: 1,
+            honest: false,
+        }
+    }
+}
+
+/// The accuracy of a stochastic schedule where nobody says otherwise.
+pub const ACCURACY: f64 = 0.05;
+/// Contexts drawn in a stochastic step where nobody says otherwise.
+pub const CONTEXTS: usize = 1;
+
 /// Limits on a policy, and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {

@@ -3,6 +3,7 @@
 use super::Actions;
 use super::toml_file::Value;
 use seawall::Result;
+use seawall::policy::file::PolicyFile;
 use std::path::{Path, PathBuf};
 
 /// Where propensities come from.
@@ -34,6 +35,8 @@ pub enum PolicySpec {
     Greedy,
     /// A policy file, or a table of probabilities by context.
     File(PathBuf),
+    /// A policy made in the same run.
+    Made(Box<PolicyFile>),
 }
 
 impl PolicySpec {
@@ -47,6 +50,18 @@ impl PolicySpec {
                 Some(action) => PolicySpec::Constant(action.to_owned()),
                 None => PolicySpec::File(PathBuf::from(text)),
             },
+        }
+    }
+
+    /// How it is typed; None for a policy that has no name outside its run.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            PolicySpec::Uniform => Some("uniform".to_owned()),
+            PolicySpec::Behaviour => Some("behaviour".to_owned()),
+            PolicySpec::Greedy => Some("greedy".to_owned()),
+            PolicySpec::Constant(action) => Some(format!("constant:{action}")),
+            PolicySpec::File(path) => Some(path.display().to_string()),
+            PolicySpec::Made(_) => None,
         }
     }
 }

@@ -55,6 +55,17 @@ pub struct Study {
     pub cost_set: SetSpec,
     /// Which contexts mass may move to.
     pub support: Support,
+    /// What a report calls things.
+    pub report: ReportSpec,
+}
+
+/// What a report calls things.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportSpec {
+    /// Its title; the study file's name if not said.
+    pub title: Option<String>,
+    /// What the outcome is called; the columns it is made of if not said.
+    pub outcome: Option<String>,
 }
 
 /// What a cell of a table must be.

@@ -1,7 +1,7 @@
 //! From a TOML text to a checked study.
 
 use super::toml_file::{Source, Table, Value};
-use super::{Actions, Condition, Context, Study, Term, decide, model, robust};
+use super::{Actions, Condition, Context, ReportSpec, Study, Term, decide, model, robust};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
 
@@ -32,6 +32,7 @@ pub fn study(path: &Path) -> Result<Study> {
     let (propensity, clip) = decide::propensity(file.take("propensity"), &actions)?;
     let policies = decide::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
+    let report = report(file.take("report"))?;
     file.finish(&[
         "data",
         "context",
@@ -41,6 +42,7 @@ pub fn study(path: &Path) -> Result<Study> {
         "propensity",
         "policy",
         "robust",
+        "report",
     ])?;
     Ok(Study {
         path: path.to_owned(),
@@ -60,7 +62,18 @@ pub fn study(path: &Path) -> Result<Study> {
         context_set,
         cost_set,
         support,
+        report,
     })
+}
+
+/// `[report]`
+fn report(value: Option<Value<'_>>) -> Result<ReportSpec> {
+    let Some(value) = value else { return Ok(ReportSpec::default()) };
+    let mut table = value.table()?;
+    let title = table.take("title").map(|v| v.text()).transpose()?;
+    let outcome = table.take("outcome").map(|v| v.text()).transpose()?;
+    table.finish(&["title", "outcome"])?;
+    Ok(ReportSpec { title, outcome })
 }
 
 /// `{ COL = condition, ... }`

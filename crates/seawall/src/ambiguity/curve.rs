@@ -61,7 +61,7 @@ impl Vertices {
                 self.straight.push(left.cost);
                 continue;
             }
-            if uncertainty <= self.tolerance {
+            if uncertainty <= self.tolerance || right.cost >= settings.max_radius {
                 self.error = self.error.max(uncertainty);
                 continue;
             }

@@ -112,6 +112,11 @@ impl Plan {
         (0..self.len()).map(|entry| self.get(entry))
     }
 
+    /// Where an entry's mass comes from and goes to, and how much it is.
+    pub(super) fn route(&self, entry: usize) -> (usize, usize, f64) {
+        (self.from[entry] as usize, self.to[entry] as usize, self.mass[entry])
+    }
+
     /// Where an entry's mass goes, and how much.
     pub(super) fn arrival(&self, entry: usize) -> (usize, f64) {
         (self.to[entry] as usize, self.mass[entry])

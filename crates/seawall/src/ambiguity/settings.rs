@@ -65,6 +65,8 @@ pub struct Settings<'a> {
     pub max_evaluations: usize,
     /// Vertices of a curve at most; what is left out is bounded by the curve's error.
     pub max_vertices: usize,
+    /// A curve is refined up to this radius; what is left out beyond it is bounded by its error.
+    pub max_radius: f64,
     /// How much an entropic solve works out beside its value; the other sets always tell all.
     pub detail: Detail,
     /// Entries of an entropic plan lighter than this are left out and their total reported.
@@ -80,6 +82,7 @@ impl Default for Settings<'_> {
             tolerance: 1e-9,
             max_evaluations: 1000,
             max_vertices: 100_000,
+            max_radius: f64::INFINITY,
             detail: Detail::Plan,
             plan_floor: 1e-6,
             watch: None,
@@ -101,6 +104,7 @@ impl fmt::Debug for Settings<'_> {
             .field("tolerance", &self.tolerance)
             .field("max_evaluations", &self.max_evaluations)
             .field("max_vertices", &self.max_vertices)
+            .field("max_radius", &self.max_radius)
             .field("detail", &self.detail)
             .field("plan_floor", &self.plan_floor)
             .field("watch", &self.watch.is_some())

@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::problem::{Direction, Problem};
 use crate::population::Population;
 use crate::space::{Space, Support};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How a solve ended.
@@ -81,6 +82,18 @@ pub struct Marginal {
     pub nominal: Vec<f64>,
     /// Their shares of the worst-case population.
     pub worst: Vec<f64>,
+    /// Mass that goes from one level to another: `(from, to, mass)`, by rising levels.
+    pub moved: Vec<(usize, usize, f64)>,
+}
+
+impl Marginal {
+    /// The levels that a level's new mass comes from, the largest first.
+    pub fn came_from(&self, level: usize) -> Vec<(usize, f64)> {
+        let arriving = self.moved.iter().filter(|m| m.1 == level).map(|m| (m.0, m.2));
+        let mut all: Vec<(usize, f64)> = arriving.collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all
+    }
 }
 
 impl WorstCase {
@@ -122,7 +135,15 @@ impl WorstCase {
             shares
         };
         let (nominal, worst) = (shares(population.weights()), shares(&self.weights()));
-        Marginal { labels, nominal, worst }
+        let mut moved: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for step in (0..self.plan.len()).map(|entry| self.plan.route(entry)) {
+            let (from, to) = (level(step.0), level(step.1));
+            if from != to {
+                *moved.entry((from, to)).or_default() += step.2;
+            }
+        }
+        let moved = moved.into_iter().map(|((from, to), mass)| (from, to, mass)).collect();
+        Marginal { labels, nominal, worst, moved }
     }
 }
 

@@ -17,6 +17,7 @@ pub use partition::{Partition, Parts};
 pub use rule::{Rule, TableRow};
 pub(crate) use softmax::softmax;
 pub use softmax::{Encoded, Encoding, Softmax, encode};
+pub use words::{Outline, chances};
 
 use crate::error::{Error, Result};
 use crate::log::Log;

@@ -1,6 +1,7 @@
 //! A rule in words.
 
 use super::{Branch, Encoding, Partition, Rule, Softmax, Test};
+use serde::Serialize;
 
 /// Rows of a table told in words.
 const ROWS: usize = 20;
@@ -22,7 +23,7 @@ impl Rule {
             }
             Rule::Tree { root } => {
                 let mut lines = Vec::new();
-                branch(root, actions, missing, 0, &mut lines);
+                root.outline(actions, missing).lines(0, &mut lines);
                 lines
             }
             Rule::Softmax(softmax) => scores(softmax, actions),
@@ -49,7 +50,7 @@ impl Rule {
 }
 
 /// Probabilities in words, the likeliest first: `treat 60.4%, control 39.6%`.
-fn chances(row: &[f64], actions: &[String]) -> String {
+pub fn chances(row: &[f64], actions: &[String]) -> String {
     let mut all: Vec<(&String, f64)> = actions.iter().zip(row.iter().copied()).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     if all.first().is_some_and(|(_, p)| *p >= 1.0 - 1e-9) {
@@ -59,34 +60,58 @@ fn chances(row: &[f64], actions: &[String]) -> String {
     told.map(|(name, p)| format!("{name} {:.1}%", 100.0 * p)).collect::<Vec<_>>().join(", ")
 }
 
-fn branch(
-    node: &Branch,
-    actions: &[String],
-    missing: &dyn Fn(&str) -> bool,
-    depth: usize,
-    lines: &mut Vec<String>,
-) {
-    let indent = "  ".repeat(depth);
-    match node {
-        Branch::Leaf(row) => lines.push(format!("{indent}{}.", chances(row, actions))),
-        Branch::Split { test, yes, no } => {
-            for (holds, side) in [(true, yes), (false, no)] {
-                let or_missing = match test {
-                    Test::AtMost { feature, .. } if !holds && missing(feature) => " or missing",
-                    _ => "",
+/// A decision tree in words: what leads here, and what is done or asked here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outline {
+    /// The answer that leads here; empty at the root.
+    pub when: String,
+    /// The actions' chances, where nothing more is asked.
+    pub chances: Option<String>,
+    /// Where the answers lead, otherwise.
+    pub branches: Vec<Outline>,
+}
+
+impl Branch {
+    /// The tree in words; `missing` says which features can be missing.
+    pub fn outline(&self, actions: &[String], missing: &dyn Fn(&str) -> bool) -> Outline {
+        match self {
+            Branch::Leaf(row) => Outline {
+                when: String::new(),
+                chances: Some(chances(row, actions)),
+                branches: Vec::new(),
+            },
+            Branch::Split { test, yes, no } => {
+                let side = |holds: bool, side: &Branch| {
+                    let or_missing = match test {
+                        Test::AtMost { feature, .. } if !holds && missing(feature) => " or missing",
+                        _ => "",
+                    };
+                    let when = format!("{}{or_missing}", test.words(holds));
+                    Outline { when, ..side.outline(actions, missing) }
                 };
-                let question = format!("{}{or_missing}", test.words(holds));
-                match side.as_ref() {
-                    Branch::Leaf(row) => {
-                        lines.push(format!("{indent}If {question}: {}.", chances(row, actions)))
-                    }
-                    deeper => {
-                        lines.push(format!("{indent}If {question}:"));
-                        branch(deeper, actions, missing, depth + 1, lines);
-                    }
-                }
+                let branches = vec![side(true, yes), side(false, no)];
+                Outline { when: String::new(), chances: None, branches }
             }
         }
+    }
+}
+
+impl Outline {
+    fn lines(&self, depth: usize, lines: &mut Vec<String>) {
+        let indent = "  ".repeat(depth);
+        let end = self.chances.as_ref().map_or(String::new(), |c| format!(" {c}."));
+        let deeper = match self.when.is_empty() {
+            true if self.chances.is_some() => {
+                lines.push(end.trim_start().to_owned());
+                depth
+            }
+            true => depth,
+            false => {
+                lines.push(format!("{indent}If {}:{end}", self.when));
+                depth + 1
+            }
+        };
+        self.branches.iter().for_each(|b| b.lines(deeper, lines));
     }
 }
 

@@ -1,0 +1,102 @@
+//! The words of `seawall report`.
+
+use crate::cmd::Failure;
+use crate::cmd::report::Asked;
+use clap::Args as ClapArgs;
+use seawall::inference::Resampling;
+use seawall_study::evaluate::Bootstrap;
+use seawall_study::learn::Spec;
+use seawall_study::report::{LEARN, REPLICATES};
+use seawall_study::study::PolicySpec;
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+One self-contained HTML page: it needs no network, prints, and works by keyboard. Its slider moves
+through radii at each of which everything was solved for. In the study file, [report] title = \"…\"
+and outcome = \"…\" say what things are called.
+
+Examples:
+  As the study file asks, with a learned tree of depth 1:
+    seawall report study.toml
+
+  Three policies, a learned policy by group, and how far another hospital is:
+    seawall report study.toml --policy uniform --policy constant:treat --policy constant:control \\
+        --learn groups:SEX --target other-hospital.csv --out report.html";
+
+/// The arguments of `seawall report`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Report {
+    /// The study file
+    study: PathBuf,
+    /// The page to write
+    #[arg(long, value_name = "OUT.html", default_value = "report.html")]
+    out: PathBuf,
+    /// A sample of the other population (the context columns are enough): marks its distance
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// probabilities by context (.csv, .parquet); may be given several times
+    #[arg(long, value_name = "POLICY")]
+    policy: Vec<String>,
+    /// Learn a policy at the study's first radius: greedy, groups:COL, tree:DEPTH or softmax; may
+    /// be given several times
+    #[arg(long, value_name = "KIND", default_value = LEARN)]
+    learn: Vec<String>,
+    /// Learn no policy
+    #[arg(long, conflicts_with = "learn")]
+    no_learn: bool,
+    /// Resampled logs for the bands; 0 for none
+    #[arg(long, value_name = "N", default_value_t = REPLICATES)]
+    bootstrap: usize,
+    /// The level of the bands
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
+    /// The seed of everything random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Report {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+        if !(self.level > 0.0 && self.level < 1.0) {
+            return Err(Failure::usage(format!(
+                "--level is {}; expected a number between 0 and 1",
+                self.level
+            )));
+        }
+        let bootstrap = (self.bootstrap > 0).then_some(Bootstrap {
+            replicates: self.bootstrap,
+            level: self.level,
+            resampling: Resampling::Multinomial,
+            seed: self.seed,
+        });
+        let kinds = if self.no_learn { Vec::new() } else { self.learn };
+        let mut learn = Vec::new();
+        for text in kinds {
+            match Spec::typed(&text).map_err(|e| Failure::usage(renamed(&e.to_string())))? {
+                Spec::Given(_) => {
+                    return Err(Failure::usage(format!(
+                        "--learn {text}: expected greedy, groups:COL[=PARTS][,COL...], tree:DEPTH \
+                         or softmax; a given policy goes with --policy"
+                    )));
+                }
+                spec => learn.push((text, spec)),
+            }
+        }
+        Ok(Asked {
+            study: self.study,
+            out: self.out,
+            target: self.target,
+            policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
+            learn,
+            bootstrap,
+            seed: self.seed,
+        })
+    }
+}
+
+/// What `learn` says of its `--policy`, said of `--learn`.
+fn renamed(message: &str) -> String {
+    message.replacen("--policy", "--learn", 1)
+}

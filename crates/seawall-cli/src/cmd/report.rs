@@ -1,0 +1,67 @@
+//! `seawall report`.
+
+use super::Failure;
+use super::evaluate::words;
+use crate::show;
+use seawall_study::evaluate::Bootstrap;
+use seawall_study::learn::Spec;
+use seawall_study::report::{Request, Stage, report};
+use seawall_study::study::PolicySpec;
+use seawall_study::write::{destination, prepare};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What is asked.
+pub struct Asked {
+    /// The study.
+    pub study: PathBuf,
+    /// The page to write.
+    pub out: PathBuf,
+    /// A sample of the other population.
+    pub target: Option<PathBuf>,
+    /// Other policies than the study's.
+    pub policies: Vec<PolicySpec>,
+    /// Kinds of policies to learn, as typed and as meant.
+    pub learn: Vec<(String, Spec)>,
+    /// How the bands are made.
+    pub bootstrap: Option<Bootstrap>,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+/// Works everything out and writes the page.
+pub fn run(asked: Asked) -> Result<(), Failure> {
+    let out = destination(&asked.out, &asked.study)?;
+    let wait = show::Wait::new();
+    let loaded = super::check::read(&asked.study, &wait)?;
+    for input in loaded.inputs(&asked.policies).iter().chain(&asked.target) {
+        destination(&out, input)?;
+    }
+    let request = Request {
+        policies: asked.policies,
+        learn: asked.learn,
+        target: asked.target.as_deref(),
+        bootstrap: asked.bootstrap,
+        seed: asked.seed,
+    };
+    let page = report(&loaded, &request, &|stage| wait.say(|| told(stage)))?.html()?;
+    prepare(out, |file| file.write_all(page.as_bytes()))?.keep()?;
+    drop(wait);
+    let size = page.len().div_ceil(1000);
+    writeln!(
+        std::io::stdout(),
+        "The report is in {} ({size} kB): open it in a browser.",
+        asked.out.display()
+    )?;
+    Ok(())
+}
+
+fn told(stage: Stage<'_>) -> String {
+    match stage {
+        Stage::Halves(done) => format!("distances between halves of the log: {done}"),
+        Stage::Learning(policy, progress) => {
+            format!("learning {policy}: {} steps, gap {:.1e}", progress.evaluations, progress.gap)
+        }
+        Stage::Evaluating(doing) => words(doing),
+    }
+}

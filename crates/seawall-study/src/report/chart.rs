@@ -1,0 +1,186 @@
+//! The chart of worst cases against the radius, as numbers for the page's SVG template.
+//!
+//! Lines are the curves' own vertices, bands the bootstrap's intervals at the slider's stops.
+
+use super::live::{Live, Texts};
+use super::stops::{Mark, Stops, nice};
+use crate::evaluate::PolicyAnswer;
+use crate::words::{number, short};
+use serde::Serialize;
+
+/// A chart, in units of its view box.
+#[derive(Debug, Serialize)]
+pub(super) struct Chart {
+    /// What tells the wide one from the narrow one.
+    name: &'static str,
+    width: f64,
+    height: f64,
+    /// The plot within.
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x_ticks: Vec<Tick>,
+    y_ticks: Vec<Tick>,
+    lines: Vec<Line>,
+    marks: Vec<Tick>,
+    /// Where the slider is.
+    slider: Live,
+}
+
+#[derive(Debug, Serialize)]
+struct Tick {
+    at: f64,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    /// The path of the curve.
+    path: String,
+    /// The outline of the band, if there is one.
+    band: Option<String>,
+    /// Where the curve is at the slider's radius.
+    dot: Live,
+}
+
+/// How large a chart is: width, height, and the room at its left.
+const WIDE: (&str, f64, f64, f64) = ("wide", 760.0, 360.0, 64.0);
+const NARROW: (&str, f64, f64, f64) = ("narrow", 352.0, 300.0, 56.0);
+
+/// The chart for wide pages and the one for narrow ones.
+pub(super) fn charts(
+    policies: &[PolicyAnswer],
+    stops: &Stops,
+    marks: &[Mark],
+    texts: &mut Texts,
+) -> Vec<Chart> {
+    [WIDE, NARROW].map(|size| chart(policies, stops, marks, texts, size)).into()
+}
+
+fn chart(
+    policies: &[PolicyAnswer],
+    stops: &Stops,
+    marks: &[Mark],
+    texts: &mut Texts,
+    (name, width, height, left): (&'static str, f64, f64, f64),
+) -> Chart {
+    let (right, top, bottom) = (width - 14.0, 26.0, height - 44.0);
+    let (low, high) = range(policies);
+    let x = |radius: f64| left + (right - left) * (radius / stops.largest).min(1.0);
+    let y = |value: f64| bottom - (bottom - top) * (value - low) / (high - low);
+    let mut lines = Vec::new();
+    for policy in policies {
+        let at = |(radius, result): (&f64, &crate::evaluate::RobustAnswer)| {
+            format!("translate({:.1} {:.1})", x(*radius), y(result.value))
+        };
+        let dot = texts.place(stops.radii.iter().zip(&policy.results).map(at));
+        lines.push(Line { path: path(policy, stops, x, y), band: band(policy, stops, x, y), dot });
+    }
+    let tick = |at: f64, value: f64| Tick { at, text: number(value) };
+    let steps = if name == "wide" { 6.0 } else { 3.0 };
+    Chart {
+        name,
+        width,
+        height,
+        left,
+        right,
+        top,
+        bottom,
+        x_ticks: ticks(0.0, stops.largest, steps).map(|r| tick(x(r), r)).collect(),
+        y_ticks: ticks(low, high, 5.0).map(|v| Tick { at: y(v), text: short(v) }).collect(),
+        lines,
+        marks: merged(marks.iter().map(|m| x(m.radius)).collect()),
+        slider: texts.place(stops.radii.iter().map(|r| format!("translate({:.1} 0)", x(*r)))),
+    }
+}
+
+/// The marks; of those too close for letters of their own the first carries them all.
+fn merged(spots: Vec<f64>) -> Vec<Tick> {
+    let mut ticks: Vec<Tick> = Vec::new();
+    let mut first = 0;
+    for (k, &at) in spots.iter().enumerate() {
+        if k > 0 && at - spots[first] < 30.0 {
+            ticks[first].text = format!("{}–{}", letter(first), letter(k));
+            ticks.push(Tick { at, text: String::new() });
+        } else {
+            first = k;
+            ticks.push(Tick { at, text: letter(k) });
+        }
+    }
+    ticks
+}
+
+/// How a mark is called on the chart and in the list below it.
+pub(super) fn letter(k: usize) -> String {
+    char::from(b'A' + (k % 26) as u8).to_string()
+}
+
+/// The lowest and highest value shown, with some room.
+fn range(policies: &[PolicyAnswer]) -> (f64, f64) {
+    let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+    for result in policies.iter().flat_map(|p| &p.results) {
+        let (low, high) = result.interval.map_or((result.value, result.value), |i| i.basic);
+        for value in [low, high, result.value].into_iter().filter(|v| v.is_finite()) {
+            ends = (ends.0.min(value), ends.1.max(value));
+        }
+    }
+    match ends {
+        (low, high) if high > low => (low - 0.04 * (high - low), high + 0.04 * (high - low)),
+        (low, _) if low.is_finite() => {
+            (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0))
+        }
+        _ => (0.0, 1.0),
+    }
+}
+
+/// Round numbers between two ends, about so many steps.
+fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
+    let step = nice((high - low) / steps);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).map(move |k| k as f64 * step)
+}
+
+/// The curve as a path: its vertices, but for those that fall on the same spot.
+fn path(
+    policy: &PolicyAnswer,
+    stops: &Stops,
+    x: impl Fn(f64) -> f64,
+    y: impl Fn(f64) -> f64,
+) -> String {
+    let Some(curve) = policy.curves.first() else { return String::new() };
+    let inside = curve.vertices().iter().filter(|v| v.radius < stops.largest);
+    let mut spots: Vec<(f64, f64)> = inside.map(|v| (x(v.radius), y(v.value))).collect();
+    spots.push((x(stops.largest), y(curve.at(stops.largest).value)));
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (k, spot) in spots.iter().enumerate() {
+        let near = |last: &(f64, f64)| (last.0 - spot.0).abs().max((last.1 - spot.1).abs()) < 0.5;
+        if k + 1 == spots.len() || !kept.last().is_some_and(near) {
+            kept.push(*spot);
+        }
+    }
+    outline(&kept)
+}
+
+/// The band as a path: along the upper ends, back along the lower ones.
+fn band(
+    policy: &PolicyAnswer,
+    stops: &Stops,
+    x: impl Fn(f64) -> f64,
+    y: impl Fn(f64) -> f64,
+) -> Option<String> {
+    let ends = stops.radii.iter().zip(&policy.results).map(|(radius, result)| {
+        let (low, high) = result.interval?.basic;
+        (low.is_finite() && high.is_finite()).then(|| (x(*radius), y(low), y(high)))
+    });
+    let ends: Vec<(f64, f64, f64)> = ends.collect::<Option<_>>()?;
+    let upper = ends.iter().map(|e| (e.0, e.2));
+    let lower = ends.iter().rev().map(|e| (e.0, e.1));
+    Some(format!("{}Z", outline(&upper.chain(lower).collect::<Vec<_>>())))
+}
+
+fn outline(spots: &[(f64, f64)]) -> String {
+    let words: Vec<String> = spots.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+    format!("M{}", words.join("L"))
+}

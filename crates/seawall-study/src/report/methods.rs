@@ -1,0 +1,95 @@
+//! How it was done, so that anyone can do it again.
+
+use super::Request;
+use crate::bound::Set;
+use crate::evaluate::Question;
+use crate::load::Loaded;
+use crate::words::{level, number};
+use seawall::evaluate::Support;
+use seawall::inference::Resampling;
+
+/// What was done, a term and its meaning each.
+pub(super) fn methods(
+    loaded: &Loaded,
+    question: &Question,
+    request: &Request<'_>,
+) -> Vec<(&'static str, String)> {
+    let study = &loaded.study;
+    let set = |set: Set| match set {
+        Set::Wasserstein => "Wasserstein, solved exactly".to_owned(),
+        Set::Entropic { eta } => format!("entropic Wasserstein, η = {}", number(eta)),
+        Set::Kl => "Kullback–Leibler, solved exactly".to_owned(),
+    };
+    let list = |radii: &[f64]| radii.iter().map(|r| number(*r)).collect::<Vec<_>>().join(", ");
+    let support = match question.support {
+        Support::All => "every point of the context space",
+        Support::Observed => "contexts that were observed",
+    };
+    let mut all = vec![
+        ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
+        ("Set of contexts", set(question.context.set)),
+        ("The study's radii", list(&study.context_set.radii)),
+        ("Mass may move to", support.to_owned()),
+        ("Set of outcomes", set(question.cost.set)),
+        ("Cost radii", list(&study.cost_set.radii)),
+        (
+            "Robust value",
+            "the worst mean outcome of each context and action in its set; weighed by the policy; \
+             then the worst mean over the set of contexts, with bounds from both sides"
+                .to_owned(),
+        ),
+    ];
+    if let Some(b) = &question.bootstrap {
+        let how = match b.resampling {
+            Resampling::Multinomial => "rows drawn again with replacement",
+            Resampling::Bayesian => "rows weighed by exponential weights",
+        };
+        all.push((
+            "Intervals",
+            format!(
+                "{}, basic bootstrap, {} replicates, {how}, the outcome model refitted each time, \
+                 the policies kept; seed {}",
+                level(b.level),
+                b.replicates,
+                b.seed
+            ),
+        ));
+    }
+    all.push(("Seed", request.seed.to_string()));
+    all.push(("Command", command(loaded, request)));
+    all
+}
+
+/// The command that makes the same report.
+fn command(loaded: &Loaded, request: &Request<'_>) -> String {
+    let mut words = vec!["seawall".to_owned(), "report".to_owned()];
+    words.push(loaded.study.path.display().to_string());
+    for policy in request.policies.iter().filter_map(|p| p.text()) {
+        words.extend(["--policy".to_owned(), policy]);
+    }
+    for (text, _) in &request.learn {
+        words.extend(["--learn".to_owned(), text.clone()]);
+    }
+    if request.learn.is_empty() {
+        words.push("--no-learn".to_owned());
+    }
+    if let Some(path) = request.target {
+        words.extend(["--target".to_owned(), path.display().to_string()]);
+    }
+    let replicates = request.bootstrap.map_or(0, |b| b.replicates);
+    words.extend(["--bootstrap".to_owned(), replicates.to_string()]);
+    if let Some(b) = request.bootstrap {
+        words.extend(["--level".to_owned(), b.level.to_string()]);
+    }
+    words.extend(["--seed".to_owned(), request.seed.to_string()]);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,335 @@
+//! The report: everything a study says, on one self-contained HTML page.
+//!
+//! A radius slider moves through stops at each of which everything was solved for; the page's
+//! script only swaps texts. Without the script the page shows the study's first radius, and a
+//! table of all of the study's radii. Nothing on the page depends on the time or the place.
+
+mod chart;
+mod live;
+mod methods;
+mod page;
+mod policies;
+mod populations;
+mod sentences;
+mod stops;
+
+use crate::bound::Set;
+use crate::evaluate::{self, Bootstrap, Doing, Evaluation, Question};
+use crate::learn::{self, Spec};
+use crate::load::Loaded;
+use crate::radius::{SPLITS, Spread, halves, to_target};
+use crate::study::PolicySpec;
+use crate::words::{between, number, percent, short};
+use live::{Live, Texts};
+use seawall::{Progress, Result};
+use serde::Serialize;
+use std::path::Path;
+use stops::{Mark, Stops};
+
+/// The class of policies that is learned where nobody says otherwise.
+pub const LEARN: &str = "tree:1";
+/// Bootstrap replicates where nobody says otherwise.
+pub const REPLICATES: usize = 200;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The policies; the study's if none.
+    pub policies: Vec<PolicySpec>,
+    /// Classes of policies to learn from, as typed and as meant, at the study's first radius.
+    pub learn: Vec<(String, Spec)>,
+    /// A sample of the other population, without actions or outcomes.
+    pub target: Option<&'a Path>,
+    /// Intervals by resampling the rows, if wanted.
+    pub bootstrap: Option<Bootstrap>,
+    /// The seed of the random halves.
+    pub seed: u64,
+}
+
+/// What is being done, for who watches.
+#[derive(Clone, Copy, Debug)]
+pub enum Stage<'a> {
+    /// So many distances between random halves are done.
+    Halves(usize),
+    /// Learning a policy; how far it got.
+    Learning(&'a str, Progress),
+    /// Evaluating.
+    Evaluating(Doing<'a>),
+}
+
+/// All of a study's results, worded for its page.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    title: String,
+    study: String,
+    direction: &'static str,
+    worst_word: &'static str,
+    question: Live,
+    answer: Live,
+    radius: Live,
+    stop_count: usize,
+    start: usize,
+    rows: Vec<Row>,
+    entropic: bool,
+    level: Option<f64>,
+    charts: Vec<chart::Chart>,
+    marks: Vec<Mark>,
+    comparisons: Vec<String>,
+    halves: Option<Spread>,
+    studied: Studied,
+    populations: Vec<populations::Shifted>,
+    policies: Vec<policies::Explained>,
+    evaluation: Evaluation,
+    notes: Vec<String>,
+    methods: Vec<(&'static str, String)>,
+    text: String,
+    #[serde(skip)]
+    texts: Texts,
+}
+
+/// A policy's line of the table below the chart.
+#[derive(Debug, Serialize)]
+struct Row {
+    policy: String,
+    nominal: String,
+    value: Live,
+    interval: Option<Live>,
+    exact: Option<Live>,
+    gap: Live,
+    status: Live,
+    lambda: Live,
+    unobserved: Live,
+}
+
+/// The worst cases at the study's own radii.
+#[derive(Debug, Serialize)]
+struct Studied {
+    /// The radius and the cost radius of each column.
+    columns: Vec<(String, Option<String>)>,
+    /// A policy and its values each.
+    rows: Vec<(String, Vec<String>)>,
+}
+
+/// Works everything out.
+pub fn report(
+    loaded: &Loaded,
+    request: &Request<'_>,
+    watch: &(dyn Fn(Stage<'_>) + Sync),
+) -> Result<Report> {
+    let mut question = Question::of(loaded);
+    if !request.policies.is_empty() {
+        question.policies.clone_from(&request.policies);
+    }
+    let learned = learned(loaded, request, watch)?;
+    let made = |(name, answer): &(String, learn::Answer)| {
+        let mut file = answer.file.clone();
+        file.name.clone_from(name);
+        PolicySpec::Made(Box::new(file))
+    };
+    question.policies.extend(learned.iter().map(made));
+    // Only a transport distance is in the units of the radius.
+    let transport = question.context.set != Set::Kl;
+    let (mut spread, mut target) = (None, None);
+    if transport {
+        spread = Some(halves(loaded, SPLITS, request.seed, &|done| watch(Stage::Halves(done)))?);
+        target = request.target.map(|path| to_target(loaded, path)).transpose()?;
+    }
+    let own = question.context.radii.clone();
+    let mut wanted = own.clone();
+    wanted.extend(spread.as_ref().map(|s| s.mean));
+    wanted.extend(target);
+    let slow = matches!(question.context.set, Set::Entropic { .. });
+    let stops = Stops::new(&wanted, loaded.log().contexts().len(), slow);
+    let cost_radii = question.cost.radii.clone();
+    question.context.radii.clone_from(&stops.radii);
+    question.cost.radii.truncate(1);
+    question.curve = true;
+    question.curve_up_to = stops.largest;
+    question.bootstrap = request.bootstrap;
+    let found = evaluate::evaluate(loaded, &question, &|doing| watch(Stage::Evaluating(doing)))?;
+    let others = other_costs(loaded, &question, &own, &cost_radii)?;
+
+    let start = stops.nearest(own.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0));
+    let mut texts = Texts::new(start);
+    let marks = marks(&stops, spread.as_ref(), target, &found);
+    let charts = chart::charts(&found.policies, &stops, &marks, &mut texts);
+    let level = request.bootstrap.map(|b| b.level);
+    let shifted = |p| populations::shifted(p, &found.population, transport, &mut texts);
+    let populations = found.policies.iter().map(shifted).collect();
+    let explained = |(k, p): (usize, &evaluate::PolicyAnswer)| {
+        let first = found.policies.len() - learned.len();
+        let answer = k.checked_sub(first).map(|k| &learned[k].1);
+        policies::explained(&p.policy, loaded.log(), answer)
+    };
+    let study = &loaded.study;
+    let file_name = study.path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into());
+    Ok(Report {
+        title: study.report.title.clone().unwrap_or(file_name),
+        study: study.path.display().to_string(),
+        direction: found.direction,
+        worst_word: match found.direction {
+            "lower is better" => "highest",
+            _ => "lowest",
+        },
+        question: sentences::question(study, &found, &stops.radii, &mut texts),
+        answer: sentences::answer(&found, &stops.radii, level, &mut texts),
+        radius: texts.place(stops.radii.iter().map(|r| number(*r))),
+        stop_count: stops.radii.len(),
+        start,
+        rows: found.policies.iter().map(|p| row(p, &mut texts)).collect(),
+        entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
+        level,
+        charts,
+        comparisons: found.breakdown.iter().map(|b| b.words(str::to_owned)).collect(),
+        halves: spread,
+        studied: studied(&found, &others, &stops, &own, &cost_radii),
+        populations,
+        policies: found.policies.iter().enumerate().map(explained).collect(),
+        notes: notes(request, &found, transport),
+        methods: methods::methods(loaded, &question, request),
+        text: study.text.clone(),
+        marks,
+        evaluation: found,
+        texts,
+    })
+}
+
+impl Report {
+    /// The page.
+    pub fn html(&self) -> Result<String> {
+        page::render(self)
+    }
+}
+
+/// Learns what is asked, at the study's first positive radius.
+fn learned(
+    loaded: &Loaded,
+    request: &Request<'_>,
+    watch: &(dyn Fn(Stage<'_>) + Sync),
+) -> Result<Vec<(String, learn::Answer)>> {
+    let mut all = Vec::new();
+    for (text, spec) in &request.learn {
+        let mut asked = learn::Question::of(loaded, spec.clone());
+        let radii = &loaded.study.context_set.radii;
+        asked.context.1 = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
+        let follow = |progress| {
+            watch(Stage::Learning(text, progress));
+            true
+        };
+        let answer = learn::learn(loaded, &asked, None, Some(&follow))?;
+        all.push((format!("learned {text}"), answer));
+    }
+    Ok(all)
+}
+
+/// The worst cases at the study's radii for every cost radius but the first.
+fn other_costs(
+    loaded: &Loaded,
+    question: &Question,
+    own: &[f64],
+    cost_radii: &[f64],
+) -> Result<Option<Evaluation>> {
+    if cost_radii.len() < 2 {
+        return Ok(None);
+    }
+    let mut asked = question.clone();
+    asked.context.radii = own.to_vec();
+    asked.cost.radii = cost_radii[1..].to_vec();
+    (asked.curve, asked.worst, asked.bootstrap) = (false, false, None);
+    evaluate::evaluate(loaded, &asked, &|_| {}).map(Some)
+}
+
+/// Radii that mean something.
+fn marks(
+    stops: &Stops,
+    spread: Option<&Spread>,
+    target: Option<f64>,
+    found: &Evaluation,
+) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    if let Some(s) = spread {
+        marks.push(stops.mark(
+            s.mean,
+            format!(
+                "two random halves of the log are this far apart on average ({} pairs, standard \
+                 deviation {}): less covers no more than chance",
+                s.count,
+                number(s.sd)
+            ),
+        ));
+    }
+    if let Some(far) = target {
+        marks.push(stops.mark(far, "the distance to the target sample".to_owned()));
+    }
+    for b in &found.breakdown {
+        if let Some(radius) = b.radius.filter(|r| *r > 0.0 && *r <= stops.largest) {
+            let words = format!("just beyond, {} is worse than {}", b.policy, b.against);
+            let mark = stops.mark(radius, words);
+            // Shown where it is, though the slider stops nearby.
+            marks.push(Mark { radius, text: short(radius), ..mark });
+        }
+    }
+    marks.sort_by(|a, b| a.radius.total_cmp(&b.radius));
+    marks.truncate(26);
+    marks
+}
+
+fn row(policy: &evaluate::PolicyAnswer, texts: &mut Texts) -> Row {
+    let results = &policy.results;
+    let mut place =
+        |text: &dyn Fn(&evaluate::RobustAnswer) -> String| texts.place(results.iter().map(text));
+    let has_interval = results.iter().any(|r| r.interval.is_some());
+    let smoothed = results.iter().any(|r| r.exact_lower.is_some());
+    let exact = |r: &evaluate::RobustAnswer| match (r.exact_lower, r.exact_upper) {
+        (Some(lower), Some(upper)) => format!("{} to {}", number(lower), number(upper)),
+        _ => String::new(),
+    };
+    Row {
+        policy: policy.name.clone(),
+        nominal: number(results[0].value),
+        value: place(&|r| number(r.value)),
+        interval: has_interval
+            .then(|| place(&|r| r.interval.map_or(String::new(), |i| between(i.basic)))),
+        exact: smoothed.then(|| place(&exact)),
+        gap: place(&|r| format!("{:.1e}", r.gap)),
+        status: place(&|r| r.status.clone()),
+        lambda: place(&|r| r.lambda.map_or("infinite".to_owned(), number)),
+        unobserved: place(&|r| percent(r.unobserved_mass)),
+    }
+}
+
+/// The worst cases at the study's own radii, for every cost radius.
+fn studied(
+    found: &Evaluation,
+    others: &Option<Evaluation>,
+    stops: &Stops,
+    own: &[f64],
+    cost_radii: &[f64],
+) -> Studied {
+    let several = cost_radii.iter().any(|r| *r > 0.0) || cost_radii.len() > 1;
+    let column = |cost: &f64| {
+        let cost = several.then(|| number(*cost));
+        own.iter().map(move |r| (number(*r), cost.clone())).collect::<Vec<_>>()
+    };
+    let row = |(k, policy): (usize, &evaluate::PolicyAnswer)| {
+        let first = own.iter().map(|r| policy.results[stops.nearest(*r)].value);
+        let rest = others.iter().flat_map(|e| e.policies[k].results.iter().map(|r| r.value));
+        (policy.name.clone(), first.chain(rest).map(number).collect())
+    };
+    Studied {
+        columns: cost_radii.iter().flat_map(column).collect(),
+        rows: found.policies.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// What a reader should know before trusting a number.
+fn notes(request: &Request<'_>, found: &Evaluation, transport: bool) -> Vec<String> {
+    let mut notes = found.diagnostics.notes.clone();
+    if !transport && request.target.is_some() {
+        notes.push(
+            "the distance to the target is not shown: a Kullback–Leibler radius is in other units"
+                .to_owned(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,34 @@
+//! From a report to its page. Every text is escaped by the template; the texts that follow the
+//! slider travel as JSON in which no tag can begin.
+
+use super::Report;
+use crate::words::{level, number, percent, short};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, context};
+use seawall::{Error, Result};
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page as HTML.
+pub(super) fn render(report: &Report) -> Result<String> {
+    let failed = |e: minijinja::Error| Error::numeric(format!("the report's page: {e:#}"));
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_filter("number", number);
+    environment.add_filter("short", short);
+    environment.add_filter("percent", percent);
+    environment.add_filter("level", level);
+    environment.add_filter("letter", super::chart::letter);
+    environment.add_template("page", PAGE).map_err(failed)?;
+    let texts = serde_json::to_string(&report.texts)
+        .map_err(|e| Error::numeric(format!("the report's texts: {e}")))?
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026");
+    let page = environment.get_template("page").map_err(failed)?;
+    page.render(context! { report => Serde(report), texts, style => STYLE, script => SCRIPT })
+        .map_err(failed)
+}

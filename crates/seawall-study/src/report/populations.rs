@@ -1,0 +1,122 @@
+//! The worst-case populations: each feature before and after the shift, the main moves in words.
+
+use super::live::{Live, Texts};
+use crate::evaluate::PolicyAnswer;
+use crate::shift;
+use crate::words::{number, percent};
+use seawall::{Kind, Marginal, Population};
+use serde::Serialize;
+
+/// Features shown for a policy; the others are named.
+const FEATURES: usize = 12;
+/// Levels shown for a feature.
+const LEVELS: usize = 12;
+/// Moves told in words.
+const MOVES: usize = 5;
+/// A share that changes by less is unchanged.
+const UNCHANGED: f64 = 5e-4;
+
+/// One policy's worst-case population.
+#[derive(Debug, Serialize)]
+pub(super) struct Shifted {
+    policy: String,
+    sentence: Live,
+    moves: Vec<Live>,
+    features: Vec<Feature>,
+    /// Features that shift less than those shown.
+    less: Vec<String>,
+    unchanged: Vec<String>,
+}
+
+/// A feature before and after.
+#[derive(Debug, Serialize)]
+struct Feature {
+    name: String,
+    numeric: bool,
+    levels: Vec<Level>,
+    /// Levels left out, which change less.
+    left_out: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Level {
+    label: String,
+    nominal: String,
+    worst: Live,
+}
+
+/// One policy's worst-case population at every stop. `moves` is whether mass moves at all.
+pub(super) fn shifted(
+    policy: &PolicyAnswer,
+    population: &Population,
+    moves: bool,
+    texts: &mut Texts,
+) -> Shifted {
+    let space = population.space();
+    let mut all: Vec<(f64, usize, Vec<Marginal>)> = Vec::new();
+    let mut unchanged = Vec::new();
+    for (k, name) in space.names().enumerate() {
+        let stops: Vec<Marginal> =
+            policy.worst.iter().map(|worst| worst.marginal(population, k)).collect();
+        let levels = stops.first().map_or(0, |m| m.labels.len());
+        let most = (0..levels).map(|level| change(&stops, level)).fold(0.0, f64::max);
+        match most > UNCHANGED {
+            true => all.push((most, k, stops)),
+            false => unchanged.push(name.to_owned()),
+        }
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let name = |k: usize| space.names().nth(k).unwrap_or_default().to_owned();
+    let less = all.iter().skip(FEATURES).map(|(_, k, _)| name(*k)).collect();
+    all.truncate(FEATURES);
+    all.sort_by_key(|(_, k, _)| *k);
+    let features = all.iter().map(|(_, k, stops)| {
+        let numeric = space.kind(*k) == Kind::Numeric;
+        let (levels, left_out) = levels(stops, texts);
+        Feature { name: name(*k), numeric, levels, left_out }
+    });
+    let features = features.collect();
+    let sentence = |worst| {
+        let words = shift::sentence(worst, moves);
+        let mut letters = words.chars();
+        let first = letters.next().map(char::to_uppercase);
+        format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
+    };
+    let sentence = texts.place(policy.worst.iter().map(sentence));
+    let told = policy.worst.iter().map(|worst| match moves {
+        true => shift::commonest(space, worst.plan.iter(), MOVES),
+        false => Vec::new(),
+    });
+    let told: Vec<Vec<shift::Moves>> = told.collect();
+    let line = |m: &shift::Moves| {
+        let changes = shift::words(&m.changes, str::to_owned);
+        format!("{} of people: {changes} (cost {} each)", percent(m.mass), number(m.cost))
+    };
+    let moves = (0..MOVES)
+        .map(|k| texts.place(told.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
+    let moves = moves.collect();
+    Shifted { policy: policy.name.clone(), sentence, moves, features, less, unchanged }
+}
+
+/// By how much a level's share changes at most.
+fn change(stops: &[Marginal], level: usize) -> f64 {
+    stops.iter().map(|m| (m.worst[level] - m.nominal[level]).abs()).fold(0.0, f64::max)
+}
+
+/// The levels that change most, in the feature's order, and how many are left out.
+fn levels(stops: &[Marginal], texts: &mut Texts) -> (Vec<Level>, usize) {
+    let Some(first) = stops.first() else { return (Vec::new(), 0) };
+    let mut kept: Vec<usize> = (0..first.labels.len()).collect();
+    if kept.len() > LEVELS {
+        kept.sort_by(|&a, &b| change(stops, b).total_cmp(&change(stops, a)).then(a.cmp(&b)));
+        kept.truncate(LEVELS);
+        kept.sort_unstable();
+    }
+    let left_out = first.labels.len() - kept.len();
+    let level = |&k: &usize| Level {
+        label: first.labels[k].clone(),
+        nominal: percent(first.nominal[k]),
+        worst: texts.place(stops.iter().map(|m| percent(m.worst[k]))),
+    };
+    (kept.iter().map(level).collect(), left_out)
+}

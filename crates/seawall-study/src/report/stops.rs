@@ -1,0 +1,87 @@
+//! Where the slider stops: radii at which everything on the page is solved for, exactly.
+
+use crate::words::number;
+use serde::Serialize;
+
+/// Steps between 0 and the largest radius.
+const STEPS: usize = 100;
+/// Steps where a solve takes long.
+const FEW_STEPS: usize = 25;
+/// Points of a space above which a solve takes long.
+const LARGE: usize = 20_000;
+
+/// A radius that means something.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Mark {
+    /// Where.
+    pub radius: f64,
+    /// The radius as it is shown.
+    pub text: String,
+    /// What it means.
+    pub words: String,
+    /// Which stop it is.
+    pub stop: usize,
+}
+
+/// The slider's stops, and the largest radius of the charts.
+pub(super) struct Stops {
+    pub radii: Vec<f64>,
+    pub largest: f64,
+}
+
+impl Stops {
+    /// Stops from 0 to somewhat beyond the largest of `wanted`, those among them.
+    pub(super) fn new(wanted: &[f64], points: usize, slow: bool) -> Self {
+        let most = wanted.iter().copied().fold(0.0, f64::max);
+        let largest = if most > 0.0 { nice(1.2 * most) } else { 0.1 };
+        let steps = if slow || points > LARGE { FEW_STEPS } else { STEPS };
+        let mut radii: Vec<f64> =
+            (0..=steps).map(|k| shown(largest * k as f64 / steps as f64)).collect();
+        radii.extend(wanted.iter().map(|r| shown(*r)));
+        radii.sort_unstable_by(f64::total_cmp);
+        radii.dedup();
+        Stops { radii, largest }
+    }
+
+    /// The stop nearest to a radius.
+    pub(super) fn nearest(&self, radius: f64) -> usize {
+        let apart = |k: &usize| (self.radii[*k] - radius).abs();
+        (0..self.radii.len()).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(0)
+    }
+
+    /// A mark at the stop nearest to a radius.
+    pub(super) fn mark(&self, radius: f64, words: String) -> Mark {
+        let stop = self.nearest(radius);
+        let radius = self.radii[stop];
+        Mark { radius, text: number(radius), words, stop }
+    }
+}
+
+/// The radius as it is shown, so that who types it in asks for the very same.
+fn shown(radius: f64) -> f64 {
+    number(radius).parse().unwrap_or(radius)
+}
+
+/// The next number upwards of the form 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten.
+pub(super) fn nice(x: f64) -> f64 {
+    let power = 10f64.powf(x.log10().floor());
+    let steps = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
+    let found = steps.iter().map(|s| s * power).find(|s| *s >= x * (1.0 - 1e-12));
+    shown(found.unwrap_or(10.0 * power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stops_hold_what_is_wanted_and_read_as_they_are() {
+        let stops = Stops::new(&[0.03, 0.1, 0.029_731_123_9], 100, false);
+        assert_eq!(stops.largest, 0.12);
+        assert!(stops.radii.contains(&0.03) && stops.radii.contains(&0.029_731_1));
+        assert!(stops.radii.iter().all(|r| number(*r).parse() == Ok(*r)));
+        assert_eq!(stops.radii[stops.nearest(0.1)], 0.1);
+        assert_eq!(Stops::new(&[0.0], 100, true).radii.len(), FEW_STEPS + 1);
+        assert_eq!((nice(0.36), nice(1.0), nice(9.1)), (0.4, 1.0, 10.0));
+    }
+}

@@ -1,0 +1,83 @@
+//! A worst case as people tell it: who would become whom, whoever they are otherwise.
+
+use crate::words::percent;
+use seawall::{Move, Space, WorstCase};
+use std::collections::HashMap;
+
+/// One feature that a move changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The feature.
+    pub feature: String,
+    /// Its level before.
+    pub from: String,
+    /// Its level after.
+    pub to: String,
+}
+
+/// All moves that make the same changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moves {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// The share of the population that makes them.
+    pub mass: f64,
+    /// What they cost each.
+    pub cost: f64,
+}
+
+/// What a move changes.
+pub fn changes(space: &Space, step: &Move) -> Vec<Change> {
+    let changed = space.names().enumerate().filter_map(|(k, name)| {
+        let (from, to) = (space.label(step.from, k), space.label(step.to, k));
+        (from != to).then(|| Change { feature: name.to_owned(), from, to })
+    });
+    changed.collect()
+}
+
+/// Changes on one line, names and levels as `tell` tells them.
+pub fn words(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
+    let each = |c: &Change| format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to));
+    changes.iter().map(each).collect::<Vec<_>>().join(", ")
+}
+
+/// The changes that most people make, the commonest first.
+pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize) -> Vec<Moves> {
+    let features = space.names().len();
+    // By codes, as there are many moves and few changes; a place for words comes later.
+    let mut by_change: HashMap<Vec<(usize, u64, u64)>, (Move, f64, f64)> = HashMap::new();
+    for step in moves.filter(|m| m.from != m.to) {
+        let code = |point: usize, k: usize| space.code(point, k).to_bits();
+        let key = (0..features).map(|k| (k, code(step.from, k), code(step.to, k)));
+        let key: Vec<_> = key.filter(|(_, from, to)| from != to).collect();
+        let sums = by_change.entry(key).or_insert((step, 0.0, 0.0));
+        (sums.1, sums.2) = (sums.1 + step.mass, sums.2 + step.mass * step.cost);
+    }
+    let mut all: Vec<(Move, f64, f64)> = by_change.into_values().collect();
+    let order = |a: &(Move, f64, f64), b: &(Move, f64, f64)| {
+        b.1.total_cmp(&a.1).then((a.0.from, a.0.to).cmp(&(b.0.from, b.0.to)))
+    };
+    all.sort_by(order);
+    let told = |(step, mass, spent): &(Move, f64, f64)| Moves {
+        changes: changes(space, step),
+        mass: *mass,
+        cost: spent / mass,
+    };
+    all.iter().take(count).map(told).collect()
+}
+
+/// A worst case in one sentence; `moves` is whether mass moves at all, as under KL it does not.
+pub fn sentence(worst: &WorstCase, moves: bool) -> String {
+    if !moves {
+        return "nobody moves; people are weighed anew".to_owned();
+    }
+    let moved: f64 = worst.plan.iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
+    if moved == 0.0 {
+        return "nobody moves".to_owned();
+    }
+    format!(
+        "{} of the population moves; {} of the worst-case population is where nobody was seen",
+        percent(moved),
+        percent(worst.unobserved_mass)
+    )
+}

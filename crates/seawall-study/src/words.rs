@@ -1,0 +1,47 @@
+//! Numbers as people read them: the same in the terminal and in the report.
+
+/// A number: six significant digits, no trailing zeros.
+pub fn number(x: f64) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let size = x.abs().log10().floor();
+    if !(-4.0..9.0).contains(&size) {
+        return format!("{x:.5e}");
+    }
+    let decimals = (5.0 - size).max(0.0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// A number: four significant digits.
+pub fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return number(x);
+    }
+    let digits = 10f64.powf(3.0 - x.abs().log10().floor());
+    number((x * digits).round() / digits)
+}
+
+/// An interval, four digits each.
+pub fn between((low, high): (f64, f64)) -> String {
+    format!("({}, {})", short(low), short(high))
+}
+
+/// The level of an interval: `95%`.
+pub fn level(level: f64) -> String {
+    format!("{}%", number(100.0 * level))
+}
+
+/// A share.
+pub fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0%".to_owned(),
+        p if p < 0.1 => format!("{p:.1e}%"),
+        p => format!("{p:.1}%"),
+    }
+}

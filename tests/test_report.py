@@ -1,0 +1,266 @@
+"""The report, made by the built program and opened in a real browser."""
+
+import json
+import re
+import subprocess
+import time
+
+import hostile
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+POLICIES = ["uniform", "constant:treat", "constant:control"]
+WIDTHS = [390, 1440]
+
+
+def run(seawall, *words):
+    done = subprocess.run([seawall, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def words_of(policies):
+    return [word for policy in policies for word in ("--policy", policy)]
+
+
+@pytest.fixture(scope="session")
+def trial(seawall, trial_study, tmp_path_factory):
+    """The stroke trial's report; must be small and quick."""
+    page = tmp_path_factory.mktemp("trial") / "report.html"
+    start = time.monotonic()
+    run(seawall, "report", trial_study, *words_of(POLICIES), "--bootstrap", 200, "--out", page)
+    seconds = time.monotonic() - start
+    print(f"the stroke trial's report: {page.stat().st_size} bytes in {seconds:.2f} s")
+    assert page.stat().st_size < 1_000_000
+    assert seconds < 5 * 2, "5 s on an idle machine; twice that on a busy one"
+    return trial_study, page
+
+
+@pytest.fixture(scope="session")
+def demo(seawall, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    run(seawall, "demo", "--folder", folder)
+    page = folder / "report.html"
+    run(seawall, "report", folder / "study.toml", "--bootstrap", 20, "--out", page)
+    return folder / "study.toml", page
+
+
+@pytest.fixture(scope="session")
+def rude(seawall, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    study = hostile.write(folder)
+    page = folder / "report.html"
+    run(seawall, "report", study, "--bootstrap", 5, "--out", page)
+    return study, page
+
+
+@pytest.fixture(params=["trial", "demo", "rude"])
+def report(request):
+    return request.getfixturevalue(request.param)
+
+
+def opened(browser, path, **options):
+    """The page, and what went wrong with it: requests, messages, errors, dialogs."""
+    page = browser.new_context(**options).new_page()
+    wrong = []
+    page.on("request", lambda r: r.url == path.as_uri() or wrong.append(f"request {r.url}"))
+    page.on("console", lambda m: wrong.append(f"console {m.text}"))
+    page.on("pageerror", lambda e: wrong.append(f"error {e}"))
+    page.on("dialog", lambda d: (wrong.append(f"dialog {d.message}"), d.dismiss()))
+    page.goto(path.as_uri())
+    return page, wrong
+
+
+def values(page):
+    cells = page.locator("strong[data-policy]")
+    return [cells.nth(k).inner_text() for k in range(cells.count())]
+
+
+# The smallest contrast of any text with what is behind it: the ratio, and the text.
+CONTRAST = """() => {
+  const parts = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+  const light = (c) => { const f = parts(c).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
+  const behind = (e) => { for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor; if (parts(c)[3] === 1) return c; } return "rgb(255,255,255)"; };
+  let least = [99, ""];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, style = getComputedStyle(e);
+    if (!walk.currentNode.textContent.trim() || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;
+    const [a, b] = [light(e.closest("svg") ? style.fill : style.color), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < least[0]) least = [ratio, walk.currentNode.textContent.slice(0, 60)];
+  }
+  return least;
+}"""
+
+
+@pytest.mark.parametrize("width, scheme", [(390, "light"), (1440, "dark"), (1440, "light")])
+def test_opens_cleanly_and_is_accessible(browser, report, width, scheme):
+    page, wrong = opened(
+        browser, report[1], viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    page.get_by_role("slider").press("End")
+    page.get_by_role("slider").press("Home")
+    assert wrong == []
+    wide, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= room, "the page is wider than the window"
+    found = Axe().run(page).response
+    assert found["violations"] == [], json.dumps(found["violations"], indent=1)[:3000]
+    ratio, text = page.evaluate(CONTRAST)
+    assert ratio >= 4.5, f"contrast {ratio:.2f}: {text}"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_text_is_cut_off_or_covers_another(browser, report, width):
+    page, _ = opened(browser, report[1], viewport={"width": width, "height": 900})
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('p, li, dd, h1, h2, h3, caption')]
+            .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline')
+            .map(e => e.tagName + ': ' + e.textContent.slice(0, 60))"""
+    )
+    assert cut == []
+    # Labels of one axis do not overlap each other.
+    overlaps = page.evaluate(
+        """() => [...document.querySelectorAll('svg.chart')].filter(s => s.getBoundingClientRect().width)
+            .flatMap(svg => { const boxes = [...svg.querySelectorAll('text')].filter(t => t.textContent)
+                .map(t => [t.textContent, t.getBoundingClientRect()]);
+              return boxes.flatMap(([a, p], k) => boxes.slice(k + 1).filter(([b, q]) =>
+                p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 2 && q.top < p.bottom - 2)
+                .map(([b]) => a + ' over ' + b)); })"""
+    )
+    assert overlaps == []
+
+
+def test_slider_shows_what_evaluate_says(seawall, browser, trial):
+    study, path = trial
+    page, wrong = opened(browser, path)
+    slider = page.get_by_role("slider")
+    before = values(page)
+    slider.focus()
+    for key in ["ArrowRight", "ArrowRight", "PageUp", "End", "ArrowLeft"]:
+        slider.press(key)
+        radius = page.locator(".dial output").inner_text()
+        assert slider.get_attribute("aria-valuetext") == f"radius {radius}"
+        said = run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius)
+        rows = {
+            line.split()[0]: line.split()
+            for line in said.split("Within each radius")[1].splitlines()
+            if len(line.split()) > 8 and line.split()[1] == "wasserstein"
+        }
+        shown = page.locator("#radius table").first.locator("tbody tr")
+        for k, policy in enumerate(POLICIES):
+            cells = shown.nth(k).locator("td").all_inner_texts()
+            # policy, set, radius, worst case, lower, upper, gap, lambda, status, unobserved
+            assert cells[1] == rows[policy][3]
+            assert (cells[4], cells[5], cells[6]) == (rows[policy][8], rows[policy][7], rows[policy][9])
+        at = f"within radius {radius}"
+        assert at in page.locator("#populations > p").inner_text()
+        assert values(page)[0] in page.locator("#radius").inner_text()
+        assert f"Within radius {radius}," in page.locator("#answer-text").inner_text()
+    assert values(page) != before
+    assert wrong == []
+
+
+def test_slider_moves_the_worst_case_population(seawall, browser, trial, tmp_path):
+    study, path = trial
+    page, _ = opened(browser, path)
+    page.get_by_role("slider").press("End")
+    radius = page.locator(".dial output").inner_text()
+    out = tmp_path / "worst.csv"
+    run(seawall, "evaluate", study, "--policy", "uniform", "--radius", radius, "--worst", out)
+    import csv
+
+    share = 0.0
+    for row in csv.DictReader(out.open()):
+        share += float(row["worst"]) * (row["AGE"] == "95")
+    first = page.locator("article").first
+    age = first.locator("table", has_text="AGE").locator("tr", has_text=re.compile("^95"))
+    assert age.locator("td").nth(1).inner_text() == f"{100 * share:.1f}%"
+    width = age.locator("i.then").evaluate("e => e.style.width")
+    assert width == f"{100 * share:.1f}%"
+
+
+def test_says_everything_without_script(browser, trial):
+    page, _ = opened(browser, trial[1], java_script_enabled=False)
+    text = page.inner_text("body")
+    assert not page.locator("#dial").is_visible()
+    for words in ["0.724767", "0.883812", "radius 0.1", "Note:", "learned tree:1", "gap ", "seawall report", "[context]", "effective rows", "Unchanged"]:
+        assert words in text, words
+
+
+def test_marks_jump_to_their_radius(browser, trial):
+    page, _ = opened(browser, trial[1])
+    button = page.locator(".marks button", has_text="0.0296948")
+    button.press("Enter")
+    assert page.locator(".dial output").inner_text() == "0.0296948"
+
+
+def test_prints_whole(browser, demo, tmp_path):
+    page, _ = opened(browser, demo[1])
+    page.pdf(path=str(tmp_path / "page.pdf"))
+    assert (tmp_path / "page.pdf").stat().st_size > 20_000
+    page.emulate_media(media="print")
+    assert not page.locator("#dial").is_visible()
+    assert page.locator(".marks .static").first.is_visible()
+
+
+def test_names_from_data_are_text(browser, rude):
+    page, wrong = opened(browser, rude[1])
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.title().startswith("</title><script>alert(3)")
+    text = page.inner_text("body")
+    for name in hostile.NAMES:
+        assert name in text, name
+    assert "49" not in page.locator("#data").inner_text().split("{{ 7 * 7 }}")[0][-5:]
+    assert wrong == []
+
+
+def test_same_bytes_on_any_number_of_threads(seawall, demo, tmp_path):
+    study, _ = demo
+    pages = []
+    for threads in (1, 2, 3):
+        page = tmp_path / f"{threads}.html"
+        run(seawall, "report", study, "--bootstrap", 10, "--threads", threads, "--out", page)
+        pages.append(page.read_bytes())
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_target_is_marked(seawall, browser, demo, tmp_path):
+    study, _ = demo
+    rows = (study.parent / "trial.csv").read_text().splitlines()
+    target = tmp_path / "target.csv"
+    target.write_text("\n".join(rows[:400]) + "\n")
+    page = tmp_path / "report.html"
+    run(seawall, "report", study, "--no-learn", "--bootstrap", 0, "--target", target, "--out", page)
+    far = json.loads(run(seawall, "distance", study, "--target", target, "--json"))["distance"]
+    opened_page, wrong = opened(browser, page)
+    mark = opened_page.locator(".marks li", has_text="the distance to the target sample")
+    assert abs(float(mark.locator("button").inner_text()) - far) < 1e-6
+    assert wrong == []
+
+
+@pytest.mark.parametrize("robust", [
+    'context = { set = "kl", radius = [0.05, 0.2] }',
+    'context = { set = "entropic", eta = 50, radius = 0.05 }',
+    'context = { set = "wasserstein", radius = 0 }',
+    'context = { set = "wasserstein", radius = 0.1 }\ncost = { set = "wasserstein", radius = [0, 0.01] }',
+])
+def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
+    text = re.sub(r"\[robust\].*?\n\n", f"[robust]\n{robust}\n\n", demo[0].read_text(), flags=re.S)
+    (tmp_path / "study.toml").write_text(text.replace('"trial.csv"', f'"{demo[0].parent}/trial.csv"'))
+    page = tmp_path / "report.html"
+    run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--bootstrap", 3, "--out", page)
+    shown, wrong = opened(browser, page)
+    assert wrong == [] and "NaN" not in shown.inner_text("body")
+
+
+def test_refuses_to_overwrite_its_input(seawall, demo):
+    study, _ = demo
+    before = study.read_bytes()
+    done = subprocess.run([seawall, "report", study, "--out", study], capture_output=True, text=True)
+    assert done.returncode == 2 and "it is the file that is read" in done.stderr
+    assert study.read_bytes() == before
