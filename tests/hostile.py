@@ -14,7 +14,7 @@ def names(count):
     return NAMES + [f"feature {k}" for k in range(len(NAMES), count)]
 
 
-def write(folder, features=40, actions=30, rows=1500):
+def write(folder, features=40, actions=30, rows=600):
     """Writes `data.csv` and `study.toml`; returns the study's path."""
     rng = random.Random(7)
     columns = names(features)
@@ -28,7 +28,7 @@ def write(folder, features=40, actions=30, rows=1500):
             cost = rng.randrange(3) + (row[0] == LONG) * (arm % 3)
             out.writerow([*row, arms[arm], cost])
     quoted = [f"{json.dumps(name, ensure_ascii=False)} = {{ kind = \"nominal\" }}" for name in columns]
-    policies = [f"[[policy]]\nkind = \"constant\"\naction = {json.dumps(a)}\n" for a in arms[:10]]
+    policies = [f"[[policy]]\nkind = \"constant\"\naction = {json.dumps(a)}\n" for a in arms[:3]]
     study = f"""[data]
 path = "data.csv"
 

@@ -154,7 +154,7 @@ def test_slider_shows_what_evaluate_says(seawall, browser, trial):
         for k, policy in enumerate(POLICIES):
             cells = shown.nth(k).locator("td").all_inner_texts()
             # policy, set, radius, worst case, lower, upper, gap, lambda, status, unobserved
-            assert cells[1] == rows[policy][3]
+            assert cells[0] == rows[policy][3]
             assert (cells[4], cells[5], cells[6]) == (rows[policy][8], rows[policy][7], rows[policy][9])
         at = f"within radius {radius}"
         assert at in page.locator("#populations > p").inner_text()

@@ -35,17 +35,27 @@ pub fn changes(space: &Space, step: &Move) -> Vec<Change> {
     changed.collect()
 }
 
+/// Changes of one move that are told; more are counted.
+const TOLD: usize = 6;
+
 /// Changes on one line, names and levels as `tell` tells them.
 pub fn words(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
     let each = |c: &Change| format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to));
-    changes.iter().map(each).collect::<Vec<_>>().join(", ")
+    let mut all: Vec<String> = changes.iter().take(TOLD).map(each).collect();
+    if changes.len() > TOLD {
+        all.push(format!("and {} more changes", changes.len() - TOLD));
+    }
+    all.join(", ")
 }
+
+/// One of the moves that make the same changes, the mass of all, and what they pay.
+type Sum = (Move, f64, f64);
 
 /// The changes that most people make, the commonest first.
 pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize) -> Vec<Moves> {
     let features = space.names().len();
     // By codes, as there are many moves and few changes; a place for words comes later.
-    let mut by_change: HashMap<Vec<(usize, u64, u64)>, (Move, f64, f64)> = HashMap::new();
+    let mut by_change: HashMap<Vec<(usize, u64, u64)>, Sum> = HashMap::new();
     for step in moves.filter(|m| m.from != m.to) {
         let code = |point: usize, k: usize| space.code(point, k).to_bits();
         let key = (0..features).map(|k| (k, code(step.from, k), code(step.to, k)));
@@ -53,12 +63,11 @@ pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize)
         let sums = by_change.entry(key).or_insert((step, 0.0, 0.0));
         (sums.1, sums.2) = (sums.1 + step.mass, sums.2 + step.mass * step.cost);
     }
-    let mut all: Vec<(Move, f64, f64)> = by_change.into_values().collect();
-    let order = |a: &(Move, f64, f64), b: &(Move, f64, f64)| {
-        b.1.total_cmp(&a.1).then((a.0.from, a.0.to).cmp(&(b.0.from, b.0.to)))
-    };
+    let mut all: Vec<Sum> = by_change.into_values().collect();
+    let order =
+        |a: &Sum, b: &Sum| b.1.total_cmp(&a.1).then((a.0.from, a.0.to).cmp(&(b.0.from, b.0.to)));
     all.sort_by(order);
-    let told = |(step, mass, spent): &(Move, f64, f64)| Moves {
+    let told = |(step, mass, spent): &Sum| Moves {
         changes: changes(space, step),
         mass: *mass,
         cost: spent / mass,

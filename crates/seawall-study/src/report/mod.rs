@@ -22,6 +22,7 @@ use crate::study::PolicySpec;
 use crate::words::{between, number, percent, short};
 use live::{Live, Texts};
 use seawall::{Progress, Result};
+use sentences::told;
 use serde::Serialize;
 use std::path::Path;
 use stops::{Mark, Stops};
@@ -30,6 +31,9 @@ use stops::{Mark, Stops};
 pub const LEARN: &str = "tree:1";
 /// Bootstrap replicates where nobody says otherwise.
 pub const REPLICATES: usize = 200;
+
+/// Chance is marked on the chart if it is no further than so many times the largest radius.
+const FURTHER: f64 = 4.0;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -75,7 +79,6 @@ pub struct Report {
     charts: Vec<chart::Chart>,
     marks: Vec<Mark>,
     comparisons: Vec<String>,
-    halves: Option<Spread>,
     studied: Studied,
     populations: Vec<populations::Shifted>,
     policies: Vec<policies::Explained>,
@@ -136,10 +139,11 @@ pub fn report(
     }
     let own = question.context.radii.clone();
     let mut wanted = own.clone();
-    wanted.extend(spread.as_ref().map(|s| s.mean));
     wanted.extend(target);
-    let slow = matches!(question.context.set, Set::Entropic { .. });
-    let stops = Stops::new(&wanted, loaded.log().contexts().len(), slow);
+    let most = FURTHER * wanted.iter().copied().fold(0.0, f64::max);
+    wanted.extend(spread.as_ref().map(|s| s.mean).filter(|mean| *mean <= most));
+    let slow = stops::slow(loaded.log().contexts(), question.context.set);
+    let stops = Stops::new(&wanted, slow);
     let cost_radii = question.cost.radii.clone();
     question.context.radii.clone_from(&stops.radii);
     question.cost.radii.truncate(1);
@@ -180,12 +184,11 @@ pub fn report(
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         charts,
-        comparisons: found.breakdown.iter().map(|b| b.words(str::to_owned)).collect(),
-        halves: spread,
+        comparisons: found.breakdown.iter().map(|b| b.words(told)).collect(),
         studied: studied(&found, &others, &stops, &own, &cost_radii),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),
-        notes: notes(request, &found, transport),
+        notes: notes(request, &found, spread.as_ref(), &stops),
         methods: methods::methods(loaded, &question, request),
         text: study.text.clone(),
         marks,
@@ -247,7 +250,7 @@ fn marks(
     found: &Evaluation,
 ) -> Vec<Mark> {
     let mut marks = Vec::new();
-    if let Some(s) = spread {
+    if let Some(s) = spread.filter(|s| s.mean <= stops.largest) {
         marks.push(stops.mark(
             s.mean,
             format!(
@@ -263,7 +266,8 @@ fn marks(
     }
     for b in &found.breakdown {
         if let Some(radius) = b.radius.filter(|r| *r > 0.0 && *r <= stops.largest) {
-            let words = format!("just beyond, {} is worse than {}", b.policy, b.against);
+            let words =
+                format!("just beyond, {} is worse than {}", told(&b.policy), told(&b.against));
             let mark = stops.mark(radius, words);
             // Shown where it is, though the slider stops nearby.
             marks.push(Mark { radius, text: short(radius), ..mark });
@@ -323,9 +327,21 @@ fn studied(
 }
 
 /// What a reader should know before trusting a number.
-fn notes(request: &Request<'_>, found: &Evaluation, transport: bool) -> Vec<String> {
+fn notes(
+    request: &Request<'_>,
+    found: &Evaluation,
+    spread: Option<&Spread>,
+    stops: &Stops,
+) -> Vec<String> {
     let mut notes = found.diagnostics.notes.clone();
-    if !transport && request.target.is_some() {
+    if let Some(s) = spread.filter(|s| s.mean > stops.largest) {
+        notes.push(format!(
+            "two random halves of the log are {} apart on average, beyond every radius shown: these \
+             radii cover less than chance",
+            number(s.mean)
+        ));
+    }
+    if spread.is_none() && request.target.is_some() {
         notes.push(
             "the distance to the target is not shown: a Kullback–Leibler radius is in other units"
                 .to_owned(),

@@ -107,7 +107,7 @@ fn certificate(answer: &learn::Answer) -> Vec<String> {
         "No policy whatever has a worst case {than} {} there.",
         number(answer.greedy_floor)
     ));
-    if let Some(mixture) = &answer.mixture {
+    if let Some(mixture) = answer.mixture.as_ref().filter(|m| m.parts.len() > 1) {
         lines.push(format!(
             "Drawing among {} such trees would do {}.",
             mixture.parts.len(),

@@ -1,6 +1,7 @@
 //! The worst-case populations: each feature before and after the shift, the main moves in words.
 
 use super::live::{Live, Texts};
+use super::sentences::told;
 use crate::evaluate::PolicyAnswer;
 use crate::shift;
 use crate::words::{number, percent};
@@ -83,17 +84,17 @@ pub(super) fn shifted(
         format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
     };
     let sentence = texts.place(policy.worst.iter().map(sentence));
-    let told = policy.worst.iter().map(|worst| match moves {
+    let by_stop = policy.worst.iter().map(|worst| match moves {
         true => shift::commonest(space, worst.plan.iter(), MOVES),
         false => Vec::new(),
     });
-    let told: Vec<Vec<shift::Moves>> = told.collect();
+    let by_stop: Vec<Vec<shift::Moves>> = by_stop.collect();
     let line = |m: &shift::Moves| {
-        let changes = shift::words(&m.changes, str::to_owned);
+        let changes = shift::words(&m.changes, told);
         format!("{} of people: {changes} (cost {} each)", percent(m.mass), number(m.cost))
     };
     let moves = (0..MOVES)
-        .map(|k| texts.place(told.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
+        .map(|k| texts.place(by_stop.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
     let moves = moves.collect();
     Shifted { policy: policy.name.clone(), sentence, moves, features, less, unchanged }
 }

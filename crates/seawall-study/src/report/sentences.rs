@@ -8,6 +8,8 @@ use seawall::Direction;
 
 /// Policies named in a sentence; more are counted.
 const NAMED: usize = 6;
+/// Letters of a name within a sentence.
+const LONGEST: usize = 40;
 /// Terms of an outcome that are named; more are counted.
 const TERMS: usize = 8;
 
@@ -18,7 +20,7 @@ pub(super) fn question(
     radii: &[f64],
     texts: &mut Texts,
 ) -> Live {
-    let policies: Vec<&str> = found.policies.iter().map(|p| p.name.as_str()).collect();
+    let policies: Vec<String> = found.policies.iter().map(|p| told(&p.name)).collect();
     let who = match policies.len() {
         0..=NAMED => listed(&policies),
         n => format!("each of {n} policies"),
@@ -67,12 +69,16 @@ pub(super) fn answer(
         let nominal = number(best.results[0].value);
         let of = format!("{limit} {}{interval}; {nominal} if nothing shifts", number(safe(best)));
         match order.len() {
-            1 => format!("Within radius {}, the mean of {} is {of}.", number(*radius), best.name),
+            1 => format!(
+                "Within radius {}, the mean of {} is {of}.",
+                number(*radius),
+                told(&best.name)
+            ),
             _ => format!(
                 "Within radius {}, {} has the best worst case: its mean is {of}; the mean of {} is {limit} {}.",
                 number(*radius),
-                best.name,
-                worst.name,
+                told(&best.name),
+                told(&worst.name),
                 number(safe(worst))
             ),
         }
@@ -94,12 +100,12 @@ pub(super) fn outcome(study: &Study) -> String {
         return name.clone();
     }
     let term = |(name, term): &(String, Term)| match term {
-        Term::Weight(1.0) => name.clone(),
-        Term::Weight(w) => format!("{} × {name}", number(*w)),
+        Term::Weight(1.0) => told(name),
+        Term::Weight(w) => format!("{} × {}", number(*w), told(name)),
         Term::Levels(levels) => {
-            let each = |(level, w): &(String, f64)| format!("{} for {level}", number(*w));
+            let each = |(level, w): &(String, f64)| format!("{} for {}", number(*w), told(level));
             let all: Vec<String> = levels.iter().map(each).collect();
-            format!("{name} ({})", all.join(", "))
+            format!("{} ({})", told(name), all.join(", "))
         }
     };
     let mut terms: Vec<String> = study.outcome.iter().take(TERMS).map(term).collect();
@@ -109,11 +115,25 @@ pub(super) fn outcome(study: &Study) -> String {
     terms.join(" + ")
 }
 
+/// A name or level within a sentence: not too long, and its direction of writing its own affair.
+pub(super) fn told(name: &str) -> String {
+    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let cut = match clean.chars().count() > LONGEST {
+        true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
+        false => clean,
+    };
+    match cut.is_ascii() {
+        true => cut,
+        // First strong isolate, and its end.
+        false => format!("\u{2068}{cut}\u{2069}"),
+    }
+}
+
 /// `a, b and c`
-pub(super) fn listed(words: &[&str]) -> String {
+fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [some @ .., last] => format!("{} and {last}", some.join(", ")),
     }
 }

@@ -1,14 +1,18 @@
 //! Where the slider stops: radii at which everything on the page is solved for, exactly.
 
+use crate::bound::Set;
 use crate::words::number;
+use seawall::{Space, Support};
 use serde::Serialize;
 
 /// Steps between 0 and the largest radius.
 const STEPS: usize = 100;
 /// Steps where a solve takes long.
 const FEW_STEPS: usize = 25;
-/// Points of a space above which a solve takes long.
+/// Points of a grid above which a solve takes long.
 const LARGE: usize = 20_000;
+/// Pairs of scattered points above which it does.
+const MANY_PAIRS: usize = 500 * 500;
 
 /// A radius that means something.
 #[derive(Clone, Debug, Serialize)]
@@ -30,11 +34,12 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// Stops from 0 to somewhat beyond the largest of `wanted`, those among them.
-    pub(super) fn new(wanted: &[f64], points: usize, slow: bool) -> Self {
+    /// Stops from 0 to somewhat beyond the largest of `wanted`, those among them; fewer where a
+    /// solve is `slow`.
+    pub(super) fn new(wanted: &[f64], slow: bool) -> Self {
         let most = wanted.iter().copied().fold(0.0, f64::max);
         let largest = if most > 0.0 { nice(1.2 * most) } else { 0.1 };
-        let steps = if slow || points > LARGE { FEW_STEPS } else { STEPS };
+        let steps = if slow { FEW_STEPS } else { STEPS };
         let mut radii: Vec<f64> =
             (0..=steps).map(|k| shown(largest * k as f64 / steps as f64)).collect();
         radii.extend(wanted.iter().map(|r| shown(*r)));
@@ -57,6 +62,16 @@ impl Stops {
     }
 }
 
+/// Whether one solve on a space takes long.
+pub(super) fn slow(space: &Space, set: Set) -> bool {
+    let points = space.len();
+    let many = match space.support() {
+        Support::Grid(_) => points > LARGE,
+        Support::Points(_) => points.saturating_mul(points) > MANY_PAIRS,
+    };
+    many || matches!(set, Set::Entropic { .. })
+}
+
 /// The radius as it is shown, so that who types it in asks for the very same.
 fn shown(radius: f64) -> f64 {
     number(radius).parse().unwrap_or(radius)
@@ -76,12 +91,12 @@ mod tests {
 
     #[test]
     fn stops_hold_what_is_wanted_and_read_as_they_are() {
-        let stops = Stops::new(&[0.03, 0.1, 0.029_731_123_9], 100, false);
+        let stops = Stops::new(&[0.03, 0.1, 0.029_731_123_9], false);
         assert_eq!(stops.largest, 0.12);
         assert!(stops.radii.contains(&0.03) && stops.radii.contains(&0.029_731_1));
         assert!(stops.radii.iter().all(|r| number(*r).parse() == Ok(*r)));
         assert_eq!(stops.radii[stops.nearest(0.1)], 0.1);
-        assert_eq!(Stops::new(&[0.0], 100, true).radii.len(), FEW_STEPS + 1);
+        assert_eq!(Stops::new(&[0.0], true).radii.len(), FEW_STEPS + 1);
         assert_eq!((nice(0.36), nice(1.0), nice(9.1)), (0.4, 1.0, 10.0));
     }
 }
