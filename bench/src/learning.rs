@@ -129,7 +129,7 @@ pub(crate) fn search(rows: usize, features: usize, levels: usize) -> Result<Valu
 /// Groups of the stroke trial: two, twelve and a hundred and eight.
 pub(crate) fn groups(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, &|_| {})?;
+    let loaded = seawall_study::load::load(study, &|_| true)?;
     let log = loaded.log();
     let settings = Settings::default();
     let model = loaded.recipe.fit(log)?;

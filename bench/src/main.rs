@@ -209,7 +209,7 @@ fn far(points: usize) -> Result<Value> {
 fn count(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
     let start = Instant::now();
-    let counted = seawall_study::count::count(&study, &|_| {})?;
+    let counted = seawall_study::count::count(&study, &|_| true)?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({ "seconds": seconds, "rows": counted.rows, "peak_bytes": peak_bytes()?,
                "combinations": counted.combinations, "cells": counted.log.contexts().len() }))
@@ -218,7 +218,7 @@ fn count(study: &str) -> Result<Value> {
 /// Fits a study's trees and predicts every context.
 fn trees(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, &|_| {})?;
+    let loaded = seawall_study::load::load(study, &|_| true)?;
     let log = loaded.log();
     let (seconds, model) = median(|| Ok(loaded.recipe.fit(log)?))?;
     let settings = Settings { detail: Detail::Value, ..Settings::default() };

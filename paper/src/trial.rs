@@ -57,7 +57,7 @@ impl Trial {
         if let Some(data) = data {
             asked.data = data;
         }
-        Ok(Trial { loaded: load(asked, &|_| {})?, conscious, real })
+        Ok(Trial { loaded: load(asked, &|_| true)?, conscious, real })
     }
 
     /// What every table begins with.

@@ -26,8 +26,13 @@ pub struct Loaded {
 }
 
 /// Reads a study's data and makes the choices it leaves open. `watch` is told the rows read.
-pub fn load(study: Study, watch: &dyn Fn(usize)) -> Result<Loaded> {
+pub fn load(study: Study, watch: &dyn Fn(usize) -> bool) -> Result<Loaded> {
     let counted = count(&study, watch)?;
+    ready(study, counted)
+}
+
+/// Makes the choices that a study leaves open, its data being counted.
+pub fn ready(study: Study, counted: Counted) -> Result<Loaded> {
     let log = &counted.log;
     let of_study = |e: Error| e.within(study.path.display());
     let offered = study.model.offered(log.actions()).map_err(of_study)?;

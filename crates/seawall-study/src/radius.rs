@@ -5,7 +5,7 @@ use crate::evaluate::{Doing, Question, evaluate};
 use crate::load::Loaded;
 use seawall::distance::distance;
 use seawall::inference::{Resampling, bootstrap};
-use seawall::{Log, Progress, Result};
+use seawall::{Error, Log, Progress, Result};
 use serde::Serialize;
 use std::path::Path;
 
@@ -94,19 +94,19 @@ impl Spread {
     }
 }
 
+/// Told how many distances are done; returning `false` stops the work, and an error says so.
+pub type Watch<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+
 /// Random halves where nobody says how many.
 pub const SPLITS: usize = 20;
 
 /// Distances between random halves of the log. `watch` is told how many are done.
-pub fn halves(
-    loaded: &Loaded,
-    splits: usize,
-    seed: u64,
-    watch: &(dyn Fn(usize) + Sync),
-) -> Result<Spread> {
+pub fn halves(loaded: &Loaded, splits: usize, seed: u64, watch: Watch<'_>) -> Result<Spread> {
     let mut halves = Vec::new();
     for split in 0..splits {
-        watch(split);
+        if !watch(split) {
+            return Err(Error::config("the search for a radius was stopped"));
+        }
         let folds = loaded.log().folds_of(2, seed.wrapping_add(split as u64))?;
         let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
         halves.push(distance(&a, &b)?.value);
@@ -120,18 +120,11 @@ pub fn to_target(loaded: &Loaded, path: &Path) -> Result<f64> {
 }
 
 /// Suggests radii. `watch` is told how many distances are done.
-pub fn radius(
-    loaded: &Loaded,
-    request: &Request<'_>,
-    watch: &(dyn Fn(usize) + Sync),
-) -> Result<Answer> {
+pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<Answer> {
     let log = loaded.log();
     let halves = halves(loaded, request.splits, request.seed, watch)?;
     let whole = log.population()?;
-    let follow = |progress: Progress| {
-        watch(request.splits + progress.evaluations);
-        true
-    };
+    let follow = |progress: Progress| watch(request.splits + progress.evaluations);
     let ask = |drawn: &Log| Ok(vec![distance(&whole, &drawn.population()?)?.value]);
     let drawn =
         bootstrap(log, request.splits, Resampling::Multinomial, request.seed, Some(&follow), &ask)?;
@@ -143,7 +136,7 @@ pub fn radius(
     question.worst = false;
     question.curve = question.policies.len() > 1;
     let breakdown = match question.curve {
-        true => evaluate(loaded, &question, &|_: Doing<'_>| {})?.breakdown,
+        true => evaluate(loaded, &question, &|_: Doing<'_>| watch(2 * request.splits))?.breakdown,
         false => Vec::new(),
     };
     let bootstrap = Spread::of(drawn.all.into_iter().flatten().collect());

@@ -34,7 +34,7 @@ fn every_published_value() {
     let fixture: Value = serde_json::from_str(&std::fs::read_to_string(fixture).unwrap()).unwrap();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let study = study(&here.join("../../studies/ist.toml")).unwrap();
-    let counted = count(&study, &|_| {}).unwrap();
+    let counted = count(&study, &|_| true).unwrap();
     let log = &counted.log;
     assert_eq!(log.total(), fixture["rows"].as_f64().unwrap());
     assert_eq!(log.contexts().len() as u64, fixture["cells"].as_u64().unwrap());
@@ -55,7 +55,7 @@ fn every_published_value() {
     close(mean(&|a| a == 0), &fixture["mean_cost"]["treat"], "mean cost of treat");
     close(mean(&|a| a == 1), &fixture["mean_cost"]["control"], "mean cost of control");
 
-    let loaded = load(study, &|_| {}).unwrap();
+    let loaded = load(study, &|_| true).unwrap();
     let model = loaded.recipe.fit(log).unwrap();
     let solve = Settings::default();
     let plain = Ambiguity::Wasserstein { radius: 0.0 };

@@ -27,7 +27,7 @@ fn trial() -> Option<(Loaded, Values, Value)> {
     }
     let fixture = std::fs::read_to_string(shared.join("fixtures/stroke-trial.json")).unwrap();
     let fixture = serde_json::from_str(&fixture).unwrap();
-    let loaded = load(study(&here.join("../../studies/ist.toml")).unwrap(), &|_| {}).unwrap();
+    let loaded = load(study(&here.join("../../studies/ist.toml")).unwrap(), &|_| true).unwrap();
     let model = loaded.recipe.fit(loaded.log()).unwrap();
     let plain = Ambiguity::Wasserstein { radius: 0.0 };
     let values = model.values(loaded.log(), plain, Unseen::Error, &Settings::default()).unwrap();

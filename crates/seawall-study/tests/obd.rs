@@ -19,7 +19,7 @@ fn read(log: &str) -> Option<Log> {
         return None;
     }
     let study = study(&here.join(format!("../../studies/obd-{log}.toml"))).unwrap();
-    let log = count(&study, &|_| {}).unwrap().log;
+    let log = count(&study, &|_| true).unwrap().log;
     assert_eq!(log.total(), 10_000.0);
     Some(log)
 }

@@ -41,7 +41,7 @@ fn read(toml: &str, data: &str) -> seawall::Result<Counted> {
     std::fs::write(folder.path().join("study.toml"), toml).unwrap();
     std::fs::write(folder.path().join("t.csv"), data).unwrap();
     let study = study(&folder.path().join("study.toml"))?;
-    count(&study, &|_| {})
+    count(&study, &|_| true)
 }
 
 #[test]
@@ -129,6 +129,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         }
         let mut file = std::fs::OpenOptions::new().append(true).open(&data).unwrap();
         std::io::Write::write_all(&mut file, b"31,north,A,1,N,y\n").unwrap();
+        true
     };
     let error = count(&study, &grow).unwrap_err().to_string();
     assert!(error.contains("t.csv") && error.contains("changed while it was read"), "{error}");

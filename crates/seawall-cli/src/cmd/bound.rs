@@ -33,7 +33,9 @@ impl Outputs {
 /// Answers, writes the files, then prints.
 pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let found = bound(request, &|doing| wait.say(|| words(request, doing)))?;
+    let found = bound(request, &|doing| {
+        wait.say(|| words(request, doing));
+    })?;
     drop(wait);
     // All files are complete before the first one takes its name.
     let mut files = Vec::new();

@@ -27,9 +27,8 @@ pub fn run(asked: &Asked) -> Result<(), Failure> {
     let target: Option<&Path> = asked.target.as_deref();
     let request = Request { target, splits: asked.splits, seed: asked.seed };
     let all = 2 * asked.splits;
-    let answer = radius(&loaded, &request, &|done| {
-        wait.say(|| format!("distance {done} of {all}"));
-    })?;
+    let answer =
+        radius(&loaded, &request, &|done| wait.say(|| format!("distance {done} of {all}")))?;
     drop(wait);
     let mut out = std::io::stdout().lock();
     if asked.json {

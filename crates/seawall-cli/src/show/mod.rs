@@ -26,10 +26,10 @@ impl Wait {
         Wait { started: Instant::now(), bar: OnceLock::new() }
     }
 
-    /// Says it.
-    pub fn say(&self, words: impl FnOnce() -> String) {
+    /// Says it; the work is to go on.
+    pub fn say(&self, words: impl FnOnce() -> String) -> bool {
         if self.started.elapsed() < Duration::from_secs(1) {
-            return;
+            return true;
         }
         let bar = self.bar.get_or_init(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -40,6 +40,7 @@ impl Wait {
             bar
         });
         bar.set_message(words());
+        true
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) use check::complaint;
 
 use crate::read::{Columns, Distinct, Stream, columns, files, unknown_column};
 use crate::study::{Actions, Condition, Study};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use axis::{Axis, place};
 use check::{Check, outcome_complaint};
 use combine::{Combinations, Pairs};
@@ -44,11 +46,12 @@ pub struct Counted {
     pub combinations: usize,
 }
 
-/// Reads and counts a study's data. `watch` is told the rows read so far.
-pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
+/// Reads and counts a study's data. `watch` is told the rows read so far; if it says
+/// `false` the reading stops, and an error says so.
+pub fn count(study: &Study, watch: &dyn Fn(usize) -> bool) -> Result<Counted> {
     let files = files(&study.data)?;
     let mut counter = Counter::new(study);
-    check_columns(study, &files[0], &counter.names)?;
+    check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
     let mut rows = 0;
     for file in &files {
@@ -56,17 +59,39 @@ pub fn count(study: &Study, watch: &dyn Fn(usize)) -> Result<Counted> {
         stream.read(file, &mut |columns| {
             counter.take(columns, file, from)?;
             from += columns.rows;
-            watch(rows + from);
-            Ok(())
+            go_on(watch(rows + from))
         })?;
         rows += from;
     }
     counter.finish(files, rows, &stream.into_distinct())
 }
 
+/// An error if the work is to stop.
+fn go_on(more: bool) -> Result<()> {
+    if more { Ok(()) } else { Err(Error::config("the reading was stopped")) }
+}
+
+/// Counts rows that are in memory already; messages call them by the study's `data`.
+pub fn count_batches(
+    study: &Study,
+    columns: &[String],
+    batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
+    watch: &dyn Fn(usize) -> bool,
+) -> Result<Counted> {
+    let mut counter = Counter::new(study);
+    check_columns(study, &study.data, columns, &counter.names)?;
+    let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
+    let mut rows = 0;
+    stream.read_batches(&study.data, batches, &mut |columns| {
+        counter.take(columns, &study.data, rows)?;
+        rows += columns.rows;
+        go_on(watch(rows))
+    })?;
+    counter.finish(vec![study.data.clone()], rows, &stream.into_distinct())
+}
+
 /// Refuses a column that the data do not have, by the line of the study that names it.
-fn check_columns(study: &Study, file: &Path, names: &[String]) -> Result<()> {
-    let all = columns(file)?;
+fn check_columns(study: &Study, file: &Path, all: &[String], names: &[String]) -> Result<()> {
     let Some(name) = names.iter().find(|name| !all.contains(name)) else { return Ok(()) };
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let is_name = |word: &str| word == name.as_str();

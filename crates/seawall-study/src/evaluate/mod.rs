@@ -15,7 +15,8 @@ use seawall::evaluate::{Estimator, Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Curve, Detail, Direction, Log, Progress, Result, Settings, WorstCase};
+use seawall::{Curve, Detail, Direction, Error, Log, Progress, Result, Settings, WorstCase};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Folds of the doubly robust estimate.
 const FOLDS: usize = 5;
@@ -91,14 +92,13 @@ pub enum Doing<'a> {
     Resampling(usize),
 }
 
+/// Called as the work goes on; returning `false` stops it, and an error says so.
+pub type Watch<'a> = &'a (dyn Fn(Doing<'_>) -> bool + Sync);
+
 /// Answers a question about a study.
-pub fn evaluate(
-    loaded: &Loaded,
-    question: &Question,
-    watch: &(dyn Fn(Doing<'_>) + Sync),
-) -> Result<Evaluation> {
+pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let log = loaded.log();
-    watch(Doing::Fitting);
+    go_on(watch, Doing::Fitting)?;
     let clip = loaded.study.clip;
     let unseen = loaded.study.unseen;
     let estimator = Estimator::new(log, &loaded.recipe, &loaded.propensity, clip, unseen, FOLDS)?;
@@ -106,7 +106,7 @@ pub fn evaluate(
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
-        watch(Doing::Costs(radius));
+        go_on(watch, Doing::Costs(radius))?;
         let set = question.cost.set.at(radius);
         costs.push(estimator.model().values(log, set, loaded.study.unseen, &settings)?);
     }
@@ -189,6 +189,16 @@ fn bounds_answer(
     })
 }
 
+const STOPPED: &str = "the evaluation was stopped";
+
+/// Says what is being done, and whether to go on with it.
+fn go_on(watch: Watch<'_>, doing: Doing<'_>) -> Result<()> {
+    match watch(doing) {
+        true => Ok(()),
+        false => Err(Error::config(STOPPED)),
+    }
+}
+
 /// One policy's answers.
 fn answer(
     question: &Question,
@@ -196,11 +206,13 @@ fn answer(
     policy: Policy,
     nominal: Nominal,
     costs: &[Values],
-    watch: &(dyn Fn(Doing<'_>) + Sync),
+    watch: Watch<'_>,
 ) -> Result<PolicyAnswer> {
+    let stopped = AtomicBool::new(false);
     let follow = |progress| {
-        watch(Doing::Solving(policy.name(), progress));
-        true
+        let more = watch(Doing::Solving(policy.name(), progress));
+        stopped.fetch_or(!more, Ordering::Relaxed);
+        more
     };
     let settings = Settings {
         detail: if question.worst { Detail::Plan } else { Detail::Population },
@@ -227,6 +239,9 @@ fn answer(
             }
         };
         let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, &settings)?;
+        if stopped.load(Ordering::Relaxed) {
+            return Err(Error::config(STOPPED));
+        }
         for (&radius, case) in radii.iter().zip(cases) {
             results.push(robust_answer(question, radius, cost_radius, &case, safe_side));
             worst.push(case);

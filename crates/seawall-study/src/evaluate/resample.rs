@@ -1,6 +1,8 @@
 //! Intervals for robust values: the rows are drawn again and everything is worked out anew.
 
-use super::{Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question, breakdown};
+use super::{
+    Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question, Watch, breakdown,
+};
 use crate::load::Loaded;
 use seawall::evaluate::Robust;
 use seawall::inference::{Replicates, bootstrap};
@@ -19,7 +21,7 @@ pub(super) fn intervals(
     question: &Question,
     asked: &Bootstrap,
     found: &mut Evaluation,
-    watch: &(dyn Fn(Doing<'_>) + Sync),
+    watch: Watch<'_>,
 ) -> Result<()> {
     // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
     let unseen = match loaded.study.unseen {
@@ -64,10 +66,7 @@ pub(super) fn intervals(
         }
         Ok(numbers)
     };
-    let follow = |progress: Progress| {
-        watch(Doing::Resampling(progress.evaluations));
-        true
-    };
+    let follow = |progress: Progress| watch(Doing::Resampling(progress.evaluations));
     let replicates = bootstrap(
         loaded.log(),
         asked.replicates,

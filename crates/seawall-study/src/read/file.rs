@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rows read at a time.
-const BATCH: usize = 8192;
+pub(super) const BATCH: usize = 8192;
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -276,7 +276,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The places of the columns asked for.
-fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
+pub(super) fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
     let all: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     let place = |name: &&str| {
         let mut places = all.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);

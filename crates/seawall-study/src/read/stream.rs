@@ -1,12 +1,12 @@
 //! Columns streamed batch by batch, each distinct value numbered as it appears.
 
-use super::file::{batches, unreadable};
+use super::file::{BATCH, batches, find, unreadable};
 use super::table::number;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 use foldhash::fast::FixedState;
 use seawall::{Error, Result};
 use std::collections::HashMap;
@@ -208,32 +208,85 @@ impl Stream {
         take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
     ) -> Result<()> {
         let before = stamp(path);
-        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        let mut rows = 0;
-        let mut codes: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
-        let mut numbers: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-        batches(path, &names, |batch| {
-            let looked_at = if rows < self.first { batch.columns() } else { &[] };
-            for (k, column) in looked_at.iter().enumerate() {
-                let bad = |what: String| unreadable(path, format!("column {:?}: {what}", names[k]));
-                if self.plain[k] {
-                    numbers[k] = plain_numbers(path, names[k], column, rows)?;
-                } else {
-                    codes[k].clear();
-                    self.distinct[k].take(column, &mut codes[k]).map_err(bad)?;
-                }
-            }
-            rows += batch.num_rows();
-            let (codes, numbers) = (codes.as_slice(), numbers.as_slice());
-            take(&Columns { rows: batch.num_rows(), codes, numbers, distinct: &self.distinct })
-        })?;
-        if rows == 0 {
+        let names = self.names.clone();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut place = Place::new(path, names.len());
+        batches(path, &names, |batch| self.pass(batch, &mut place, take))?;
+        if place.rows == 0 {
             return Err(unreadable(path, "the file has no rows"));
         }
         if stamp(path) != before {
             return Err(unreadable(path, "the file changed while it was read; run again"));
         }
         Ok(())
+    }
+
+    /// Streams batches that are in memory already through `take`, a few rows at a time. `name` is
+    /// what messages call them.
+    pub fn read_batches(
+        &mut self,
+        name: &Path,
+        batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
+        take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut place = Place::new(name, self.names.len());
+        for batch in batches {
+            let batch = batch.map_err(|e| unreadable(name, e))?;
+            let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+            let picks = find(name, batch.schema_ref(), &names)?;
+            let batch = batch.project(&picks).map_err(|e| unreadable(name, e))?;
+            for from in (0..batch.num_rows()).step_by(BATCH) {
+                let rows = BATCH.min(batch.num_rows() - from);
+                self.pass(&batch.slice(from, rows), &mut place, take)?;
+            }
+        }
+        match place.rows {
+            0 => Err(unreadable(name, "there are no rows")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Numbers the values of one batch and passes them on.
+    fn pass(
+        &mut self,
+        batch: &RecordBatch,
+        place: &mut Place<'_>,
+        take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let path = place.path;
+        let looked_at = if place.rows < self.first { batch.columns() } else { &[] };
+        for (k, column) in looked_at.iter().enumerate() {
+            let name = &self.names[k];
+            if self.plain[k] {
+                place.numbers[k] = plain_numbers(path, name, column, place.rows)?;
+            } else {
+                let bad = |what: String| unreadable(path, format!("column {name:?}: {what}"));
+                place.codes[k].clear();
+                self.distinct[k].take(column, &mut place.codes[k]).map_err(bad)?;
+            }
+        }
+        place.rows += batch.num_rows();
+        take(&Columns {
+            rows: batch.num_rows(),
+            codes: &place.codes,
+            numbers: &place.numbers,
+            distinct: &self.distinct,
+        })
+    }
+}
+
+/// How far a source has been read, and its last batch.
+struct Place<'a> {
+    path: &'a Path,
+    rows: usize,
+    codes: Vec<Vec<u32>>,
+    numbers: Vec<Vec<f64>>,
+}
+
+impl<'a> Place<'a> {
+    fn new(path: &'a Path, columns: usize) -> Self {
+        let (codes, numbers) = (vec![Vec::new(); columns], vec![Vec::new(); columns]);
+        Place { path, rows: 0, codes, numbers }
     }
 }
 

@@ -21,10 +21,11 @@ use crate::radius::{SPLITS, Spread, halves, to_target};
 use crate::study::PolicySpec;
 use crate::words::{between, number, percent, short};
 use live::{Live, Texts};
-use seawall::{Progress, Result};
+use seawall::{Error, Progress, Result};
 use sentences::told;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use stops::{Mark, Stops};
 
 /// The class of policies that is learned where nobody says otherwise.
@@ -60,6 +61,9 @@ pub enum Stage<'a> {
     /// Evaluating.
     Evaluating(Doing<'a>),
 }
+
+/// Called as the work goes on; returning `false` stops it, and an error says so.
+pub type Watch<'a> = &'a (dyn Fn(Stage<'_>) -> bool + Sync);
 
 /// All of a study's results, worded for its page.
 #[derive(Debug, Serialize)]
@@ -114,11 +118,7 @@ struct Studied {
 }
 
 /// Works everything out.
-pub fn report(
-    loaded: &Loaded,
-    request: &Request<'_>,
-    watch: &(dyn Fn(Stage<'_>) + Sync),
-) -> Result<Report> {
+pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<Report> {
     let mut question = Question::of(loaded);
     if !request.policies.is_empty() {
         question.policies.clone_from(&request.policies);
@@ -208,18 +208,23 @@ impl Report {
 fn learned(
     loaded: &Loaded,
     request: &Request<'_>,
-    watch: &(dyn Fn(Stage<'_>) + Sync),
+    watch: Watch<'_>,
 ) -> Result<Vec<(String, learn::Answer)>> {
     let mut all = Vec::new();
     for (text, spec) in &request.learn {
         let mut asked = learn::Question::of(loaded, spec.clone());
         let radii = &loaded.study.context_set.radii;
         asked.context.1 = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
+        let stopped = AtomicBool::new(false);
         let follow = |progress| {
-            watch(Stage::Learning(text, progress));
-            true
+            let more = watch(Stage::Learning(text, progress));
+            stopped.fetch_or(!more, Ordering::Relaxed);
+            more
         };
         let answer = learn::learn(loaded, &asked, None, Some(&follow))?;
+        if stopped.load(Ordering::Relaxed) {
+            return Err(Error::config("the report was stopped"));
+        }
         all.push((format!("learned {text}"), answer));
     }
     Ok(all)
@@ -239,7 +244,7 @@ fn other_costs(
     asked.context.radii = own.to_vec();
     asked.cost.radii = cost_radii[1..].to_vec();
     (asked.curve, asked.worst, asked.bootstrap) = (false, false, None);
-    evaluate::evaluate(loaded, &asked, &|_| {}).map(Some)
+    evaluate::evaluate(loaded, &asked, &|_| true).map(Some)
 }
 
 /// Radii that mean something.

@@ -10,7 +10,7 @@ mod toml_file;
 
 pub use decide::{PolicySpec, PropensitySpec};
 pub use model::{Choices, ModelSpec};
-pub use parse::study;
+pub use parse::{study, study_of};
 pub use robust::SetSpec;
 
 use seawall::evaluate::Support;

@@ -9,7 +9,13 @@ use std::path::Path;
 pub fn study(path: &Path) -> Result<Study> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    let source = Source { path, text: &text };
+    study_of(path, &text)
+}
+
+/// Checks the text of a study file that is, or might be, at `path`: other files are looked for
+/// beside it.
+pub fn study_of(path: &Path, text: &str) -> Result<Study> {
+    let source = Source { path, text };
     let mut file = source.parse()?;
     let folder = path.parent().unwrap_or(Path::new("."));
 
@@ -46,7 +52,7 @@ pub fn study(path: &Path) -> Result<Study> {
     ])?;
     Ok(Study {
         path: path.to_owned(),
-        text: text.clone(),
+        text: text.to_owned(),
         data: data_path,
         filters,
         weight,
