@@ -125,7 +125,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
     let grow = |_| {
         // Once: a file that grows as fast as it is read never ends.
         if grown.replace(true) {
-            return;
+            return true;
         }
         let mut file = std::fs::OpenOptions::new().append(true).open(&data).unwrap();
         std::io::Write::write_all(&mut file, b"31,north,A,1,N,y\n").unwrap();
