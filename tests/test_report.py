@@ -256,6 +256,16 @@ def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
     run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--bootstrap", 3, "--out", page)
     shown, wrong = opened(browser, page)
     assert wrong == [] and "NaN" not in shown.inner_text("body")
+    # Whatever the sets, "if nothing shifts" is the plain mean of the outcome model.
+    said = json.loads(run(seawall, "evaluate", tmp_path / "study.toml", "--json"))
+    header = shown.locator("#radius table").first.locator("thead th").all_inner_texts()
+    row = shown.locator("#radius table").first.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    nominal = float(row[header.index("if nothing shifts")])
+    assert abs(nominal - said["policies"][0]["nominal"]["dm"]["value"]) < 1e-5
+    if "kl" in robust:
+        assert "default weights" not in shown.inner_text("#answer")
+    if "cost =" in robust:
+        assert "cost radius 0, the first" in shown.inner_text("#radius")
 
 
 def test_refuses_to_overwrite_its_input(seawall, demo):

@@ -22,7 +22,7 @@ fn two_small_tables_by_hand() {
     assert!((number(&found["distance"]) - 0.5).abs() < 1e-12, "{found}");
     assert!((number(&found["features"]["site"]) - 0.5).abs() < 1e-12);
     assert_eq!(found["kl"], Value::Null);
-    assert!(found["kl_reason"].as_str().unwrap().contains("1 contexts"));
+    assert!(found["kl_reason"].as_str().unwrap().contains("1 context "));
     assert!((number(&found["total_variation"]) - 0.5).abs() < 1e-12);
     // Weights 1 and 3: a quarter of the mass also grows older.
     let found = json(
@@ -81,7 +81,7 @@ fn radii_intervals_and_bounds_on_the_demo() {
     assert!(
         strange.code == 2
             && strange.err.contains("row 2, column \"stroke\"")
-            && strange.err.contains("levels = "),
+            && strange.err.contains("is not one of the levels"),
         "{}",
         strange.err
     );
@@ -127,4 +127,63 @@ fn radii_intervals_and_bounds_on_the_demo() {
         assert!(found.code == 2 && found.err.contains(word), "{args}: {}", found.err);
     }
     assert!(run(path, &format!("radius {study} --splits 0")).err.contains("--splits is 0"));
+}
+
+#[test]
+fn a_target_is_read_as_the_study_reads_its_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut data = String::from("x,site,arm,y,w,w1\n");
+    for k in 0..240 {
+        let (x, site, arm) = (20 + 10 * (k % 5), ["n", "s", "e"][k % 3], ["A", "B"][(k / 3) % 2]);
+        data += &format!("{x},{site},{arm},{},{},1\n", k % 2, 0.5 + (k % 4) as f64);
+    }
+    std::fs::write(path.join("data.csv"), &data).unwrap();
+    let study = |weight: &str| {
+        format!(
+            "[data]\npath = \"data.csv\"\nwhere = {{ site = {{ not = \"e\" }} }}\n{weight}\n[context]\nx = \
+             {{ kind = \"numeric\" }}\nsite = {{ kind = \"nominal\" }}\n[action]\ncolumn = \
+             \"arm\"\n[outcome]\ncost = \"y\"\n[model]\nkind = \"cells\"\nunseen = \"mean\"\n[robust]\ncontext = \
+             {{ set = \"wasserstein\", radius = 0.1 }}\n"
+        )
+    };
+    std::fs::write(path.join("weighted.toml"), study("weight = \"w\"")).unwrap();
+    let found = json(path, "distance weighted.toml --target data.csv --json");
+    assert!(number(&found["distance"]).abs() < 1e-12, "a study is at its own data");
+    // Halves of weighted rows are about as far apart as those of plain ones.
+    std::fs::write(path.join("plain.toml"), study("weight = \"w1\"")).unwrap();
+    let spread = |study: &str| json(path, &format!("radius {study} --json"));
+    let (weighted, plain) = (spread("weighted.toml"), spread("plain.toml"));
+    let mean = |found: &Value| number(&found["halves"]["mean"]);
+    assert!(mean(&weighted) < 2.0 * mean(&plain), "{} {}", mean(&weighted), mean(&plain));
+    // What is said to be covered is.
+    for found in [&weighted, &plain] {
+        assert!(number(&found["recommended"][0]) >= mean(found));
+    }
+    let near = json(path, "radius plain.toml --target data.csv --json");
+    assert!(number(&near["recommended"][0]) >= number(&near["target"]).max(mean(&near)));
+    let kl = run(path, "evaluate plain.toml --set kl --bounds 0.05");
+    assert!(kl.code == 2 && kl.err.contains("not for kl"), "{}", kl.err);
+    let mistaken = run(path, "distance plain.toml data.csv --context x");
+    assert!(mistaken.err.contains("--target"), "{}", mistaken.err);
+}
+
+#[test]
+fn smoothed_distances_settle_or_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let table = |shift: f64| {
+        let rows = (0..40).map(|k| format!("{},{}\n", (k % 8) as f64 + shift, ["a", "b"][k % 2]));
+        format!("x,site\n{}", rows.collect::<String>())
+    };
+    std::fs::write(path.join("a.csv"), table(0.0)).unwrap();
+    std::fs::write(path.join("b.csv"), table(0.4)).unwrap();
+    for eta in [20, 100, 1000] {
+        let words = format!("distance a.csv b.csv --context x --context site --eta {eta} --json");
+        let found = json(path, &words);
+        let smooth = &found["entropic"];
+        assert_eq!(smooth["settled"], true, "η = {eta}");
+        let (exact, value) = (number(&found["distance"]), number(&smooth["distance"]));
+        assert!(value >= exact - 1e-9, "η = {eta}: {value} below {exact}");
+    }
 }

@@ -248,6 +248,8 @@ fn feature(loaded: &Loaded, k: usize, totals: &[f64]) -> FeatureFacts {
     }
 }
 
+/// More different numbers than this in a column are better binned.
+const MANY_LEVELS: usize = 1000;
 /// Below this, a propensity makes a ratio that one row can dominate.
 const SMALL: f64 = 0.01;
 
@@ -257,6 +259,13 @@ fn notes(check: &Check) -> Vec<String> {
         notes.push(format!(
             "the grid of all levels is too large, so the space is the {} contexts seen",
             check.cells
+        ));
+    }
+    for feature in check.features.iter().filter(|f| f.kind == "numeric" && f.levels > MANY_LEVELS) {
+        notes.push(format!(
+            "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
+             contexts that recur",
+            feature.name, feature.levels
         ));
     }
     let p = &check.propensity;

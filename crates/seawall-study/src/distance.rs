@@ -2,7 +2,7 @@
 
 use crate::bound::Context;
 use crate::load::Loaded;
-use crate::place::place;
+use crate::place::sample;
 use crate::read::{Column, Table, Wanted, table};
 use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::{Error, Feature, Kind, Population, Result, Space};
@@ -73,13 +73,14 @@ impl Answer {
     fn with_eta(mut self, from: &Population, to: &Population, eta: Option<f64>) -> Result<Self> {
         if let Some(eta) = eta {
             let found = entropic(from, to, eta)?;
+            let divergence = sinkhorn_divergence(from, to, eta)?;
             self.entropic = Some(EntropicAnswer {
                 eta,
                 distance: found.value,
                 exact_lower: found.exact_lower,
                 exact_upper: found.exact_upper,
-                divergence: sinkhorn_divergence(from, to, eta)?.value,
-                settled: found.settled,
+                divergence: divergence.value,
+                settled: divergence.settled,
             });
         }
         Ok(self)
@@ -105,7 +106,9 @@ pub(crate) fn between(from: &Population, to: &Population) -> Result<Answer> {
         kl: Some(divergence).filter(|d| d.is_finite()),
         kl_reason: (missing > 0).then(|| {
             format!(
-                "infinite: {missing} contexts of the second population never occur in the first"
+                "infinite: {missing} {} of the second population never {} in the first",
+                if missing == 1 { "context" } else { "contexts" },
+                if missing == 1 { "occurs" } else { "occur" }
             )
         }),
         total_variation: total_variation(from, to),
@@ -119,20 +122,16 @@ pub(crate) fn between(from: &Population, to: &Population) -> Result<Answer> {
     })
 }
 
-/// A target sample on a study's contexts.
+/// A target sample on a study's contexts. The study's conditions and weights hold for it as far as
+/// it has their columns.
 pub(crate) fn target(loaded: &Loaded, path: &Path) -> Result<Population> {
     let space = loaded.log().contexts();
-    let offer = |e: Error| {
-        Error::input(format!(
-            "{e}; a level that only the target has can be declared in the study, with levels = \
-             [...] or min and max"
-        ))
-    };
-    let placed = place(path, &loaded.study, space, &[]).map_err(offer)?;
+    let placed = sample(path, &loaded.study, space)?;
     let mut weights = vec![0.0; space.len()];
-    for (row, context) in placed.contexts.iter().enumerate() {
+    for (row, (context, weight)) in placed.iter().enumerate() {
         match context {
-            Some(context) => weights[*context] += 1.0,
+            Some(context) => weights[*context] += weight,
+            None if *weight == 0.0 => {}
             None => {
                 return Err(Error::input(format!(
                     "{}: row {}: its context is not among those that the study has; the grid of \
@@ -143,7 +142,7 @@ pub(crate) fn target(loaded: &Loaded, path: &Path) -> Result<Population> {
             }
         }
     }
-    Population::from_weights(space.clone(), weights)
+    Population::from_weights(space.clone(), weights).map_err(|e| e.within(path.display()))
 }
 
 /// How far a target sample is from a study's log.
@@ -233,6 +232,16 @@ fn axis(context: &Context, tables: &[Table; 2], column: usize) -> Result<(Featur
         [&tables[0].columns[column], &tables[1].columns[column]]
         && kind(Kind::Numeric) == Kind::Numeric
     {
+        for (table, all) in tables.iter().zip([a, b]) {
+            if let Some(row) = all.iter().position(|x| x.is_infinite()) {
+                return Err(Error::input(format!(
+                    "{}: row {}, column {name:?}: {}; expected a finite number",
+                    table.path.display(),
+                    row + 1,
+                    all[row]
+                )));
+            }
+        }
         return Ok((weighted(Feature::numeric(name)), [a.clone(), b.clone()]));
     }
     let texts = |table: &Table| -> Vec<Option<String>> {

@@ -81,7 +81,11 @@ impl Spread {
         let count = all.len() as f64;
         let mean = all.iter().sum::<f64>() / count;
         let squares: f64 = all.iter().map(|x| (x - mean).powi(2)).sum();
-        let at = |share: f64| all[((count - 1.0) * share).round() as usize];
+        let at = |share: f64| {
+            let place = (count - 1.0) * share;
+            let (low, high) = (all[place.floor() as usize], all[place.ceil() as usize]);
+            low + (high - low) * place.fract()
+        };
         Spread {
             count: all.len(),
             mean,
@@ -140,7 +144,9 @@ pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         false => Vec::new(),
     };
     let bootstrap = Spread::of(drawn.all.into_iter().flatten().collect());
-    let noise = rounded(halves.median);
+    // A target that is no further than chance is covered with it.
+    let near = target.filter(|far| *far <= halves.upper).unwrap_or(0.0);
+    let noise = rounded(halves.mean.max(near));
     let beyond = rounded(target.unwrap_or(2.0 * halves.upper).max(halves.upper));
     let recommended = if beyond > noise { vec![noise, beyond] } else { vec![noise] };
     let words = match target {
@@ -156,7 +162,7 @@ pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         ),
         None => format!(
             "two halves of the log are {:.4} apart on average, by chance alone: {noise} is the \
-             least that makes sense, {beyond} leaves room for a shift as large again",
+             least that makes sense, {beyond} is twice what 95% of such distances stay below",
             halves.mean
         ),
     };

@@ -7,7 +7,9 @@ pub fn number(x: f64) -> String {
     }
     let size = x.abs().log10().floor();
     if !(-4.0..9.0).contains(&size) {
-        return format!("{x:.5e}");
+        let text = format!("{x:.5e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
     }
     let decimals = (5.0 - size).max(0.0) as usize;
     let text = format!("{x:.decimals$}");
@@ -37,11 +39,17 @@ pub fn level(level: f64) -> String {
     format!("{}%", number(100.0 * level))
 }
 
+/// How far apart two bounds are.
+pub fn gap(gap: f64) -> String {
+    if gap == 0.0 { "0".to_owned() } else { format!("{gap:.1e}") }
+}
+
 /// A share.
 pub fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0%".to_owned(),
-        p if p < 0.1 => format!("{p:.1e}%"),
+        p if p < 0.001 => "<0.001%".to_owned(),
+        p if p < 0.1 => format!("{}%", format!("{p:.3}").trim_end_matches('0')),
         p => format!("{p:.1}%"),
     }
 }

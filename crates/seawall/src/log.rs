@@ -107,8 +107,8 @@ impl Log {
         })
     }
 
-    /// Deals the rows to folds of about equal size at random, the same way every time. An entry of a
-    /// fractional weight goes to one fold whole.
+    /// Deals the rows to folds of about equal size at random, the same way every time. What is
+    /// left of a fractional weight goes to one fold whole.
     ///
     /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
     /// in their outcomes would make every model look better than it is.
@@ -130,16 +130,18 @@ impl Log {
         let mut lacking = vec![self.total / count as f64; count];
         let mut dealt = vec![0.0; self.entries.len() * count];
         for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
-            let whole = entry.weight.fract() == 0.0;
-            if whole && entry.weight > MANY {
+            if entry.weight > MANY {
                 share_out(entry.weight, &mut lacking, dealt, &mut random);
                 continue;
             }
-            let one = if whole { 1.0 } else { entry.weight };
-            for _ in 0..(entry.weight / one) as usize {
+            // Whole rows one by one, and then what is left of one.
+            let mut left = entry.weight;
+            while left > 0.0 {
+                let one = left.min(1.0);
                 let fold = drawn(&lacking, random.unit());
                 dealt[fold] += one;
                 lacking[fold] = (lacking[fold] - one).max(0.0);
+                left -= one;
             }
         }
         Ok(Folds { log: self, count, dealt })

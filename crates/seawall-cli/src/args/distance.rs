@@ -84,6 +84,11 @@ impl Distance {
             (None, Some(_)) => {
                 return Err(Failure::usage("--context and --weight are the study's business"));
             }
+            (Some(_), None) if self.from.extension().is_some_and(|e| e == "toml") => {
+                return Err(Failure::usage(
+                    "a study is compared with --target: seawall distance STUDY --target FILE",
+                ));
+            }
             (Some(to), None) if !self.context.is_empty() => {
                 Asked::Tables { from: self.from, to, contexts: self.context, weight: self.weight }
             }

@@ -103,9 +103,9 @@ pub(super) struct Evaluate {
     /// Intervals from so many resampled logs, the outcome model refitted on each
     #[arg(long, value_name = "N")]
     bootstrap: Option<usize>,
-    /// The level of the intervals
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
-    level: f64,
+    /// The level of the bootstrap's intervals; 0.95 if not said
+    #[arg(long, value_name = "LEVEL", requires = "bootstrap", allow_negative_numbers = true)]
+    level: Option<f64>,
     /// Weigh rows by exponential weights instead of drawing them
     #[arg(long, requires = "bootstrap")]
     bayesian: bool,
@@ -148,7 +148,7 @@ impl Evaluate {
         if self.bootstrap == Some(0) {
             return Err(Failure::usage("--bootstrap is 0; expected at least 1"));
         }
-        for (option, share) in [("--level", Some(self.level)), ("--bounds", self.bounds)] {
+        for (option, share) in [("--level", self.level), ("--bounds", self.bounds)] {
             if let Some(share) = share.filter(|s| !(*s > 0.0 && *s < 1.0)) {
                 return Err(Failure::usage(format!(
                     "{option} is {share}; expected a number between 0 and 1"
@@ -157,7 +157,7 @@ impl Evaluate {
         }
         let bootstrap = self.bootstrap.map(|replicates| Bootstrap {
             replicates,
-            level: self.level,
+            level: self.level.unwrap_or(0.95),
             resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
             seed: self.seed,
         });

@@ -34,12 +34,12 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let (answer, from, to): (Answer, &Path, &Path) = match asked {
         Asked::Tables { from, to, contexts, weight } => {
-            wait.say(|| "reading and solving".to_owned());
+            wait.hold("reading and solving");
             (between_tables(from, to, contexts, weight.as_deref(), eta)?, from, to)
         }
         Asked::Target { study, target } => {
             let loaded = super::check::read(study, &wait)?;
-            wait.say(|| "solving".to_owned());
+            wait.hold("solving");
             (to_target(&loaded, target, eta)?, study, target)
         }
     };

@@ -1,6 +1,6 @@
 //! The answer of `seawall bound` as a table, and the largest moves in words.
 
-use super::{label, number, percent};
+use super::{gap, label, number, percent};
 use crate::cmd::bound::Outputs;
 use comfy_table::Table;
 use seawall::{Direction, Kind, Space, Support, WorstCase};
@@ -101,7 +101,7 @@ fn table(request: &Request, found: &Bound) -> Table {
             number(answer.value),
             number(answer.lower),
             number(answer.upper),
-            format!("{:.1e}", answer.gap),
+            gap(answer.gap),
             answer.lambda.map_or("infinite".to_owned(), number),
             answer.status.clone(),
         ];

@@ -35,20 +35,22 @@ pub fn print(answer: &Answer, from: &Path, to: &Path, out: &mut dyn Write) -> Re
     if let Some(e) = &answer.entropic {
         writeln!(
             out,
-            "Entropic distance, η = {}: {} (so the exact one is between {} and {}); Sinkhorn \
+            "Entropic distance, η = {}: {}{} (so the exact one is between {} and {}); Sinkhorn \
              divergence {}.\n",
             number(e.eta),
             number(e.distance),
+            if e.settled { "" } else { ", not settled, so too low" },
             number(e.exact_lower),
             number(e.exact_upper),
             number(e.divergence)
         )?;
     }
-    let mut shown = table(&["feature", "cost", "share of the distance"]);
-    for (name, cost) in &answer.features {
+    let mut shown = table(&["feature", "kind", "cost", "share of the distance"]);
+    for (k, (name, cost)) in answer.features.iter().enumerate() {
         let cost = cost.as_f64().unwrap_or(f64::NAN);
         let share = if answer.distance > 0.0 { cost / answer.distance } else { 0.0 };
-        shown.add_row([label(name), number(cost), percent(share)]);
+        let kind = answer.space.kind(k).name().to_owned();
+        shown.add_row([label(name), kind, number(cost), percent(share)]);
     }
     writeln!(out, "{shown}")?;
     let moves = answer.plan.plan.iter();

@@ -1,7 +1,7 @@
 //! The answers of `seawall evaluate`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
-use super::{between, check, label, level, number, percent, shift, short, table};
+use super::{between, check, gap, label, level, number, percent, shift, short, table};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall_study::bound::Set;
@@ -30,6 +30,12 @@ pub fn print(
         writeln!(
             out,
             "Note: an entropic value alone is no bound of the worst case; the exact one is between exact lower and exact upper.\n"
+        )?;
+    }
+    if question.bootstrap.is_some() {
+        writeln!(
+            out,
+            "Intervals: basic bootstrap, for the sampling of rows. Noise makes worst cases look worse, so an interval may lie wholly on the better side of its value.\n"
         )?;
     }
     differences(found, out)?;
@@ -144,7 +150,7 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 number(answer.value),
                 number(answer.lower),
                 number(answer.upper),
-                format!("{:.1e}", answer.gap),
+                gap(answer.gap),
                 answer.lambda.map_or("infinite".to_owned(), number),
                 answer.status.clone(),
             ]);

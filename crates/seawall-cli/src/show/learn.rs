@@ -1,6 +1,6 @@
 //! What was learned, in words.
 
-use super::number;
+use super::{gap, number};
 use crate::cmd::learn::Outputs;
 use seawall_study::learn::{Answer, Question, Spec};
 use std::io::{Result, Write};
@@ -64,10 +64,10 @@ pub fn print(
         )?,
         (_, "exact") => writeln!(
             out,
-            "No policy of this kind has a worst case {better} {}: gap {:.1e}, {}, {} iterations, \
+            "No policy of this kind has a worst case {better} {}: gap {}, {}, {} iterations, \
              {:.2} s.",
             number(bound),
-            answer.gap,
+            gap(answer.gap),
             answer.status,
             answer.iterations,
             answer.seconds

@@ -10,20 +10,31 @@ mod shift;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-pub use seawall_study::words::{between, level, number, percent, short};
-use std::sync::OnceLock;
+pub use seawall_study::words::{between, gap, level, number, percent, short};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Says what is being done, on a terminal, once it has taken a second.
 pub struct Wait {
     started: Instant,
-    bar: OnceLock<ProgressBar>,
+    bar: Arc<OnceLock<ProgressBar>>,
 }
 
 impl Wait {
     /// Starts the clock.
     pub fn new() -> Self {
-        Wait { started: Instant::now(), bar: OnceLock::new() }
+        Wait { started: Instant::now(), bar: Arc::new(OnceLock::new()) }
+    }
+
+    /// Says what is being done by something that reports nothing itself.
+    pub fn hold(&self, words: &'static str) {
+        let place = Arc::downgrade(&self.bar);
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(1));
+            if let Some(place) = place.upgrade() {
+                place.get_or_init(bar).set_message(words);
+            }
+        });
     }
 
     /// Says it; the work is to go on.
@@ -31,17 +42,18 @@ impl Wait {
         if self.started.elapsed() < Duration::from_secs(1) {
             return true;
         }
-        let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar
-        });
-        bar.set_message(words());
+        self.bar.get_or_init(bar).set_message(words());
         true
     }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 impl Drop for Wait {

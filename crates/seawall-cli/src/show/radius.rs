@@ -24,30 +24,20 @@ pub fn print(answer: &Answer, out: &mut dyn Write) -> Result<()> {
     if cost.median.is_finite() {
         writeln!(
             out,
-            "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} rows), \
+            "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} {}), \
              {} in the smallest.",
             number(cost.constant),
             number(cost.median),
             number(cost.median_rows),
+            if cost.median_rows == 1.0 { "row" } else { "rows" },
             number(cost.smallest_leaf)
         )?;
     }
+    if !answer.breakdown.is_empty() {
+        writeln!(out, "\nWhere the study's policies stop being better than one another:")?;
+    }
     for b in &answer.breakdown {
-        match b.radius {
-            Some(radius) => writeln!(
-                out,
-                "{} is no worse than {} up to radius {}.",
-                label(&b.policy),
-                label(&b.against),
-                number(radius)
-            )?,
-            None => writeln!(
-                out,
-                "{} is no worse than {} at any radius.",
-                label(&b.policy),
-                label(&b.against)
-            )?,
-        }
+        writeln!(out, " {}", b.words(label))?;
     }
     writeln!(out, "\nRecommended: {}. For the study file, under [robust]:", answer.words)?;
     writeln!(out, "{}", answer.line)

@@ -5,7 +5,7 @@ use crate::study::{Condition, Context, Term};
 use seawall::Kind;
 
 /// A condition on a column.
-pub(super) struct Check {
+pub(crate) struct Check {
     pub(super) column: usize,
     condition: Condition,
     /// By code of the column.
@@ -13,12 +13,12 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn new(column: usize, condition: &Condition) -> Self {
+    pub(crate) fn new(column: usize, condition: &Condition) -> Self {
         Check { column, condition: condition.clone(), holds: Vec::new() }
     }
 
     /// Works out the values that are new in a batch.
-    pub(super) fn prepare(&mut self, columns: &Columns<'_>) {
+    pub(crate) fn prepare(&mut self, columns: &Columns<'_>) {
         let distinct = &columns.distinct[self.column];
         for code in self.holds.len()..distinct.len() {
             self.holds.push(meets(&self.condition, distinct, code));
@@ -26,7 +26,7 @@ impl Check {
     }
 
     #[inline]
-    pub(super) fn holds(&self, columns: &Columns<'_>, row: usize) -> bool {
+    pub(crate) fn holds(&self, columns: &Columns<'_>, row: usize) -> bool {
         self.holds[columns.codes[self.column][row] as usize]
     }
 }

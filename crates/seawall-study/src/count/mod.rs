@@ -8,14 +8,14 @@ mod axis;
 mod check;
 mod combine;
 
-pub(crate) use check::complaint;
+pub(crate) use check::{Check, complaint};
 
 use crate::read::{Columns, Distinct, Stream, columns, files, unknown_column};
 use crate::study::{Actions, Condition, Study};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use axis::{Axis, place};
-use check::{Check, outcome_complaint};
+use check::outcome_complaint;
 use combine::{Combinations, Pairs};
 use foldhash::fast::FixedState;
 use seawall::{Entry, Error, Log, Result};

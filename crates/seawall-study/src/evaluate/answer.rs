@@ -237,6 +237,8 @@ pub struct BreakdownAnswer {
     /// Radii were looked at up to this one.
     #[serde(skip)]
     pub up_to: f64,
+    /// Whether the policy becomes better again further on.
+    pub crosses_again: bool,
 }
 
 impl BreakdownAnswer {
@@ -247,11 +249,12 @@ impl BreakdownAnswer {
             false => String::new(),
         };
         let (policy, against) = (tell(&self.policy), tell(&self.against));
+        let again = if self.crosses_again { " (better again further on)" } else { "" };
         // A basic interval may reach below 0, where no radius is.
         let interval = |i: IntervalAnswer| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
         match self.radius {
             Some(radius) => format!(
-                "{policy} is no worse than {against} up to radius {}{}, and worse just beyond{cost}.",
+                "{policy} is no worse than {against} up to radius {}{}, and worse just beyond{again}{cost}.",
                 number(radius),
                 self.interval.map_or(String::new(), |i| format!(" {}", interval(i)))
             ),

@@ -168,6 +168,11 @@ fn bounds_answer(
     propensities: &[f64],
     delta: f64,
 ) -> Result<BoundsAnswer> {
+    if question.context.set == Set::Kl || question.cost.set == Set::Kl {
+        return Err(Error::config(
+            "the finite-sample bounds are for Wasserstein and entropic sets, not for kl",
+        ));
+    }
     let constants = Constants::of(log, propensities)?;
     let eta = |set: Set| if let Set::Entropic { eta } = set { Some(eta) } else { None };
     let etas = (eta(question.context.set), eta(question.cost.set));
@@ -311,6 +316,15 @@ fn breakdown(question: &Question, curve: &Curve, against: &Curve) -> Option<f64>
     Some(radius).filter(|r| *r <= question.curve_up_to)
 }
 
+/// Whether a curve that became worse than another becomes better again further on.
+fn crosses_again(question: &Question, sign: f64, curve: &Curve, against: &Curve) -> bool {
+    let Some(first) = breakdown(question, curve, against) else { return false };
+    let vertices = curve.vertices().iter().chain(against.vertices()).map(|v| v.radius);
+    let mut beyond = vertices.filter(|r| *r > first && *r <= question.curve_up_to);
+    let size = curve.at(first).value.abs();
+    beyond.any(|r| sign * (curve.at(r).value - against.at(r).value) < -1e-9 * size)
+}
+
 /// Every pair of policies that have curves: from where on the better one is no longer better.
 fn breakdowns(
     question: &Question,
@@ -338,6 +352,7 @@ fn breakdowns(
                     radius: breakdown(question, better, other),
                     interval: None,
                     up_to: question.curve_up_to,
+                    crosses_again: crosses_again(question, sign, better, other),
                 });
             }
         }

@@ -4,6 +4,7 @@ use super::{
     Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question, Watch, breakdown,
 };
 use crate::load::Loaded;
+use crate::words::level;
 use seawall::evaluate::Robust;
 use seawall::inference::{Replicates, bootstrap};
 use seawall::outcome::Unseen;
@@ -90,10 +91,25 @@ fn fill(
         let (cost, radius) = (result / radii, result % radii);
         (cost * policies + policy) * radii + radius
     };
+    let (low, high) = found.diagnostics.outcome_range;
+    if 0.5 * (1.0 - asked.level) * (asked.replicates as f64) < 1.0 {
+        found.diagnostics.notes.push(format!(
+            "{} replicates are too few for {} intervals, which then are too narrow",
+            asked.replicates,
+            level(asked.level)
+        ));
+    }
     for (k, policy) in found.policies.iter_mut().enumerate() {
         for (at, result) in policy.results.iter_mut().enumerate() {
             let interval = replicates.interval(place(k, at), result.value, asked.level)?;
-            result.interval = Some(interval.into());
+            // A mean of outcomes is never beyond them; a smoothed value may be.
+            let clamp = |x: f64| match result.exact_lower {
+                None => x.clamp(low, high),
+                Some(_) => x,
+            };
+            let mut interval: IntervalAnswer = interval.into();
+            interval.basic = (clamp(interval.basic.0), clamp(interval.basic.1));
+            result.interval = Some(interval);
         }
     }
     let first = question.cost.radii.len() * policies * radii;

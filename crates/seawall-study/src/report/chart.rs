@@ -126,7 +126,9 @@ fn range(policies: &[PolicyAnswer]) -> (f64, f64) {
         }
     }
     match ends {
-        (low, high) if high > low => (low - 0.04 * (high - low), high + 0.04 * (high - low)),
+        (low, high) if high - low > 1e-9 * high.abs().max(low.abs()) => {
+            (low - 0.04 * (high - low), high + 0.04 * (high - low))
+        }
         (low, _) if low.is_finite() => {
             (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0))
         }

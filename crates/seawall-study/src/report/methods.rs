@@ -29,7 +29,6 @@ pub(super) fn methods(
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
         ("Set of contexts", set(question.context.set)),
         ("The study's radii", list(&study.context_set.radii)),
-        ("Mass may move to", support.to_owned()),
         ("Set of outcomes", set(question.cost.set)),
         ("Cost radii", list(&study.cost_set.radii)),
         (
@@ -39,6 +38,9 @@ pub(super) fn methods(
                 .to_owned(),
         ),
     ];
+    if question.context.set != Set::Kl {
+        all.push(("Mass may move to", support.to_owned()));
+    }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {
             Resampling::Multinomial => "rows drawn again with replacement",
@@ -48,7 +50,8 @@ pub(super) fn methods(
             "Intervals",
             format!(
                 "{}, basic bootstrap, {} replicates, {how}, the outcome model refitted each time, \
-                 the policies kept; seed {}",
+                 the policies kept, values read off each replicate's curve to 1e-4 of the largest \
+                 outcome; seed {}",
                 level(b.level),
                 b.replicates,
                 b.seed

@@ -19,7 +19,7 @@ use crate::learn::{self, Spec};
 use crate::load::Loaded;
 use crate::radius::{SPLITS, Spread, halves, to_target};
 use crate::study::PolicySpec;
-use crate::words::{between, number, percent, short};
+use crate::words::{between, gap, number, percent, short};
 use live::{Live, Texts};
 use seawall::{Error, Progress, Result};
 use sentences::told;
@@ -33,6 +33,8 @@ pub const LEARN: &str = "tree:1";
 /// Bootstrap replicates where nobody says otherwise.
 pub const REPLICATES: usize = 200;
 
+/// Pairs of policies compared in sentences.
+const COMPARED: usize = 15;
 /// Chance is marked on the chart if it is no further than so many times the largest radius.
 const FURTHER: f64 = 4.0;
 
@@ -71,7 +73,8 @@ pub struct Report {
     title: String,
     study: String,
     direction: &'static str,
-    worst_word: &'static str,
+    caption: String,
+    transport: bool,
     question: Live,
     answer: Live,
     radius: Live,
@@ -130,6 +133,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         PolicySpec::Made(Box::new(file))
     };
     question.policies.extend(learned.iter().map(made));
+    dedup(&mut question.policies);
     // Only a transport distance is in the units of the radius.
     let transport = question.context.set != Set::Kl;
     let (mut spread, mut target) = (None, None);
@@ -171,11 +175,9 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         title: study.report.title.clone().unwrap_or(file_name),
         study: study.path.display().to_string(),
         direction: found.direction,
-        worst_word: match found.direction {
-            "lower is better" => "highest",
-            _ => "lowest",
-        },
-        question: sentences::question(study, &found, &stops.radii, &mut texts),
+        caption: sentences::caption(&question, &cost_radii, found.direction),
+        transport,
+        question: sentences::question(study, &question, &found, &mut texts),
         answer: sentences::answer(&found, &stops.radii, level, &mut texts),
         radius: texts.place(stops.radii.iter().map(|r| number(*r))),
         stop_count: stops.radii.len(),
@@ -184,7 +186,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         charts,
-        comparisons: found.breakdown.iter().map(|b| b.words(told)).collect(),
+        comparisons: comparisons(&found),
         studied: studied(&found, &others, &stops, &own, &cost_radii),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),
@@ -202,6 +204,16 @@ impl Report {
     pub fn html(&self) -> Result<String> {
         page::render(self)
     }
+}
+
+/// Leaves out policies that are named again.
+fn dedup(policies: &mut Vec<PolicySpec>) {
+    let mut kept: Vec<PolicySpec> = Vec::new();
+    policies.retain(|p| {
+        let new = !kept.contains(p);
+        kept.extend(new.then(|| p.clone()));
+        new
+    });
 }
 
 /// Learns what is asked, at the study's first positive radius.
@@ -283,6 +295,17 @@ fn marks(
     marks
 }
 
+/// Pairs of policies in sentences; past a few, only how many there are.
+fn comparisons(found: &Evaluation) -> Vec<String> {
+    let mut all: Vec<String> = found.breakdown.iter().map(|b| b.words(told)).collect();
+    if all.len() > COMPARED {
+        let more = all.len() - COMPARED;
+        all.truncate(COMPARED);
+        all.push(format!("… and {more} more pairs."));
+    }
+    all
+}
+
 fn row(policy: &evaluate::PolicyAnswer, texts: &mut Texts) -> Row {
     let results = &policy.results;
     let mut place =
@@ -295,12 +318,12 @@ fn row(policy: &evaluate::PolicyAnswer, texts: &mut Texts) -> Row {
     };
     Row {
         policy: policy.name.clone(),
-        nominal: number(results[0].value),
+        nominal: number(policy.nominal.dm.value),
         value: place(&|r| number(r.value)),
         interval: has_interval
             .then(|| place(&|r| r.interval.map_or(String::new(), |i| between(i.basic)))),
         exact: smoothed.then(|| place(&exact)),
-        gap: place(&|r| format!("{:.1e}", r.gap)),
+        gap: place(&|r| gap(r.gap)),
         status: place(&|r| r.status.clone()),
         lambda: place(&|r| r.lambda.map_or("infinite".to_owned(), number)),
         unobserved: place(&|r| percent(r.unobserved_mass)),

@@ -12,7 +12,7 @@
     element.textContent = text;
     if (element.tagName === "LI") element.hidden = text === "";
   });
-  follow("width", (element, text) => { element.style.width = text; });
+  follow("width", (element, text) => { element.style.width = text.replace("<", ""); });
   follow("move", (element, text) => { element.setAttribute("transform", text); });
   follow("words", (element, text) => { element.setAttribute("aria-valuetext", "radius " + text); });
   const show = () => {

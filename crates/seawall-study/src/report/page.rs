@@ -21,6 +21,8 @@ pub(super) fn render(report: &Report) -> Result<String> {
     environment.add_filter("short", short);
     environment.add_filter("percent", percent);
     environment.add_filter("level", level);
+    // A share that is told as less than something is drawn as that.
+    environment.add_filter("width", |share: String| share.replace('<', ""));
     environment.add_filter("letter", super::chart::letter);
     environment.add_template("page", PAGE).map_err(failed)?;
     let texts = serde_json::to_string(&report.texts)

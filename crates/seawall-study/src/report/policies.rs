@@ -1,7 +1,7 @@
 //! The policies in words, as tables and as trees, with what is certified of those that were learned.
 
 use crate::learn;
-use crate::words::{number, percent};
+use crate::words::{gap, number, percent};
 use seawall::policy::{Outline, Partition, Policy, Rule, chances};
 use seawall::{Log, Value};
 use serde::Serialize;
@@ -84,17 +84,20 @@ fn certificate(answer: &learn::Answer) -> Vec<String> {
         _ => number(answer.value),
     };
     let mut lines = vec![format!(
-        "Learned over a {} set of radius {}: its worst case there is {worst}, and {} if nothing \
+        "Learned over {} set of radius {}: its worst case there is {worst}, and {} if nothing \
          shifts.",
-        answer.set,
+        match answer.set {
+            "entropic" => "an entropic".to_owned(),
+            set => format!("a {set}"),
+        },
         number(answer.radius),
         number(answer.nominal_value)
     )];
     if answer.method == "exact" {
         lines.push(format!(
-            "No policy of this kind has a worst case {than} {}: gap {:.1e}, {}.",
+            "No policy of this kind has a worst case {than} {}: gap {}, {}.",
             number(bound),
-            answer.gap,
+            gap(answer.gap),
             answer.status
         ));
     } else {

@@ -1,7 +1,8 @@
 //! The question and the answer, a sentence each, in the study's own words and direction.
 
 use super::live::{Live, Texts};
-use crate::evaluate::{Evaluation, PolicyAnswer, RobustAnswer};
+use crate::bound::Set;
+use crate::evaluate::{Evaluation, PolicyAnswer, Question, RobustAnswer};
 use crate::study::{Study, Term};
 use crate::words::{between, number};
 use seawall::Direction;
@@ -16,8 +17,8 @@ const TERMS: usize = 8;
 /// What the study asks.
 pub(super) fn question(
     study: &Study,
+    question: &Question,
     found: &Evaluation,
-    radii: &[f64],
     texts: &mut Texts,
 ) -> Live {
     let policies: Vec<String> = found.policies.iter().map(|p| told(&p.name)).collect();
@@ -32,10 +33,16 @@ pub(super) fn question(
     let (outcome, better) = (outcome(study), found.direction);
     let data = study.data.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let rows = number(found.rows);
-    texts.place(radii.iter().map(|radius| {
+    let costs = match question.cost.radii.first() {
+        Some(radius) if *radius > 0.0 => {
+            format!(" whose outcomes may shift, too, by up to {}", number(*radius))
+        }
+        _ => String::new(),
+    };
+    texts.place(question.context.radii.iter().map(|radius| {
         format!(
             "What would {who} {verb} on average, counted as {outcome} ({better}), in a population \
-             up to {} away from the {rows} rows of {data}?",
+             up to {} away from the {rows} rows of {data}{costs}?",
             number(*radius)
         )
     }))
@@ -60,15 +67,32 @@ pub(super) fn answer(
             return String::new();
         };
         let limit = if lower_is_better { "at most" } else { "at least" };
+        // The interval of a smoothed value is not that of its bound.
+        let level = level.filter(|_| best.results[k].exact_lower.is_none());
         let interval = match (best.results[k].interval, level) {
             (Some(i), Some(level)) => {
                 format!(", {} interval {}", crate::words::level(level), between(i.basic))
             }
             _ => String::new(),
         };
-        let nominal = number(best.results[0].value);
+        let nominal = number(best.nominal.dm.value);
         let of = format!("{limit} {}{interval}; {nominal} if nothing shifts", number(safe(best)));
+        let near = |p: &&&PolicyAnswer| (safe(p) - safe(best)).abs() <= 1e-9 * safe(best).abs();
+        let equals: Vec<String> = order.iter().filter(near).map(|p| told(&p.name)).collect();
         match order.len() {
+            n if n > 1 && equals.len() == n => format!(
+                "Within radius {}, {} do equally well: the mean of each is {of}.",
+                number(*radius),
+                listed(&equals)
+            ),
+            n if n > 1 && equals.len() > 1 => format!(
+                "Within radius {}, {} have the best worst case, the same for each: the mean is {of}; \
+                 the mean of {} is {limit} {}.",
+                number(*radius),
+                listed(&equals),
+                told(&worst.name),
+                number(safe(worst))
+            ),
             1 => format!(
                 "Within radius {}, the mean of {} is {of}.",
                 number(*radius),
@@ -84,6 +108,29 @@ pub(super) fn answer(
         }
     };
     texts.place(radii.iter().enumerate().map(sentence))
+}
+
+/// What the chart shows.
+pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: &str) -> String {
+    let worst = if direction == "lower is better" { "highest" } else { "lowest" };
+    let mut words = match question.context.set {
+        Set::Entropic { eta } => format!(
+            "Against each radius, the smoothed worst case (η = {}), which alone is no bound: it may \
+             even be better than the mean ({direction}).",
+            number(eta)
+        ),
+        _ => format!(
+            "Within each radius, the {worst} mean that any population could have ({direction})."
+        ),
+    };
+    if let Some(first) = cost_radii.first().filter(|r| **r > 0.0 || cost_radii.len() > 1) {
+        words.push_str(&format!(" Outcomes may shift by the cost radius {}", number(*first)));
+        words.push_str(match cost_radii.len() {
+            1 => ".",
+            _ => ", the first of the study's, everywhere but in the table at the study's radii.",
+        });
+    }
+    words
 }
 
 /// A bound on the safe side: a smoothed value alone is none.

@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::kernel::flow::Flow;
 use crate::kernel::sum::sum;
 use crate::population::Population;
-use crate::space::Space;
+use crate::space::{Kind, Space};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The gap, relative to the distance, up to which the status is `optimal`.
@@ -122,6 +123,31 @@ fn same_space(a: &Arc<Space>, b: &Arc<Space>) -> Result<()> {
     }
 }
 
+/// Where a fixed feature's shares differ, in words.
+fn fixed_difference(from: &Population, to: &Population) -> String {
+    let space = from.space();
+    let mut most = (0.0, String::from("a fixed feature's shares differ"));
+    for (k, name) in space.names().enumerate().filter(|(k, _)| space.kind(*k) == Kind::Fixed) {
+        let mut shares: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for (which, population) in [from, to].into_iter().enumerate() {
+            for (i, w) in population.weights().iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                shares.entry(space.label(i, k)).or_default()[which] += w;
+            }
+        }
+        for (level, [a, b]) in shares {
+            if (a - b).abs() > most.0 {
+                let (before, after) = (100.0 * a, 100.0 * b);
+                most.0 = (a - b).abs();
+                most.1 = format!(
+                    "the fixed feature {name:?} is {level:?} for {before:.2}% of the first \
+                     population and {after:.2}% of the second"
+                );
+            }
+        }
+    }
+    most.1
+}
+
 /// A transport problem between the points with mass.
 struct Transport<'a> {
     from: &'a Population,
@@ -207,9 +233,9 @@ impl<'a> Transport<'a> {
         }
         if flow.stranded() > 1e-9 {
             return Err(Error::input(format!(
-                "{:.3e} of the mass cannot go anywhere: a fixed feature's shares differ between \
-                 the two populations",
-                flow.stranded()
+                "{:.2}% of the people cannot go anywhere: {}",
+                100.0 * flow.stranded(),
+                fixed_difference(self.from, self.to)
             )));
         }
         let upper = sum_of(flow.carried().map(|(_, _, x, c)| x * c));

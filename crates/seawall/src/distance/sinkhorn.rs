@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 use crate::population::Population;
 use rayon::prelude::*;
 
-/// Rounds at most.
-const ROUNDS: usize = 400;
+/// Pairs looked at in all rounds together, about; and rounds at least and at most.
+const WORK: usize = 4_000_000_000;
+const ROUNDS: (usize, usize) = (400, 200_000);
 /// Rounds at each softer stage.
 const STAGE: usize = 10;
 /// The misplaced mass at which to stop.
@@ -81,7 +82,8 @@ pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn
     }
     let mut f = soft_rows(&g, eta);
     let mut lacking = f64::INFINITY;
-    for _ in 0..ROUNDS {
+    let rounds = (WORK / costs.len().max(1)).clamp(ROUNDS.0, ROUNDS.1);
+    for _ in 0..rounds {
         g = soft_columns(&f, eta);
         let next = soft_rows(&g, eta);
         // How much mass the plan of (f, g) leaves from the wrong sources.
@@ -121,6 +123,8 @@ pub struct Divergence {
     pub exact_lower: f64,
     /// The exact distance is not above this.
     pub exact_upper: f64,
+    /// Whether the potentials of all three distances settled.
+    pub settled: bool,
 }
 
 /// The Sinkhorn divergence: 0 between equal populations, and above it otherwise. A population's
@@ -135,6 +139,7 @@ pub fn sinkhorn_divergence(from: &Population, to: &Population, eta: f64) -> Resu
         value: cross.value - own,
         exact_lower: cross.exact_lower,
         exact_upper: cross.exact_upper,
+        settled: cross.settled && first.settled && second.settled,
     })
 }
 

@@ -69,8 +69,11 @@ impl Test {
             Test::OneOf { feature, levels } => {
                 let word = |l: &Option<String>| l.clone().unwrap_or("(missing)".to_owned());
                 let all: Vec<String> = levels.iter().map(word).collect();
-                let verb = if holds { "=" } else { "≠" };
-                format!("{feature} {verb} {}", all.join(" or "))
+                match (holds, all.len()) {
+                    (true, _) => format!("{feature} = {}", all.join(" or ")),
+                    (false, 1) => format!("{feature} ≠ {}", all[0]),
+                    (false, _) => format!("{feature} is none of {}", all.join(", ")),
+                }
             }
         }
     }
