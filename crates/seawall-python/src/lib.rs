@@ -1,5 +1,36 @@
+//! The native part of the Python package `seawall`: arguments in, JSON and arrays out.
+//!
+//! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
+//! - [`arrays`]: worst cases, curves, distances and logged policies on plain arrays;
+//! - [`policy`]: a saved policy on rows of its own;
+//! - [`run`]: work off the interpreter's lock, with progress and Ctrl-C;
+//! - [`frame`]: columns as an Arrow table.
+//!
+//! What a result is called and how it looks is the business of the Python files beside this.
+
+mod arrays;
+mod error;
+mod frame;
+mod policy;
+mod run;
+mod study;
+
 use pyo3::prelude::*;
+
 #[pymodule]
-fn _native(_m: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    error::add(module)?;
+    module.add_class::<study::Study>()?;
+    module.add_class::<study::Evaluation>()?;
+    module.add_class::<study::Learned>()?;
+    module.add_class::<pyo3_arrow::PyTable>()?;
+    module.add_function(wrap_pyfunction!(arrays::worst_case, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::curve, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::distance, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::evaluate_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::probabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::words, module)?)?;
+    module.add_function(wrap_pyfunction!(frame::frame, module)?)?;
+    module.add_function(wrap_pyfunction!(study::demo, module)?)
 }

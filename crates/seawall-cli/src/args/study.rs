@@ -2,11 +2,11 @@
 
 use super::SetName;
 use crate::cmd::Failure;
-use crate::cmd::evaluate::{Changes, Outputs};
+use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
-use seawall_study::evaluate::Bootstrap;
+use seawall_study::evaluate::{Bootstrap, Changes};
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
 

@@ -1,9 +1,10 @@
 //! `seawall demo`.
 
 use super::Failure;
-use super::evaluate::{Changes, Outputs};
+use super::evaluate::Outputs;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
+use seawall_study::evaluate::Changes;
 use seawall_study::write::prepare;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -1,9 +1,11 @@
 //! What policies would have cost, nominally and in the worst case: a study's main question.
 
 mod answer;
+mod changes;
 mod resample;
 
 pub use answer::*;
+pub use changes::Changes;
 
 use crate::bound::Set;
 use crate::check::facts;
