@@ -1,0 +1,68 @@
+"""Off-policy evaluation and learning that survives a change of population.
+
+A log has a *context*, an *action* and an *outcome* in each row. What would another decision rule have
+cost, in a population that is not the one in the log? The answer is the worst case over every
+population within a stated distance, exactly, with bounds that were proved.
+
+>>> import seawall
+>>> study = seawall.demo()
+>>> found = study.evaluate(policy=["uniform", "constant:treat"], radius=0.01)
+>>> round(found.policies[1].results[0].value, 6)
+0.441393
+>>> found.direction
+'lower is better'
+
+`Study` is the way in for tables and files; `worst_case`, `curve`, `distance` and `evaluate_policy` for
+arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
+"""
+
+from seawall._native import (
+    ConfigError,
+    InputError,
+    NumericError,
+    SeawallError,
+    __version__,
+)
+from seawall.arrays import (
+    Curve,
+    Distance,
+    PolicyValue,
+    WorstCase,
+    curve,
+    distance,
+    evaluate_policy,
+    worst_case,
+)
+from seawall.results import (
+    Check,
+    Evaluation,
+    Learned,
+    Policy,
+    Radius,
+)
+from seawall.study import SeawallWarning, Study, demo, demo_data
+
+__all__ = [
+    "Check",
+    "ConfigError",
+    "Curve",
+    "Distance",
+    "Evaluation",
+    "InputError",
+    "Learned",
+    "NumericError",
+    "Policy",
+    "PolicyValue",
+    "Radius",
+    "SeawallError",
+    "SeawallWarning",
+    "Study",
+    "WorstCase",
+    "__version__",
+    "curve",
+    "demo",
+    "demo_data",
+    "distance",
+    "evaluate_policy",
+    "worst_case",
+]

@@ -1,0 +1,167 @@
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str], object]
+
+__version__: str
+
+class SeawallError(Exception): ...
+class InputError(SeawallError): ...
+class ConfigError(SeawallError): ...
+class NumericError(SeawallError): ...
+
+class Table:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+
+class Study:
+    @staticmethod
+    def from_file(
+        path: str | PathLike[str], threads: int | None = None, progress: Progress | None = None
+    ) -> Study: ...
+    @staticmethod
+    def from_text(
+        text: str,
+        folder: str | PathLike[str],
+        data: object | None = None,
+        name: str = "data",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Study: ...
+    def text(self) -> str: ...
+    def direction(self) -> str: ...
+    def actions(self) -> list[str]: ...
+    def contexts(self) -> dict[str, Any]: ...
+    def with_outcomes(self, values: Floats) -> Study: ...
+    def check(self) -> str: ...
+    def evaluate(
+        self,
+        *,
+        policy: list[str],
+        radius: list[float],
+        set: str | None,
+        eta: float | None,
+        cost_radius: list[float],
+        cost_set: str | None,
+        support: str | None,
+        curve: bool,
+        bootstrap: int | None,
+        level: float,
+        bayesian: bool,
+        seed: int,
+        bounds: float | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Evaluation: ...
+    def learn(
+        self,
+        policy: str,
+        *,
+        method: str,
+        radius: float | None,
+        set: str | None,
+        eta: float | None,
+        cost_radius: float | None,
+        cost_set: str | None,
+        support: str | None,
+        honest: bool,
+        seed: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Learned: ...
+    def radius(
+        self,
+        target: str | PathLike[str] | None,
+        splits: int,
+        seed: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> str: ...
+    def report(
+        self,
+        path: str | PathLike[str],
+        policy: list[str],
+        learn: list[str],
+        target: str | PathLike[str] | None,
+        replicates: int | None,
+        level: float,
+        seed: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> None: ...
+
+class Evaluation:
+    def json(self) -> str: ...
+    def curve(self, policy: int, cost: int) -> tuple[Floats, Floats, Floats, float]: ...
+    def marginals(
+        self, policy: int, result: int
+    ) -> list[tuple[str, list[str], list[float], list[float]]]: ...
+    def words(self, policy: int, result: int) -> list[str]: ...
+
+class Learned:
+    def json(self) -> str: ...
+    def policy(self) -> str: ...
+    def words(self) -> list[str]: ...
+    def traces(self) -> tuple[list[str], list[list[tuple[int, float, list[float]]]]]: ...
+
+def worst_case(
+    values: Floats,
+    weights: Floats,
+    names: list[str],
+    columns: list[Floats],
+    kinds: list[str],
+    scales: list[float] | None,
+    radius: float,
+    set_name: str,
+    eta: float | None,
+    reward: bool,
+    threads: int | None,
+) -> dict[str, Any]: ...
+def curve(
+    values: Floats,
+    weights: Floats,
+    names: list[str],
+    columns: list[Floats],
+    kinds: list[str],
+    scales: list[float] | None,
+    set_name: str,
+    eta: float | None,
+    reward: bool,
+    tolerance: float,
+    threads: int | None,
+) -> tuple[Floats, Floats, Floats, float]: ...
+def distance(
+    names: list[str],
+    kinds: list[str],
+    scales: list[float] | None,
+    columns: list[Floats],
+    other_columns: list[Floats],
+    weights: Floats,
+    other_weights: Floats,
+    threads: int | None,
+) -> tuple[float, float, float, str, list[float]]: ...
+def evaluate_policy(
+    columns: list[Floats],
+    actions: npt.NDArray[np.int64],
+    outcomes: Floats,
+    pscore: Floats,
+    action_dist: Floats,
+    estimated: Floats | None,
+    radii: list[float],
+    set_name: str,
+    eta: float | None,
+    reward: bool,
+    threads: int | None,
+) -> str: ...
+def probabilities(policy: str, names: list[str], columns: list[Floats]) -> Floats: ...
+def words(policy: str) -> list[str]: ...
+def frame(columns: dict[str, list[Any]]) -> Table: ...
+def demo() -> tuple[str, str]: ...

@@ -1,0 +1,94 @@
+"""Pictures on matplotlib axes; every function returns the axes it drew on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from seawall import _native
+from seawall.arrays import Curve
+from seawall.results import Evaluation, Learned, Policy
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1]
+
+
+def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = None) -> Any:
+    """The worst case against the radius: one curve, or one for each policy of an evaluation, with the
+    bootstrap's intervals at the radii that were asked for."""
+    axes = _axes(ax)
+    curves: list[tuple[str | None, Curve]]
+    if isinstance(found, Curve):
+        curves, better = [(None, found)], "higher is better" if found.reward else "lower is better"
+    else:
+        curves, better = [(p.name, found.curve(p.name)) for p in found.policies], found.direction
+    asked = [r.radius for p in found.policies for r in p.results] if isinstance(found, Evaluation) else []
+    last = up_to or 1.25 * max(asked, default=0.0) or max(float(c.radius[-1]) for _, c in curves) or 1.0
+    for name, one in curves:
+        inside = one.radius[one.radius < last]
+        radii = np.append(inside, last)
+        (line,) = axes.plot(radii, one.at(radii), label=name)
+        if isinstance(found, Evaluation):
+            results = next(p for p in found.policies if p.name == name).results
+            for r in results:
+                if r.interval is not None and r.radius <= last:
+                    axes.plot([r.radius] * 2, r.interval.basic, color=line.get_color(), alpha=0.6, lw=3)
+    axes.set_xlabel("radius")
+    axes.set_ylabel(f"worst case ({better})")
+    if len(curves) > 1:
+        axes.legend()
+    return axes
+
+
+def worst_case(
+    found: Evaluation, policy: str | int = 0, *, radius: float | None = None, levels: int = 12,
+    ax: Any = None,
+) -> Any:
+    """The shares that change most, now and in the worst case of a policy."""
+    axes = _axes(ax)
+    shares = found.worst_population(policy, radius)
+    most = sorted(shares, key=lambda s: -abs(s.worst - s.nominal))[:levels]
+    shown = [s for s in shares if s in most and abs(s.worst - s.nominal) > 5e-4][::-1]
+    places = np.arange(len(shown))
+    axes.barh(places + 0.2, [s.nominal for s in shown], 0.4, label="now", color="0.6")
+    axes.barh(places - 0.2, [s.worst for s in shown], 0.4, label="worst case", color="C1")
+    axes.set_yticks(places, [f"{s.feature} = {s.level}" for s in shown])
+    axes.set_xlabel("share of the population")
+    axes.legend()
+    return axes
+
+
+def policy(found: Learned | Policy, *, ax: Any = None) -> Any:
+    """A policy in words."""
+    axes = _axes(ax)
+    given = found.policy if isinstance(found, Learned) else found
+    axes.text(0.02, 0.98, given.explain(), va="top", ha="left", family="monospace", wrap=True)
+    axes.set_title(given.name)
+    axes.set_axis_off()
+    return axes
+
+
+def trace(found: Learned, *, ax: Any = None) -> Any:
+    """Stochastic runs: the mean and standard deviation over runs of λ and each parameter."""
+    names, runs = found.traces()
+    if not runs:
+        raise _native.ConfigError("there are no stochastic runs: learn with method=\"bsgd\"")
+    axes = _axes(ax)
+    length = min(len(run) for run in runs)
+    steps = [point[0] for point in runs[0][:length]]
+    series = {"lambda": np.array([[p[1] for p in run[:length]] for run in runs])}
+    for k, name in enumerate(names):
+        series[name] = np.array([[p[2][k] for p in run[:length]] for run in runs])
+    for name, values in series.items():
+        mean, sd = values.mean(axis=0), values.std(axis=0)
+        (line,) = axes.plot(steps, mean, label=name)
+        axes.fill_between(steps, mean - sd, mean + sd, color=line.get_color(), alpha=0.2)
+    axes.set_xlabel("step")
+    axes.legend()
+    return axes

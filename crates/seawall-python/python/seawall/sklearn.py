@@ -1,0 +1,174 @@
+"""A scikit-learn estimator: a policy whose worst case is as good as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from seawall import _native
+from seawall.results import Evaluation, Learned
+from seawall.study import Study
+
+Outcome = Union[Any, Callable[[npt.NDArray[np.float64]], npt.ArrayLike], None]
+
+
+class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
+    """Learns a policy from logged decisions that does well in every population near the log's.
+
+    Parameters
+    ----------
+    policy
+        `"tree:1"` to `"tree:3"`, `"softmax"` or `"groups:x0=…"`; columns are called `x0`, `x1`, … or by
+        the names of a frame.
+    radius
+        How far the population of contexts may be; a column's whole range costs 1.
+    set, eta
+        `"wasserstein"`, `"entropic"` (with eta) or `"kl"`.
+    outcome_model
+        What each action costs in each context: None for a regression tree per action; a scikit-learn
+        regressor, of which a copy is fitted to each action's rows; or a function from contexts (rows)
+        to predicted outcomes (rows × actions).
+    max_depth, min_samples_leaf
+        Of the regression trees.
+    reward
+        Whether `y` is a reward, higher being better.
+    random_state, threads
+        The seed, and how many threads to use.
+
+    Attributes
+    ----------
+    classes_
+        The actions.
+    learned_
+        The `seawall.Learned`: value, bounds, status, the policy.
+    study_
+        The `seawall.Study` that was learned from.
+
+    >>> import numpy as np
+    >>> from seawall.sklearn import RobustPolicyLearner
+    >>> rng = np.random.default_rng(0)
+    >>> X, a = rng.integers(0, 8, (400, 2)).astype(float), rng.integers(0, 2, 400)
+    >>> y = np.where(X[:, 0] > 4, a, 1 - a)
+    >>> learner = RobustPolicyLearner("tree:1", radius=0.02).fit(X, a, y)
+    >>> learner.predict([[7.0, 0.0], [1.0, 0.0]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        policy: str = "tree:1",
+        *,
+        radius: float = 0.05,
+        set: str = "wasserstein",
+        eta: float | None = None,
+        outcome_model: Outcome = None,
+        max_depth: int = 4,
+        min_samples_leaf: int = 5,
+        reward: bool = False,
+        random_state: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.policy = policy
+        self.radius = radius
+        self.set = set
+        self.eta = eta
+        self.outcome_model = outcome_model
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.reward = reward
+        self.random_state = random_state
+        self.threads = threads
+
+    def _names(self) -> list[str]:
+        named = getattr(self, "feature_names_in_", None)
+        return [f"x{k}" for k in range(self.n_features_in_)] if named is None else [str(n) for n in named]
+
+    def fit(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike) -> RobustPolicyLearner:
+        """Learns from contexts `X`, the actions `a` taken in them and the outcomes `y` that followed."""
+        contexts = validate_data(self, X, dtype=np.float64)
+        actions, outcomes = np.asarray(a), check_array(y, ensure_2d=False, dtype=np.float64)
+        for name, column in [("a", actions), ("y", outcomes)]:
+            if column.shape != (len(contexts),):
+                raise _native.InputError(f"{name} has the shape {column.shape}; expected ({len(contexts)},)")
+        self.classes_, codes = np.unique(actions, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise _native.InputError(f"a has {len(self.classes_)} action; expected two or more")
+        names = self._names()
+        # Actions are told by their numbers, so that their order is that of classes_.
+        width = len(str(len(self.classes_)))
+        columns: dict[str, list[Any]] = {n: contexts[:, k].tolist() for k, n in enumerate(names)}
+        columns["_action"] = [f"{code:0{width}d}" for code in codes]
+        columns["_outcome"] = outcomes.tolist()
+        outcome = {"reward" if self.reward else "cost": "_outcome"}
+        study = Study(
+            _native.frame(columns),
+            context={n: "numeric" for n in names},
+            action="_action",
+            model={
+                "kind": "tree",
+                "max_depth": self.max_depth,
+                "min_samples_leaf": self.min_samples_leaf,
+                "unseen": "mean",
+            },
+            radius=self.radius,
+            set=self.set,
+            eta=self.eta,
+            threads=self.threads,
+            **outcome,  # type: ignore[arg-type]
+        )
+        if self.outcome_model is not None:
+            everywhere = np.column_stack([study.contexts()[n] for n in names])
+            study = study.with_outcomes(self._predicted(contexts, codes, outcomes, everywhere))
+        self.study_: Study = study
+        seed = 1 if self.random_state is None else int(self.random_state)
+        self.learned_: Learned = study.learn(self.policy, seed=seed, threads=self.threads)
+        return self
+
+    def _predicted(
+        self,
+        contexts: npt.NDArray[np.float64],
+        codes: npt.NDArray[np.intp],
+        outcomes: npt.NDArray[np.float64],
+        everywhere: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        model = self.outcome_model
+        if hasattr(model, "fit"):
+            fitted = [
+                clone(model).fit(contexts[codes == k], outcomes[codes == k])
+                for k in range(len(self.classes_))
+            ]
+            return np.column_stack([m.predict(everywhere) for m in fitted])
+        if callable(model):
+            return np.asarray(model(everywhere), dtype=np.float64)
+        raise _native.ConfigError(
+            f"outcome_model is {model!r}; expected a scikit-learn regressor or a function"
+        )
+
+    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The probability of each action in each context."""
+        check_is_fitted(self)
+        contexts = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = [np.ascontiguousarray(contexts[:, k]) for k in range(contexts.shape[1])]
+        return _native.probabilities(self.learned_.policy.json, self._names(), columns)
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """The likeliest action in each context."""
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def score(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike) -> float:
+        """The policy's worst case on other logged decisions, higher being better: minus the worst
+        mean cost, or the worst mean reward. Their own regression trees value it."""
+        check_is_fitted(self)
+        other = clone(self).set_params(policy="tree:1", outcome_model=None).fit(X, a, y)
+        if list(other.classes_) != list(self.classes_):
+            raise _native.InputError(
+                f"the actions are {list(other.classes_)}; those learned from were {list(self.classes_)}"
+            )
+        found: Evaluation = other.study_.evaluate(self.learned_.policy, threads=self.threads)
+        value = found.policies[0].results[0].value
+        return value if self.reward else -value

@@ -1,0 +1,47 @@
+"""What the tests of the installed package share."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import seawall
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TRIAL = ROOT.parent / "shared/data/ist/IST_corrected.csv.gz"
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Runs the built program; returns what it printed."""
+    path = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/seawall"
+    assert path.exists(), f"{path} is not built: run scripts/test"
+
+    def run(*words):
+        done = subprocess.run([path, *map(str, words)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo(program, tmp_path_factory):
+    """The folder of the synthetic trial."""
+    folder = tmp_path_factory.mktemp("demo")
+    program("demo", "--folder", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trial():
+    """The stroke trial's study file."""
+    if not TRIAL.exists():
+        pytest.skip(f"SKIPPED: the stroke trial is not at {TRIAL}")
+    return ROOT / "studies/ist.toml"
+
+
+def pytest_configure(config):
+    assert "site-packages" in seawall.__file__, f"{seawall.__file__} is not the installed package"
+    config.addinivalue_line("filterwarnings", "ignore::seawall.SeawallWarning")

@@ -1,0 +1,124 @@
+"""Bad input gets a clear exception of ours, never a panic."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import seawall
+
+OK = dict(values=[1.0, 2.0, 3.0], weights=None, contexts=[[1.0], [2.0], [3.0]], radius=0.1)
+
+
+@pytest.mark.parametrize("change, error, words", [
+    ({"values": [1.0, 2.0]}, seawall.InputError, "rows; expected 2"),
+    ({"values": [[1.0], [2.0], [3.0]]}, seawall.InputError, "expected 1 dimensions"),
+    ({"values": [1.0, float("nan"), 3.0]}, seawall.InputError, "values[1] is nan"),
+    ({"values": ["a", "b", "c"]}, seawall.InputError, "expected numbers"),
+    ({"values": [None, 1.0, 2.0]}, seawall.InputError, "values[0] is nan"),
+    ({"values": []}, seawall.InputError, "empty"),
+    ({"values": (x for x in [1.0, 2.0, 3.0])}, seawall.InputError, "is a generator"),
+    ({"contexts": (x for x in [1.0])}, seawall.InputError, "is a generator"),
+    ({"contexts": np.zeros((3, 0))}, seawall.InputError, "empty"),
+    ({"contexts": np.zeros((0, 2))}, seawall.InputError, "empty"),
+    ({"contexts": np.zeros((3, 2, 2))}, seawall.InputError, "2 dimensions"),
+    ({"contexts": [[1.0], [float("inf")], [3.0]]}, seawall.InputError, "inf"),
+    ({"weights": [1.0, -1.0, 1.0]}, seawall.InputError, "-1"),
+    ({"weights": [0.0, 0.0, 0.0]}, seawall.InputError, ""),
+    ({"weights": [1.0]}, seawall.InputError, "weights has 1 rows"),
+    ({"radius": -1.0}, seawall.ConfigError, "-1"),
+    ({"radius": float("nan")}, seawall.ConfigError, "NaN"),
+    ({"set": "chi2"}, seawall.ConfigError, "chi2"),
+    ({"set": "entropic"}, seawall.ConfigError, "eta"),
+    ({"eta": 5.0}, seawall.ConfigError, "eta"),
+    ({"kinds": ["numeric", "nominal"]}, seawall.ConfigError, "2 kinds for 1 columns"),
+    ({"kinds": ["colour"]}, seawall.ConfigError, "colour"),
+    ({"scales": [1.0, 2.0]}, seawall.ConfigError, "2 scales"),
+    ({"scales": [-1.0]}, seawall.SeawallError, "-1"),
+    ({"threads": 0}, seawall.ConfigError, "threads is 0"),
+])
+def test_arrays(change, error, words):
+    with pytest.raises(error) as caught:
+        seawall.worst_case(**(OK | change))
+    assert words in str(caught.value)
+
+
+def frame(**columns):
+    usual = {"x": [1.0, 2.0, 3.0, 4.0], "a": ["l", "r", "l", "r"], "y": [0.0, 1.0, 0.0, 1.0]}
+    return pd.DataFrame(usual | columns)
+
+
+ASKED = dict(context={"x": "numeric"}, action="a", cost="y", radius=0.1)
+
+
+@pytest.mark.parametrize("data, asked, error, words", [
+    (lambda: (row for row in []), {}, seawall.InputError, "generator"),
+    (lambda: [1, 2], {}, seawall.InputError, "list"),
+    (lambda: None, {}, seawall.InputError, "NoneType"),
+    (lambda: "no-such-file.csv", {}, seawall.InputError, "no-such-file.csv"),
+    (lambda: frame(x=[1, "a", object(), 2]), {}, seawall.InputError, "pandas DataFrame"),
+    (lambda: frame(x=["1", "a", "2", "3"]), {}, seawall.InputError, "row 2, column \"x\""),
+    (lambda: frame(y=[0.0, float("nan"), 1.0, 1.0]), {}, seawall.InputError, "row 2, column \"y\""),
+    (lambda: frame(y=[0.0, float("inf"), 1.0, 1.0]), {}, seawall.InputError, "row 2"),
+    (lambda: frame().iloc[:0], {}, seawall.InputError, "no rows"),
+    (lambda: frame(), {"context": {"z": "numeric"}}, seawall.ConfigError, "z"),
+    (lambda: frame(), {"context": {"x": "number"}}, seawall.ConfigError, "number"),
+    (lambda: frame(), {"context": ["x"]}, seawall.ConfigError, "expected a kind for each column"),
+    (lambda: frame(), {"context": {"x": {"kind": "numeric", "bins": 3}}}, seawall.ConfigError, "bins"),
+    (lambda: frame(), {"context": {"a": {"kind": "nominal", "levels": ["l"]}}}, seawall.InputError, "\"r\""),
+    (lambda: frame(), {"action": "b"}, seawall.ConfigError, "b"),
+    (lambda: frame(), {"cost": None}, seawall.ConfigError, "cost"),
+    (lambda: frame(), {"radius": "far"}, seawall.ConfigError, "far"),
+    (lambda: frame(), {"model": {"kind": "forest"}}, seawall.ConfigError, "forest"),
+    (lambda: frame(), {"policy": "constant:up"}, seawall.SeawallError, "up"),
+    (lambda: frame(), {"context": {"x": object()}}, seawall.ConfigError, "object"),
+])
+def test_studies(data, asked, error, words):
+    with pytest.raises(error) as caught:
+        seawall.Study(data(), **(ASKED | asked)).evaluate()
+    assert words in str(caught.value), caught.value
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda s: s.evaluate(radius=-1.0), "-1"),
+    (lambda s: s.evaluate(radius="x"), "radius is 'x'"),
+    (lambda s: s.evaluate(policy=5), "policy 5"),
+    (lambda s: s.evaluate(policy="nowhere.json"), "nowhere.json"),
+    (lambda s: s.evaluate(bootstrap=0), "bootstrap is 0"),
+    (lambda s: s.evaluate(bootstrap=5, level=2.0), "level is 2"),
+    (lambda s: s.evaluate(support="all"), "all"),
+    (lambda s: s.evaluate(set="entropic"), "eta"),
+    (lambda s: s.evaluate().curve("uniform"), "curve"),
+    (lambda s: s.evaluate().worst_population("treat"), "was not evaluated"),
+    (lambda s: s.evaluate().worst_population(0, 9.0), "was not asked for"),
+    (lambda s: s.learn("tree:9"), "depth"),
+    (lambda s: s.learn("forest"), "forest"),
+    (lambda s: s.learn("tree:1", method="fast"), "fast"),
+    (lambda s: s.radius(splits=0), "splits is 0"),
+    (lambda s: s.radius(target="none.csv"), "none.csv"),
+    (lambda s: s.report("/nowhere/report.html"), "/nowhere/report.html"),
+    (lambda s: s.with_outcomes([1.0]), "dimensions"),
+    (lambda s: s.with_outcomes([[1.0]]), "shape"),
+])
+def test_questions(call, words):
+    study = seawall.Study(frame(), **ASKED)
+    with pytest.raises(seawall.SeawallError) as caught:
+        call(study)
+    assert words in str(caught.value), caught.value
+
+
+def test_arrays_that_are_not_contiguous_are_fine():
+    wide = np.arange(60, dtype=np.float32).reshape(6, 10)[:, ::3]
+    turned = seawall.worst_case(np.arange(12.0)[::2], None, np.asfortranarray(wide), radius=0.1)
+    plain = seawall.worst_case(np.arange(12.0)[::2].copy(), None, wide.copy(), radius=0.1)
+    assert turned.value == plain.value
+
+
+def test_missing_contexts_are_levels():
+    found = seawall.worst_case([1.0, 2.0, 3.0], None, {"x": [1.0, np.nan, 3.0], "s": ["a", None, "b"]}, radius=0.2)
+    assert found.status == "optimal"
+
+
+def test_warnings_say_what_the_program_notes():
+    study = seawall.Study(frame(), **ASKED)
+    with pytest.warns(seawall.SeawallWarning, match="propensities"):
+        study.evaluate()

@@ -1,0 +1,94 @@
+"""Tables of every kind: what comes in by Arrow is what would come in by a file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import seawall
+
+QUESTION = dict(
+    context={"age": {"kind": "numeric", "bin": 10}, "sex": "nominal", "stroke": "nominal"},
+    action="arm",
+    cost={"dead": {"Y": 3}, "ischaemic": 1},
+    radius=[0.01, 0.05],
+)
+
+
+def frames(path):
+    """The same table in every library that is installed."""
+    pandas = pd.read_csv(path)
+    yield "pandas", pandas
+    yield "pandas categories", pandas.assign(sex=pandas["sex"].astype("category"))
+    try:
+        import duckdb
+        import polars
+        import pyarrow.csv
+    except ImportError:
+        return
+    yield "pyarrow", pyarrow.csv.read_csv(path)
+    yield "polars", polars.read_csv(path)
+    yield "polars categories", polars.read_csv(path).with_columns(polars.col("sex").cast(polars.Categorical))
+    yield "duckdb", duckdb.sql(f"select * from read_csv('{path}')")
+    yield "path", str(path)
+
+
+def test_every_frame_says_the_same(demo):
+    said = {}
+    for name, frame in frames(demo / "trial.csv"):
+        study = seawall.Study(frame, **QUESTION)
+        found = study.evaluate(["uniform", "greedy"]).to_dict()
+        said[name] = json.dumps(found["policies"])
+    assert len(said) >= 2 and len(set(said.values())) == 1, said.keys()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "float64", "bool"])
+def test_every_dtype_of_a_column(dtype):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "x": rng.integers(0, 2, 200).astype(dtype), "a": rng.choice(["l", "r"], 200),
+        "y": rng.integers(0, 2, 200).astype(dtype),
+    })
+    kind = "nominal" if dtype == "bool" else "numeric"
+    study = seawall.Study(frame, context={"x": kind}, action="a", cost="y", radius=0.1)
+    worst = study.evaluate().policies[0].results[0]
+    assert worst.status == "optimal"
+    plain = seawall.worst_case(frame["y"], None, frame[["x"]], radius=0.1)
+    assert plain.status == "optimal"
+
+
+def test_results_are_frames_and_words(demo):
+    pandas_take = getattr(pd.DataFrame, "from_arrow", None)
+    study = seawall.Study.from_file(demo / "study.toml")
+    found = study.evaluate(bootstrap=5)
+    for result in [found, study.check(), study.radius(splits=2), study.learn("tree:1")]:
+        table = result.to_frame()
+        if pandas_take:
+            assert len(pandas_take(table)) >= 1
+        assert str(result) and "<table>" in result._repr_html_() and result.to_dict()
+    assert "constant:treat" in repr(found)
+    assert found.policies[0].results[0].interval.basic[0] < found.policies[0].results[0].interval.basic[1]
+    assert abs(sum(s.worst for s in found.worst_population(1) if s.feature == "age") - 1) < 1e-9
+    assert "age" in found.explain("constant:treat", 0.1)
+
+
+def test_a_learned_policy_can_be_saved_loaded_and_evaluated(demo, tmp_path):
+    study = seawall.Study.from_file(demo / "study.toml")
+    learned = study.learn("tree:1", radius=0.03)
+    learned.policy.save(tmp_path / "policy.json")
+    again = seawall.Policy.load(tmp_path / "policy.json")
+    assert again == learned.policy
+    for policy in [learned.policy, tmp_path / "policy.json"]:
+        value = study.evaluate(policy, radius=0.03).policies[0].results[0].value
+        assert abs(value - learned.value) < 1e-9
+
+
+def test_outcomes_of_ones_own(demo):
+    study = seawall.Study.from_file(demo / "study.toml")
+    contexts = study.contexts()
+    age = np.asarray(contexts["age"])
+    own = study.with_outcomes(np.column_stack([age / 100, np.full(len(age), 0.5)]))
+    found = own.evaluate(["constant:treat", "constant:control"], radius=0.0)
+    assert found.policies[1].results[0].value == 0.5
+    assert 0.6 < found.policies[0].results[0].value < 0.8

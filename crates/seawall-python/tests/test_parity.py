@@ -1,0 +1,93 @@
+"""The same words, the same bytes: Python against the program and against Rust's numbers."""
+
+import json
+
+import numpy as np
+import pytest
+
+import seawall
+
+QUESTIONS = [
+    ({}, []),
+    (
+        {"policy": ["uniform", "constant:treat", "greedy"], "radius": [0.02, 0.2]},
+        ["--policy", "uniform", "--policy", "constant:treat", "--policy", "greedy", "--radius", "0.02,0.2"],
+    ),
+    ({"set": "kl", "radius": 0.1, "cost_radius": 0.01}, ["--set", "kl", "--radius", "0.1", "--cost-radius", "0.01"]),
+    ({"set": "entropic", "eta": 100, "radius": 0.05}, ["--set", "entropic", "--eta", "100", "--radius", "0.05"]),
+    ({"support": "observed", "bounds": 0.05}, ["--support", "observed", "--bounds", "0.05"]),
+    ({"bootstrap": 20, "level": 0.9, "seed": 7}, ["--bootstrap", "20", "--level", "0.9", "--seed", "7"]),
+]
+
+
+@pytest.mark.parametrize("asked, words", QUESTIONS)
+@pytest.mark.parametrize("which", ["demo", "trial"])
+def test_evaluate_prints_the_same_bytes(program, request, which, asked, words):
+    study = request.getfixturevalue(which)
+    study = study / "study.toml" if which == "demo" else study
+    said = program("evaluate", study, *words, "--json")
+    assert seawall.Study.from_file(study).evaluate(**asked).to_json() + "\n" == said
+
+
+def test_check_and_radius_print_the_same_bytes(program, demo):
+    study = seawall.Study.from_file(demo / "study.toml")
+    assert study.check().to_json() + "\n" == program("check", demo / "study.toml", "--json")
+    said = program("radius", demo / "study.toml", "--splits", 3, "--json")
+    assert study.radius(splits=3).to_json() + "\n" == said
+
+
+@pytest.mark.parametrize("policy", ["tree:1", "groups:sex", "greedy"])
+def test_learn_prints_the_same_but_for_the_time(program, demo, policy):
+    said = json.loads(program("learn", demo / "study.toml", "--policy", policy, "--json"))
+    found = seawall.Study.from_file(demo / "study.toml").learn(policy).to_dict()
+    assert found | {"seconds": 0} == said | {"seconds": 0}
+
+
+def test_reports_are_the_same_bytes(program, demo, tmp_path):
+    program("report", demo / "study.toml", "--bootstrap", 5, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", bootstrap=5)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize("set_, eta", [("wasserstein", None), ("entropic", 50.0), ("kl", None)])
+@pytest.mark.parametrize("reward", [False, True])
+def test_arrays_equal_the_program_bit_for_bit(program, tmp_path, set_, eta, reward):
+    rng = np.random.default_rng(3)
+    n = 60
+    f, w = rng.normal(size=n), rng.integers(0, 4, n).astype(float)
+    age, site = rng.integers(20, 90, n).astype(float), rng.choice(["n", "s", "w"], n)
+    lines = [f"{v!r},{k!r},{a!r},{s}" for v, k, a, s in zip(f.tolist(), w.tolist(), age.tolist(), site)]
+    (tmp_path / "rows.csv").write_text("\n".join(["loss,weight,age,site", *lines]) + "\n")
+    words = ["--set", set_] + (["--eta", eta] if eta else []) + (["--reward"] if reward else [])
+    said = json.loads(program(
+        "bound", tmp_path / "rows.csv", "--value", "loss", "--weight", "weight", "--context", "age",
+        "--context", "site", "--radius", "0.01,0.2", *words, "--json",
+    ))
+    for answer in said["results"]:
+        found = seawall.worst_case(
+            f, w, {"age": age, "site": site}, radius=answer["radius"], set=set_, eta=eta, reward=reward
+        )
+        assert (found.value, found.lower, found.upper) == (answer["value"], answer["lower"], answer["upper"])
+        assert found.lambda_ == answer["lambda"] and found.status == answer["status"]
+        assert abs(found.weights.sum() - 1) < 1e-12 and abs(found.weights @ f - found.value) < 1e-6 + 1 * (eta is not None)
+
+
+def test_distance_equals_the_program(program, tmp_path):
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(0, 9, (50, 2)), rng.integers(0, 9, (40, 2))
+    for name, rows in [("a", a), ("b", b)]:
+        text = "\n".join(["x,y", *(f"{x},{y}" for x, y in rows)])
+        (tmp_path / f"{name}.csv").write_text(text + "\n")
+    said = json.loads(program("distance", tmp_path / "a.csv", tmp_path / "b.csv", "--context", "x", "--context", "y", "--json"))
+    found = seawall.distance({"x": a[:, 0], "y": a[:, 1]}, {"x": b[:, 0], "y": b[:, 1]})
+    assert (found.value, found.lower, found.upper) == (said["distance"], said["lower"], said["upper"])
+    assert found.by_feature == said["features"]
+
+
+def test_curves_pass_through_worst_cases():
+    rng = np.random.default_rng(5)
+    f, x = rng.normal(size=40), rng.normal(size=(40, 2))
+    found = seawall.curve(f, None, x)
+    for radius in [0.0, 0.01, 0.1, 1.0, 5.0]:
+        assert abs(found.at(radius) - seawall.worst_case(f, None, x, radius=radius).value) < 1e-12
+    assert found.error == 0 and (np.diff(found.value) >= 0).all()

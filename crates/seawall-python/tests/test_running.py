@@ -1,0 +1,155 @@
+"""How it runs: threads, progress, Ctrl-C, memory, time to import, pictures, examples, types."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import seawall
+
+PACKAGE = pathlib.Path(seawall.__file__).parent
+
+
+def python(code, **options):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, **options)
+
+
+def test_import_is_quick_and_needs_only_numpy():
+    code = (
+        "import numpy, time; t = time.perf_counter(); import seawall; t = time.perf_counter() - t;"
+        "import sys; print(t, [m for m in ('pandas', 'polars', 'pyarrow', 'sklearn', 'matplotlib') if m in sys.modules])"
+    )
+    times = []
+    for _ in range(3):
+        seconds, loaded = python(code).stdout.split(" ", 1)
+        assert loaded.strip() == "[]"
+        times.append(float(seconds))
+    assert min(times) < 0.1, times
+
+
+def test_threads_do_not_change_answers():
+    study = seawall.demo()
+    said = {study.evaluate(bootstrap=10, threads=n).to_json() for n in (1, 2, 3)}
+    assert len(said) == 1
+
+
+def test_progress_is_told_and_others_may_run():
+    told, ticks, stop = [], [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.005)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    seawall.demo().evaluate(bootstrap=400, progress=told.append)
+    stop.set()
+    other.join()
+    assert any("replicates" in words for words in told)
+    assert len(ticks) > 20, "another thread runs meanwhile"
+
+
+def test_an_error_in_the_progress_callback_stops_the_work():
+    def fail(words):
+        raise ZeroDivisionError(words)
+
+    with pytest.raises(ZeroDivisionError):
+        seawall.demo().evaluate(bootstrap=100_000, progress=fail)
+
+
+def test_ctrl_c_interrupts():
+    code = "import seawall; print('go', flush=True); seawall.demo().evaluate(bootstrap=1_000_000)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "go\n"
+    time.sleep(1.5)
+    start = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=20)
+    assert "KeyboardInterrupt" in err and time.monotonic() - start < 5
+
+
+def test_memory_of_ten_million_rows():
+    pytest.importorskip("polars")
+    code = """
+import numpy as np, polars, seawall
+def status(key):
+    return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(key)) * 1024
+n = 10_000_000
+rng = np.random.default_rng(0)
+frame = polars.DataFrame({
+    "age": rng.integers(20, 90, n).astype(np.float64), "site": rng.integers(0, 9, n).astype(np.int32),
+    "a": rng.integers(0, 2, n).astype(np.int8), "p": np.full(n, 0.5), "y": rng.integers(0, 2, n).astype(np.float64),
+})
+size = frame.estimated_size()
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+study = seawall.Study(frame, context={"age": {"kind": "numeric", "bin": 10}, "site": "nominal"}, action="a",
+                      reward="y", propensity="p", radius=0.05)
+found = study.evaluate()
+print(size, before, status("VmHWM"), found.rows)
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+    size, before, peak, rows = map(float, done.stdout.split())
+    print(f"a frame of {size / 1e6:.0f} MB took {(peak - before) / 1e6:.0f} MB more")
+    assert rows == 10_000_000 and peak - before < size, "under twice the frame"
+
+
+def test_pictures(demo, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from seawall import plot
+
+    study = seawall.Study.from_file(demo / "study.toml")
+    found = study.evaluate(bootstrap=5)
+    axes = plot.curve(found)
+    assert len(axes.get_legend().get_texts()) == 3 and "lower is better" in axes.get_ylabel()
+    assert plot.curve(found.curve("uniform")) is not None
+    assert len(plot.worst_case(found, "constant:treat", radius=0.1).patches) > 4
+    learned = study.learn("tree:1")
+    assert plot.policy(learned).get_title() == learned.policy.name
+    runs = study.learn("groups:sex", method="bsgd")
+    given = matplotlib.pyplot.subplots()[1]
+    assert plot.trace(runs, ax=given) is given and given.lines
+    with pytest.raises(seawall.ConfigError, match="stochastic"):
+        plot.trace(learned)
+
+
+def test_examples_in_docstrings():
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--doctest-modules", "-q", "-p", "no:cacheprovider", str(PACKAGE)],
+        capture_output=True, text=True, cwd=PACKAGE.parent,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 7
+
+
+def test_types(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "use.py").write_text(
+        "import seawall\n"
+        "found: seawall.Evaluation = seawall.demo().evaluate(policy=['uniform'], radius=[0.1])\n"
+        "value: float = found.policies[0].results[0].value\n"
+        "worst: seawall.WorstCase = seawall.worst_case([1.0], None, [[1.0]], radius=0.1)\n"
+        "wrong: str = worst.value\n"
+    )
+    root = pathlib.Path(__file__).resolve().parents[3]
+    mypy = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), "--cache-dir", str(tmp_path)]
+    package = subprocess.run([*mypy, "-p", "seawall"], capture_output=True, text=True, cwd=tmp_path)
+    assert package.returncode == 0, package.stdout
+    use = subprocess.run([*mypy, "use.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert "use.py:5" in use.stdout and "Found 1 error" in use.stdout, use.stdout
+
+
+def test_the_wheel_is_small():
+    native = next(PACKAGE.glob("_native*"))
+    assert native.stat().st_size < 40_000_000
+    assert (PACKAGE / "py.typed").exists() and (PACKAGE / "_native.pyi").exists()

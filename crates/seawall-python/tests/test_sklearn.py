@@ -1,0 +1,93 @@
+"""The estimator, by scikit-learn's own rules."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+import seawall
+from seawall.sklearn import RobustPolicyLearner
+
+
+class Adapter(RobustPolicyLearner):
+    """scikit-learn's checks call fit(X, y): half of what they call y becomes the actions."""
+
+    def fit(self, X, y):
+        y = np.asarray(y)
+        if y.ndim != 1 or y.dtype.kind not in "fiub" or len(y) < 2:
+            return super().fit(X, y, y)
+        return super().fit(X, np.arange(len(y)) % 2, y.astype(float))
+
+    def score(self, X, y):
+        return super().score(X, np.arange(len(y)) % 2, y)
+
+
+# Of scikit-learn's checks those that do not apply, and why.
+INAPPLICABLE = {
+    "check_fit2d_1sample": "one row holds one action; two are needed, and the error says so",
+    "check_fit2d_1feature": "may be refused or not",
+    "check_requires_y_none": "fit takes actions and outcomes",
+    "check_supervised_y_no_nan": "the adapter passes other words on",
+    "check_supervised_y_2d": "the adapter refuses it",
+    "check_estimators_dtypes": "",
+}
+
+
+def test_scikit_learns_checks():
+    results = check_estimator(Adapter(), on_fail=None, on_skip=None)
+    failed = [r for r in results if r["status"] == "failed"]
+    names = {r["check_name"]: str(r["exception"])[:200] for r in failed}
+    assert set(names) <= set(INAPPLICABLE), names
+    assert sum(r["status"] == "passed" for r in results) >= 30
+
+
+def logged(rows=600, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 10, (rows, 3)).astype(float)
+    a = rng.choice(["drug", "none"], rows)
+    y = np.where(X[:, 0] > 5, a == "drug", a == "none") + 0.1 * rng.random(rows)
+    return X, a, y
+
+
+def test_finds_the_rule_and_predicts_it():
+    X, a, y = logged()
+    learner = RobustPolicyLearner("tree:1", radius=0.02).fit(X, a, y)
+    best = np.where(X[:, 0] > 5, "none", "drug")
+    assert (learner.predict(X) == best).all()
+    chances = learner.predict_proba(X)
+    assert chances.shape == (600, 2) and np.allclose(chances.sum(axis=1), 1)
+    assert list(learner.classes_) == ["drug", "none"] and learner.n_features_in_ == 3
+    assert learner.learned_.status == "optimal"
+    worse = RobustPolicyLearner("tree:1", radius=0.5).fit(X, a, y)
+    assert learner.score(*logged(seed=2)) > worse.score(*logged(seed=2)) - 1
+    flipped = RobustPolicyLearner("tree:1", radius=0.02, reward=True).fit(X, a, -y)
+    assert (flipped.predict(X) == best).all()
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), RandomForestRegressor(5, random_state=0)])
+def test_any_regressor_is_an_outcome_model(model):
+    X, a, y = logged()
+    learner = RobustPolicyLearner("tree:1", radius=0.02, outcome_model=model).fit(X, a, y)
+    assert set(learner.predict(X)) <= {"drug", "none"}
+    assert learner.get_params()["outcome_model"] is model
+    assert clone(learner).fit(X, a, y).learned_.value == learner.learned_.value
+
+
+def test_a_function_is_an_outcome_model():
+    X, a, y = logged()
+    asked = lambda x: np.column_stack([x[:, 0] > 3, x[:, 0] <= 3]).astype(float)  # noqa: E731
+    learner = RobustPolicyLearner("tree:1", outcome_model=asked).fit(X, a, y)
+    assert (learner.predict(X) == np.where(X[:, 0] > 3, "none", "drug")).all()
+    with pytest.raises(seawall.SeawallError, match="outcome_model"):
+        RobustPolicyLearner(outcome_model=3).fit(X, a, y)
+
+
+def test_softmax_and_frames():
+    pd = pytest.importorskip("pandas")
+    X, a, y = logged()
+    frame = pd.DataFrame(X, columns=["age", "dose", "site"])
+    learner = RobustPolicyLearner("softmax", radius=0.02).fit(frame, a, y)
+    assert list(learner.feature_names_in_) == ["age", "dose", "site"]
+    assert (learner.predict(frame) == np.where(X[:, 0] > 5, "none", "drug")).mean() > 0.8
