@@ -5,7 +5,7 @@ use crate::run::run;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seawall::evaluate::{Estimator, Propensity, Robust, Support};
+use seawall::evaluate::{Estimator, Propensity};
 use seawall::outcome::{Recipe, Table, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
@@ -350,18 +350,29 @@ impl Rows {
         let policy = Policy::table("policy", log.contexts(), &names, &self.chances)?;
         let known = Propensity::Known;
         let nominal =
-            Estimator::new(&log, &recipe, &known, None, Unseen::Mean, 0)?.nominal(&policy);
+            Estimator::new(&log, &recipe, &known, None, Unseen::Mean, 2)?.nominal(&policy);
         let estimate = |e: seawall::evaluate::Estimate| object!({"value": e.value, "se": e.se, "lower": e.lower, "upper": e.upper});
         let mut results = Vec::new();
         if !radii.is_empty() {
-            let chances = self.averaged(&self.chances, &place, points);
-            let policy = Policy::table("policy", by_context.contexts(), &names, &chances)?;
-            let values = by_action(points, &|r, a| table[r * self.count + a]);
-            let model = Recipe::Table(Table::new(points, values)?).fit(&by_context)?;
-            let values = model.values(&by_context, plain, Unseen::Mean, &settings)?;
-            let robust = Robust::new(&by_context, Support::All)?;
-            let (worst, _) = robust.evaluate(&policy, &values, set, radii, None, &settings)?;
-            for (radius, w) in radii.iter().zip(worst) {
+            // What a context brings is the mean over its rows of what the policy would bring there.
+            let mut values = vec![0.0; points];
+            let mut rows = vec![0.0; points];
+            for (row, &point) in place.iter().enumerate() {
+                let own = |a: usize| match &self.estimated {
+                    Some(all) => all[row * self.count + a],
+                    None => table[point * self.count + a],
+                };
+                rows[point] += 1.0;
+                for a in 0..self.count {
+                    values[point] += self.chances[row * self.count + a] * own(a);
+                }
+            }
+            values.iter_mut().zip(&rows).for_each(|(v, n)| *v /= n);
+            let population = by_context.population()?;
+            let problem = Problem::new(&population, &values)?.direction(self.direction);
+            let mut solver = set.solver(&problem, &settings)?;
+            for radius in radii {
+                let w = solver.worst_case(*radius)?;
                 results.push(object!({
                     "radius": radius, "value": w.value, "lower": w.lower, "upper": w.upper,
                     "gap": w.gap(), "lambda": Some(w.lambda).filter(|l| l.is_finite()),

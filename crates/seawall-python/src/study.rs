@@ -153,8 +153,7 @@ impl Study {
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watcher| {
-            let mut asked = study_of(&folder.join("study"), text)?;
-            asked.path = PathBuf::from("study");
+            let mut asked = study_of(Path::new("study"), &folder, text)?;
             let watch = |rows: usize| watcher.say(|| format!("reading: {rows} rows"));
             let Some(mut reader) = reader else { return load(asked, &watch) };
             asked.data = PathBuf::from(name);

@@ -47,7 +47,9 @@ def frame(**columns):
     return pd.DataFrame(usual | columns)
 
 
-ASKED = dict(context={"x": "numeric"}, action="a", cost="y", radius=0.1)
+ASKED = dict(
+    context={"x": "numeric"}, action="a", cost="y", radius=0.1, model={"kind": "cells", "unseen": "mean"}
+)
 
 
 @pytest.mark.parametrize("data, asked, error, words", [
@@ -67,7 +69,7 @@ ASKED = dict(context={"x": "numeric"}, action="a", cost="y", radius=0.1)
     (lambda: frame(), {"context": {"a": {"kind": "nominal", "levels": ["l"]}}}, seawall.InputError, "\"r\""),
     (lambda: frame(), {"action": "b"}, seawall.ConfigError, "b"),
     (lambda: frame(), {"cost": None}, seawall.ConfigError, "cost"),
-    (lambda: frame(), {"radius": "far"}, seawall.ConfigError, "far"),
+    (lambda: frame(), {"radius": "far"}, seawall.ConfigError, "robust.context.radius"),
     (lambda: frame(), {"model": {"kind": "forest"}}, seawall.ConfigError, "forest"),
     (lambda: frame(), {"policy": "constant:up"}, seawall.SeawallError, "up"),
     (lambda: frame(), {"context": {"x": object()}}, seawall.ConfigError, "object"),

@@ -13,6 +13,7 @@ QUESTION = dict(
     action="arm",
     cost={"dead": {"Y": 3}, "ischaemic": 1},
     radius=[0.01, 0.05],
+    model={"kind": "tree", "max_depth": 3, "min_samples_leaf": 20},
 )
 
 
@@ -51,7 +52,7 @@ def test_every_dtype_of_a_column(dtype):
         "y": rng.integers(0, 2, 200).astype(dtype),
     })
     kind = "nominal" if dtype == "bool" else "numeric"
-    study = seawall.Study(frame, context={"x": kind}, action="a", cost="y", radius=0.1)
+    study = seawall.Study(frame, context={"x": kind}, action="a", cost="y", radius=0.1, model="tree")
     worst = study.evaluate().policies[0].results[0]
     assert worst.status == "optimal"
     plain = seawall.worst_case(frame["y"], None, frame[["x"]], radius=0.1)

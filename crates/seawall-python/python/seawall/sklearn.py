@@ -149,6 +149,12 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
             f"outcome_model is {model!r}; expected a scikit-learn regressor or a function"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the study, which belongs to its process."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("study_", None)
+        return state
+
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The probability of each action in each context."""
         check_is_fitted(self)
@@ -158,13 +164,16 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The likeliest action in each context."""
+        check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
     def score(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """The policy's worst case on other logged decisions, higher being better: minus the worst
         mean cost, or the worst mean reward. Their own regression trees value it."""
         check_is_fitted(self)
-        other = clone(self).set_params(policy="tree:1", outcome_model=None).fit(X, a, y)
+        validate_data(self, X, dtype=np.float64, reset=False)
+        params = self.get_params(deep=False) | {"policy": "tree:1", "outcome_model": None}
+        other = RobustPolicyLearner(**params).fit(X, a, y)
         if list(other.classes_) != list(self.classes_):
             raise _native.InputError(
                 f"the actions are {list(other.classes_)}; those learned from were {list(self.classes_)}"

@@ -9,15 +9,13 @@ use std::path::Path;
 pub fn study(path: &Path) -> Result<Study> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    study_of(path, &text)
+    study_of(path, path.parent().unwrap_or(Path::new(".")), &text)
 }
 
-/// Checks the text of a study file that is, or might be, at `path`: other files are looked for
-/// beside it.
-pub fn study_of(path: &Path, text: &str) -> Result<Study> {
+/// Checks the text of a study file. Messages call it `path`; other files are looked for in `folder`.
+pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let source = Source { path, text };
     let mut file = source.parse()?;
-    let folder = path.parent().unwrap_or(Path::new("."));
 
     let mut data = file.need("data")?.table()?;
     let data_path = folder.join(data.need("path")?.text()?);
