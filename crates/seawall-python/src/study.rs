@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::run::{Watcher, run};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -202,6 +202,20 @@ impl Study {
             }
         }
         Ok(columns)
+    }
+
+    /// What the outcome model says: a row per context, a column per action.
+    fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = run(py, None, None, |_| {
+            let log = self.loaded.log();
+            let plain = Set::Wasserstein.at(0.0);
+            let settings = seawall::Settings::default();
+            let model = self.loaded.recipe.fit(log)?;
+            model.values(log, plain, self.loaded.study.unseen, &settings)
+        })?;
+        let shape = (values.contexts(), values.actions());
+        let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| values.at(x, a));
+        Ok(table.into_pyarray(py))
     }
 
     /// The same study with predicted outcomes of one's own: a row per context, a column per action.

@@ -92,4 +92,7 @@ def test_outcomes_of_ones_own(demo):
     own = study.with_outcomes(np.column_stack([age / 100, np.full(len(age), 0.5)]))
     found = own.evaluate(["constant:treat", "constant:control"], radius=0.0)
     assert found.policies[1].results[0].value == 0.5
+    assert study.outcomes().shape == (len(age), 2) and (own.outcomes()[:, 1] == 0.5).all()
+    same = study.with_outcomes(study.outcomes()).evaluate("uniform", radius=0.1)
+    assert same.policies[0].results[0].value == study.evaluate("uniform", radius=0.1).policies[0].results[0].value
     assert 0.6 < found.policies[0].results[0].value < 0.8

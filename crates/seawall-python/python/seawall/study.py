@@ -268,6 +268,11 @@ class Study:
         """Every context of the space, column by column: arrays of numbers, or lists of levels."""
         return self._native.contexts()
 
+    def outcomes(self) -> npt.NDArray[np.float64]:
+        """What the outcome model says of each action (a column) in each context (a row, as in
+        `contexts()`)."""
+        return self._native.outcomes()
+
     def with_outcomes(self, values: npt.ArrayLike) -> Study:
         """The same study with predicted outcomes of your own: a row for each of `contexts()`, a column
         for each of `actions`."""
