@@ -70,17 +70,7 @@ fn sample(truth: &Log, rows: usize, random: &mut ChaCha8Rng) -> Result<Log> {
         let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * truth.total();
         counts[ends.partition_point(|end| *end <= unit).min(ends.len() - 1)] += 1.0;
     }
-    let entries = truth.entries().iter().zip(counts);
-    let entries: Vec<Entry> =
-        entries.map(|(e, weight)| Entry { weight, ..*e }).filter(|e| e.weight > 0.0).collect();
-    Log::new(
-        truth.contexts().clone(),
-        truth.actions().to_vec(),
-        truth.outcomes().clone(),
-        truth.values().to_vec(),
-        truth.direction(),
-        entries,
-    )
+    truth.reweighted(|entry, _| counts[entry])
 }
 
 /// The robust value of the even policy.

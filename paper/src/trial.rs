@@ -5,7 +5,7 @@ use crate::page::Folder;
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Values;
 use seawall::policy::{Partition, Parts};
-use seawall::{Ambiguity, Entry, Error, Log, Result, Settings};
+use seawall::{Ambiguity, Error, Log, Result, Settings};
 use seawall_study::demo;
 use seawall_study::load::{Loaded, load};
 use seawall_study::study::study;
@@ -111,20 +111,10 @@ impl Trial {
         let alert = alert.ok_or_else(|| Error::input("nobody in the trial is fully alert"))?;
         // Another deal than that of the two halves.
         let deal = log.folds_of(2, seed.wrapping_add(1 << 32))?;
-        let kept = |(entry, e): (usize, &Entry)| {
-            let is_alert = space.code(e.context as usize, k) as usize == alert;
-            let weight = if is_alert { e.weight } else { deal.weight(entry, 0) };
-            Entry { weight, ..*e }
-        };
-        let entries: Vec<Entry> = log.entries().iter().enumerate().map(kept).collect();
-        Log::new(
-            log.contexts().clone(),
-            log.actions().to_vec(),
-            log.outcomes().clone(),
-            log.values().to_vec(),
-            log.direction(),
-            entries,
-        )
+        log.reweighted(|entry, e| match space.code(e.context as usize, k) as usize == alert {
+            true => e.weight,
+            false => deal.weight(entry, 0),
+        })
     }
 }
 

@@ -5,9 +5,8 @@ use crate::run::run;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seawall::evaluate::{Estimator, Propensity};
-use seawall::outcome::{Recipe, Table, TreeSettings, Unseen};
-use seawall::policy::Policy;
+use seawall::evaluate::Rows;
+use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::{
     Ambiguity, Direction, Entry, Error, Feature, Log, Population, Problem, Result, Settings, Space,
 };
@@ -33,37 +32,28 @@ pub fn set(name: &str, radius: f64, eta: Option<f64>) -> PyResult<Ambiguity> {
     }
 }
 
-/// The features of columns: numbers, or indices of levels.
+/// The features of columns: numbers, or indices of the labels.
 fn features(
     names: &[String],
     kinds: &[String],
+    labels: &[Option<Vec<String>>],
     scales: &Option<Vec<f64>>,
-    columns: &[Vec<f64>],
 ) -> Result<Vec<Feature>> {
-    let count = columns.len();
-    if kinds.len() != count || names.len() != count {
+    let count = names.len();
+    if kinds.len() != count || labels.len() != count {
         return Err(Error::config(format!("{} kinds for {count} columns", kinds.len())));
     }
     if let Some(scales) = scales.as_ref().filter(|s| s.len() != count) {
         return Err(Error::config(format!("{} scales for {count} columns", scales.len())));
     }
     let feature = |k: usize| {
-        let (name, column) = (names[k].clone(), &columns[k]);
-        let levels = || -> Result<Vec<String>> {
-            let most = column.iter().copied().filter(|x| !x.is_nan()).fold(0.0, f64::max);
-            let codes = |x: &&f64| !x.is_nan() && (x.fract() != 0.0 || **x < 0.0 || **x > 1e6);
-            match column.iter().find(codes) {
-                Some(x) => {
-                    Err(Error::input(format!("column {name:?}: {x}; expected a level's number")))
-                }
-                None => Ok((0..=most as usize).map(|l| l.to_string()).collect()),
-            }
-        };
+        let name = names[k].clone();
+        let levels = || labels[k].clone().unwrap_or_default();
         let feature = match kinds[k].as_str() {
             "numeric" => Feature::numeric(name.clone()),
-            "ordinal" => Feature::ordinal(name.clone(), levels()?),
-            "nominal" => Feature::nominal(name.clone(), levels()?),
-            "fixed" => Feature::fixed(name.clone(), levels()?),
+            "ordinal" => Feature::ordinal(name.clone(), levels()),
+            "nominal" => Feature::nominal(name.clone(), levels()),
+            "fixed" => Feature::fixed(name.clone(), levels()),
             kind => {
                 return Err(Error::config(format!(
                     "column {name:?}: the kind is {kind:?}; expected \"numeric\", \"ordinal\", \
@@ -88,9 +78,63 @@ fn direction(reward: bool) -> Direction {
     if reward { Direction::Reward } else { Direction::Cost }
 }
 
+/// Values on weighted rows, copied off the interpreter.
+struct Given {
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    names: Vec<String>,
+    columns: Vec<Vec<f64>>,
+    kinds: Vec<String>,
+    labels: Vec<Option<Vec<String>>>,
+    scales: Option<Vec<f64>>,
+    direction: Direction,
+}
+
+impl Given {
+    fn new(
+        values: &PyReadonlyArray1<'_, f64>,
+        weights: &PyReadonlyArray1<'_, f64>,
+        names: Vec<String>,
+        columns: &[PyReadonlyArray1<'_, f64>],
+        (kinds, labels): (Vec<String>, Vec<Option<Vec<String>>>),
+        scales: Option<Vec<f64>>,
+        reward: bool,
+    ) -> Self {
+        Given {
+            values: values.as_array().to_vec(),
+            weights: weights.as_array().to_vec(),
+            names,
+            columns: copied(columns),
+            kinds,
+            labels,
+            scales,
+            direction: direction(reward),
+        }
+    }
+
+    /// Asks something of the problem, watched.
+    fn ask<T: Send>(
+        self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        question: impl FnOnce(&Problem<'_>, &Settings<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        run(py, threads, None, |watcher| {
+            let features = features(&self.names, &self.kinds, &self.labels, &self.scales)?;
+            let space = Arc::new(Space::points(features, self.columns)?);
+            let population = Population::from_weights(space, self.weights)?;
+            let problem = Problem::new(&population, &self.values)?.direction(self.direction);
+            let watch =
+                |progress: seawall::Progress| watcher.say(|| format!("gap {:.1e}", progress.gap));
+            let settings = Settings { watch: Some(&watch), ..Settings::default() };
+            question(&problem, &settings)
+        })
+    }
+}
+
 /// The worst case at one radius: a dictionary.
 #[pyfunction]
-#[pyo3(signature = (values, weights, names, columns, kinds, scales, radius, set_name, eta, reward, threads))]
+#[pyo3(signature = (values, weights, names, columns, kinds, labels, scales, radius, set_name, eta, reward, threads))]
 #[allow(clippy::too_many_arguments)]
 pub fn worst_case<'py>(
     py: Python<'py>,
@@ -99,6 +143,7 @@ pub fn worst_case<'py>(
     names: Vec<String>,
     columns: Vec<PyReadonlyArray1<'py, f64>>,
     kinds: Vec<String>,
+    labels: Vec<Option<Vec<String>>>,
     scales: Option<Vec<f64>>,
     radius: f64,
     set_name: &str,
@@ -107,18 +152,8 @@ pub fn worst_case<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let set = set(set_name, radius, eta)?;
-    let (values, weights) = (values.as_array().to_vec(), weights.as_array().to_vec());
-    let columns = copied(&columns);
-    let worst = run(py, threads, None, |watcher| {
-        let features = features(&names, &kinds, &scales, &columns)?;
-        let space = Arc::new(Space::points(features, columns)?);
-        let population = Population::from_weights(space, weights)?;
-        let problem = Problem::new(&population, &values)?.direction(direction(reward));
-        let watch =
-            |progress: seawall::Progress| watcher.say(|| format!("gap {:.1e}", progress.gap));
-        let settings = Settings { watch: Some(&watch), ..Settings::default() };
-        set.worst_case(&problem, &settings)
-    })?;
+    let given = Given::new(&values, &weights, names, &columns, (kinds, labels), scales, reward);
+    let worst = given.ask(py, threads, |problem, settings| set.worst_case(problem, settings))?;
     let found = PyDict::new(py);
     found.set_item("value", worst.value)?;
     found.set_item("lower", worst.lower)?;
@@ -146,7 +181,7 @@ type Vertices<'py> =
 
 /// The worst case against the radius: radii, values, lambdas, and how far off it may be.
 #[pyfunction]
-#[pyo3(signature = (values, weights, names, columns, kinds, scales, set_name, eta, reward, tolerance, threads))]
+#[pyo3(signature = (values, weights, names, columns, kinds, labels, scales, set_name, eta, reward, tolerance, threads))]
 #[allow(clippy::too_many_arguments)]
 pub fn curve<'py>(
     py: Python<'py>,
@@ -155,6 +190,7 @@ pub fn curve<'py>(
     names: Vec<String>,
     columns: Vec<PyReadonlyArray1<'py, f64>>,
     kinds: Vec<String>,
+    labels: Vec<Option<Vec<String>>>,
     scales: Option<Vec<f64>>,
     set_name: &str,
     eta: Option<f64>,
@@ -163,19 +199,9 @@ pub fn curve<'py>(
     threads: Option<usize>,
 ) -> PyResult<Vertices<'py>> {
     let set = set(set_name, 0.0, eta)?;
-    let (values, weights) = (values.as_array().to_vec(), weights.as_array().to_vec());
-    let columns = copied(&columns);
-    let curve = run(py, threads, None, |watcher| {
-        let features = features(&names, &kinds, &scales, &columns)?;
-        let space = Arc::new(Space::points(features, columns)?);
-        let population = Population::from_weights(space, weights)?;
-        let problem = Problem::new(&population, &values)?.direction(direction(reward));
-        let watch =
-            |progress: seawall::Progress| watcher.say(|| format!("gap {:.1e}", progress.gap));
-        let settings = Settings { watch: Some(&watch), ..Settings::default() };
-        let curve = set.solver(&problem, &settings)?.curve(tolerance);
-        curve
-    })?;
+    let given = Given::new(&values, &weights, names, &columns, (kinds, labels), scales, reward);
+    let curve = given
+        .ask(py, threads, |problem, settings| set.solver(problem, settings)?.curve(tolerance))?;
     let column = |of: fn(&seawall::CurveVertex) -> f64| -> Bound<'py, PyArray1<f64>> {
         curve.vertices().iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
     };
@@ -184,12 +210,13 @@ pub fn curve<'py>(
 
 /// How far apart two samples are: value, lower, upper, status, and what each column costs.
 #[pyfunction]
-#[pyo3(signature = (names, kinds, scales, columns, other_columns, weights, other_weights, threads))]
+#[pyo3(signature = (names, kinds, labels, scales, columns, other_columns, weights, other_weights, threads))]
 #[allow(clippy::too_many_arguments)]
 pub fn distance(
     py: Python<'_>,
     names: Vec<String>,
     kinds: Vec<String>,
+    labels: Vec<Option<Vec<String>>>,
     scales: Option<Vec<f64>>,
     columns: Vec<PyReadonlyArray1<'_, f64>>,
     other_columns: Vec<PyReadonlyArray1<'_, f64>>,
@@ -214,7 +241,7 @@ pub fn distance(
     };
     let (from, to) = (padded(0, &weights, other_rows), padded(rows, &other_weights, 0));
     run(py, threads, None, |_| {
-        let features = features(&names, &kinds, &scales, &all)?;
+        let features = features(&names, &kinds, &labels, &scales)?;
         let (space, from, to) = merged(features, all, from, to)?;
         let from = Population::from_weights(space.clone(), from)?;
         let to = Population::from_weights(space.clone(), to)?;
@@ -264,11 +291,14 @@ fn distinct(columns: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<usize>) {
 
 /// What a policy would have brought, from logged rows: JSON.
 #[pyfunction]
-#[pyo3(signature = (columns, actions, outcomes, pscore, action_dist, estimated, radii, set_name, eta, reward, threads))]
+#[pyo3(signature = (names, columns, kinds, labels, actions, outcomes, pscore, action_dist, estimated, radii, set_name, eta, reward, threads))]
 #[allow(clippy::too_many_arguments)]
 pub fn evaluate_policy(
     py: Python<'_>,
+    names: Vec<String>,
     columns: Vec<PyReadonlyArray1<'_, f64>>,
+    kinds: Vec<String>,
+    labels: Vec<Option<Vec<String>>>,
     actions: PyReadonlyArray1<'_, i64>,
     outcomes: PyReadonlyArray1<'_, f64>,
     pscore: PyReadonlyArray1<'_, f64>,
@@ -281,95 +311,72 @@ pub fn evaluate_policy(
     threads: Option<usize>,
 ) -> PyResult<String> {
     let set = set(set_name, 0.0, eta)?;
-    let rows = Rows {
-        columns: copied(&columns),
-        actions: actions.as_array().to_vec(),
+    let logged = Logged {
+        actions: actions.as_array().iter().map(|a| *a as usize).collect(),
         outcomes: outcomes.as_array().to_vec(),
         pscore: pscore.as_array().to_vec(),
         count: action_dist.as_array().ncols(),
         chances: action_dist.as_array().iter().copied().collect(),
-        estimated: estimated.map(|e| e.as_array().iter().copied().collect()),
         direction: direction(reward),
     };
-    let found = run(py, threads, None, |_| rows.answer(set, &radii))?;
+    let columns = copied(&columns);
+    let estimated: Option<Vec<f64>> = estimated.map(|e| e.as_array().iter().copied().collect());
+    let found = run(py, threads, None, |_| {
+        let (kept, place) = distinct(&columns);
+        let space = Arc::new(Space::points(features(&names, &kinds, &labels, &None)?, kept)?);
+        let predicted = match estimated {
+            Some(all) => all,
+            None => logged.fitted(space.clone(), &place)?,
+        };
+        logged.answer(&space, &place, &predicted, set, &radii)
+    })?;
     json(&found)
 }
 
 /// Logged rows and the policy to be evaluated.
-struct Rows {
-    columns: Vec<Vec<f64>>,
-    actions: Vec<i64>,
+struct Logged {
+    actions: Vec<usize>,
     outcomes: Vec<f64>,
     pscore: Vec<f64>,
     /// Actions.
     count: usize,
     /// `[row · actions + action]`.
     chances: Vec<f64>,
-    estimated: Option<Vec<f64>>,
     direction: Direction,
 }
 
-impl Rows {
-    fn answer(&self, set: Ambiguity, radii: &[f64]) -> Result<serde_json::Value> {
-        let names: Vec<String> = (0..self.count).map(|a| a.to_string()).collect();
-        let numeric = |k: usize| Feature::numeric(format!("context {k}"));
-        let (kept, place) = distinct(&self.columns);
-        let points = kept.first().map_or(0, Vec::len);
-        let space = Space::points((0..self.columns.len()).map(numeric), kept)?;
-        let by_context = self.log(Arc::new(space), &names, &|row| place[row] as u32)?;
-        let settings = Settings::default();
-        let plain = Ambiguity::Wasserstein { radius: 0.0 };
-        // What each action brings in each distinct context: as given, or by a tree per action.
-        let table = match &self.estimated {
-            Some(all) => self.averaged(all, &place, points),
-            None => {
-                let trees = Recipe::Tree(vec![TreeSettings::default(); self.count]);
-                let model = trees.fit(&by_context)?;
-                let values = model.values(&by_context, plain, Unseen::Mean, &settings)?;
-                (0..points * self.count)
-                    .map(|k| values.at(k / self.count, k % self.count))
-                    .collect()
-            }
+impl Logged {
+    /// The answers; `place` is each row's point of the space.
+    fn answer(
+        &self,
+        space: &Arc<Space>,
+        place: &[usize],
+        predicted: &[f64],
+        set: Ambiguity,
+        radii: &[f64],
+    ) -> Result<serde_json::Value> {
+        let rows = Rows {
+            actions: &self.actions,
+            outcomes: &self.outcomes,
+            propensities: &self.pscore,
+            chances: &self.chances,
+            predicted,
+            count: self.count,
         };
-        // Estimates row by row: rows of one context may have chances of their own.
-        let row = Feature::numeric("row");
-        let numbers = (0..place.len()).map(|r| r as f64).collect();
-        let space = Arc::new(Space::points([row], vec![numbers])?);
-        let log = self.log(space, &names, &|row| row as u32)?;
-        let by_action = |rows: usize, of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
-            (0..self.count)
-                .flat_map(|a| (0..rows).map(move |r| (r, a)))
-                .map(|(r, a)| of(r, a))
-                .collect()
-        };
-        let own = by_action(place.len(), &|r, a| match &self.estimated {
-            Some(all) => all[r * self.count + a],
-            None => table[place[r] * self.count + a],
-        });
-        let recipe = Recipe::Table(Table::new(place.len(), own)?);
-        let policy = Policy::table("policy", log.contexts(), &names, &self.chances)?;
-        let known = Propensity::Known;
-        let nominal =
-            Estimator::new(&log, &recipe, &known, None, Unseen::Mean, 2)?.nominal(&policy);
+        let nominal = rows.nominal()?;
         let estimate = |e: seawall::evaluate::Estimate| object!({"value": e.value, "se": e.se, "lower": e.lower, "upper": e.upper});
         let mut results = Vec::new();
         if !radii.is_empty() {
             // What a context brings is the mean over its rows of what the policy would bring there.
-            let mut values = vec![0.0; points];
-            let mut rows = vec![0.0; points];
-            for (row, &point) in place.iter().enumerate() {
-                let own = |a: usize| match &self.estimated {
-                    Some(all) => all[row * self.count + a],
-                    None => table[point * self.count + a],
-                };
-                rows[point] += 1.0;
-                for a in 0..self.count {
-                    values[point] += self.chances[row * self.count + a] * own(a);
-                }
+            let (mut values, mut counts) = (vec![0.0; space.len()], vec![0.0; space.len()]);
+            for (value, &point) in rows.direct().iter().zip(place) {
+                values[point] += value;
+                counts[point] += 1.0;
             }
-            values.iter_mut().zip(&rows).for_each(|(v, n)| *v /= n);
-            let population = by_context.population()?;
+            values.iter_mut().zip(&counts).for_each(|(v, n)| *v /= n);
+            let population = Population::from_weights(space.clone(), counts)?;
             let problem = Problem::new(&population, &values)?.direction(self.direction);
+            let settings = Settings::default();
             let mut solver = set.solver(&problem, &settings)?;
             for radius in radii {
                 let w = solver.worst_case(*radius)?;
@@ -392,46 +399,34 @@ impl Rows {
         }))
     }
 
-    /// The mean over the rows of each place, `[place · actions + action]`.
-    fn averaged(&self, all: &[f64], place: &[usize], points: usize) -> Vec<f64> {
-        let mut sums = vec![0.0; points * self.count];
-        let mut rows = vec![0.0; points];
-        for (row, &point) in place.iter().enumerate() {
-            rows[point] += 1.0;
-            for a in 0..self.count {
-                sums[point * self.count + a] += all[row * self.count + a];
-            }
+    /// Predicted values of every row and action, by a regression tree per action.
+    fn fitted(&self, space: Arc<Space>, place: &[usize]) -> Result<Vec<f64>> {
+        let names: Vec<String> = (0..self.count).map(|a| a.to_string()).collect();
+        if let Some(never) = (0..self.count).find(|a| !self.actions.contains(a)) {
+            return Err(Error::input(format!(
+                "action {never} of {} is never taken in the log, so nothing can be fitted to it; give \
+                 estimated_rewards_by_reg_model",
+                self.count
+            )));
         }
-        sums.iter().enumerate().map(|(k, sum)| sum / rows[k / self.count]).collect()
-    }
-
-    /// The rows as a log on a space.
-    fn log(
-        &self,
-        space: Arc<Space>,
-        names: &[String],
-        context: &dyn Fn(usize) -> u32,
-    ) -> Result<Log> {
         let mut levels: Vec<f64> = self.outcomes.clone();
         levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
         let outcome = |y: f64| levels.partition_point(|l| *l < y) as u32;
         let entry = |row: usize| Entry {
-            context: context(row),
+            context: place[row] as u32,
             action: self.actions[row] as u32,
             outcome: outcome(self.outcomes[row]),
             propensity: self.pscore[row],
             weight: 1.0,
         };
         let entries = (0..self.actions.len()).map(entry).collect();
-        let outcomes = Space::grid([Feature::numeric("outcome").levels(levels.clone())])?;
-        let used: Vec<bool> = (0..self.count).map(|a| self.actions.contains(&(a as i64))).collect();
-        if let Some(never) = used.iter().position(|u| !u) {
-            return Err(Error::input(format!(
-                "action {never} is never taken in the log; action_dist has {} actions",
-                names.len()
-            )));
-        }
-        Log::new(space, names.to_vec(), Arc::new(outcomes), levels, self.direction, entries)
+        let outcomes = Arc::new(Space::grid([Feature::numeric("outcome").levels(levels.clone())])?);
+        let log = Log::new(space, names, outcomes, levels, self.direction, entries)?;
+        let model = Recipe::Tree(vec![TreeSettings::default(); self.count]).fit(&log)?;
+        let plain = Ambiguity::Wasserstein { radius: 0.0 };
+        let values = model.values(&log, plain, Unseen::Mean, &Settings::default())?;
+        let each = place.iter().flat_map(|&x| (0..self.count).map(move |a| (x, a)));
+        Ok(each.map(|(x, a)| values.at(x, a)).collect())
     }
 }

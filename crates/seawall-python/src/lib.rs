@@ -32,5 +32,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::probabilities, module)?)?;
     module.add_function(wrap_pyfunction!(policy::words, module)?)?;
     module.add_function(wrap_pyfunction!(frame::frame, module)?)?;
+    module.add_function(wrap_pyfunction!(run::after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(study::demo, module)?)
 }

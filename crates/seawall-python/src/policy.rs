@@ -44,5 +44,5 @@ pub fn probabilities<'py>(
 #[pyfunction]
 pub fn words(policy: &str) -> PyResult<Vec<String>> {
     let file = PolicyFile::from_json(policy).map_err(raised)?;
-    Ok(file.rule.words(&file.actions, &|_| false))
+    Ok(file.words())
 }

@@ -11,6 +11,15 @@ use std::time::Duration;
 /// How often the caller's thread looks up.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Whether this process was forked from one that had loaded the package.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// To be called in a child process, after it was forked.
+#[pyfunction]
+pub fn after_fork() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
 /// What the work tells while it goes on.
 #[derive(Default)]
 pub struct Watcher {
@@ -44,7 +53,13 @@ pub fn run<T: Send>(
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&Watcher) -> seawall::Result<T> + Send,
 ) -> PyResult<T> {
+    let forked = FORKED.load(Ordering::Relaxed);
     let pool = match threads {
+        // The threads of the process that this one was forked from are not here.
+        None if forked => {
+            let pool = rayon::ThreadPoolBuilder::new().build();
+            Some(pool.map_err(|e| NumericError::new_err(format!("threads: {e}")))?)
+        }
         None => None,
         Some(n @ 1..=1024) => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();

@@ -6,11 +6,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
+use seawall::Value;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 use seawall::outcome::{Recipe, Table};
 use seawall::policy::file::PolicyFile;
-use seawall::{Error, Value};
 use seawall_study::bound::Set;
 use seawall_study::count::count_batches;
 use seawall_study::evaluate::{Bootstrap, Changes, Doing, Question, evaluate};
@@ -81,6 +81,11 @@ fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
         false => Ok(PolicySpec::typed(text)),
     };
     texts.iter().map(spec).collect()
+}
+
+/// A kind of policy to learn, given as the argument `name`.
+fn kind_of_policy(text: &str, name: &str) -> PyResult<Spec> {
+    Spec::typed(text).map_err(|e| ConfigError::new_err(e.to_string().replacen("--policy", name, 1)))
 }
 
 fn checked(name: &str, radii: &[f64]) -> PyResult<()> {
@@ -310,9 +315,7 @@ impl Study {
     ) -> PyResult<Learned> {
         checked("radius", radius.as_slice())?;
         checked("cost_radius", cost_radius.as_slice())?;
-        let spec = Spec::typed(policy).map_err(|e| {
-            raised(Error::config(e.to_string().replacen("--policy ", "policy ", 1)))
-        })?;
+        let spec = kind_of_policy(policy, "policy")?;
         let mut question = learn::Question::of(&self.loaded, spec);
         question.method = match method {
             "auto" => learn::Method::Auto,
@@ -384,7 +387,7 @@ impl Study {
         let policies = policies(&policy)?;
         let mut kinds = Vec::new();
         for text in learn {
-            let spec = Spec::typed(&text).map_err(raised)?;
+            let spec = kind_of_policy(&text, "learn")?;
             kinds.push((text, spec));
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;

@@ -15,6 +15,13 @@ OK = dict(values=[1.0, 2.0, 3.0], weights=None, contexts=[[1.0], [2.0], [3.0]], 
     ({"values": [1.0, float("nan"), 3.0]}, seawall.InputError, "values[1] is nan"),
     ({"values": ["a", "b", "c"]}, seawall.InputError, "expected numbers"),
     ({"values": [None, 1.0, 2.0]}, seawall.InputError, "values[0] is nan"),
+    ({"values": np.ma.array([1.0, 2.0, 9.0], mask=[0, 0, 1])}, seawall.InputError, "values[2] is nan"),
+    ({"contexts": [[1.0], [2.0, 3.0], [4.0]]}, seawall.InputError, "contexts"),
+    ({"contexts": {"s": ["a", 1, "b"]}}, seawall.InputError, "several types"),
+    ({"kinds": "numeric"}, seawall.ConfigError, "kinds is"),
+    ({"radius": "x"}, seawall.ConfigError, "radius is 'x'"),
+    ({"radius": [0.1, 0.2]}, seawall.ConfigError, "expected a number"),
+    ({"threads": -1}, seawall.ConfigError, "threads is -1"),
     ({"values": []}, seawall.InputError, "empty"),
     ({"values": (x for x in [1.0, 2.0, 3.0])}, seawall.InputError, "is a generator"),
     ({"contexts": (x for x in [1.0])}, seawall.InputError, "is a generator"),
@@ -67,6 +74,14 @@ ASKED = dict(
     (lambda: frame(), {"context": ["x"]}, seawall.ConfigError, "expected a kind for each column"),
     (lambda: frame(), {"context": {"x": {"kind": "numeric", "bins": 3}}}, seawall.ConfigError, "bins"),
     (lambda: frame(), {"context": {"a": {"kind": "nominal", "levels": ["l"]}}}, seawall.InputError, "\"r\""),
+    (lambda: frame().x, {}, seawall.InputError, "Series"),
+    (lambda: frame(), {"propensity": 0.5}, seawall.ConfigError, "propensity is 0.5"),
+    (lambda: frame(), {"action": None}, seawall.ConfigError, "action is None"),
+    (lambda: frame(), {"action": ["a"]}, seawall.ConfigError, "action is"),
+    (lambda: frame(), {"model": object()}, seawall.ConfigError, "model is"),
+    (lambda: frame(), {"context": {"x": None}}, seawall.ConfigError, "context 'x' is None"),
+    (lambda: frame(), {"eta": 5.0}, seawall.ConfigError, "eta"),
+    (lambda: frame(), {"policy": 5}, seawall.ConfigError, "policy 5"),
     (lambda: frame(), {"action": "b"}, seawall.ConfigError, "b"),
     (lambda: frame(), {"cost": None}, seawall.ConfigError, "cost"),
     (lambda: frame(), {"radius": "far"}, seawall.ConfigError, "robust.context.radius"),
@@ -84,6 +99,15 @@ def test_studies(data, asked, error, words):
     (lambda s: s.evaluate(radius=-1.0), "-1"),
     (lambda s: s.evaluate(radius="x"), "radius is 'x'"),
     (lambda s: s.evaluate(policy=5), "policy 5"),
+    (lambda s: s.evaluate(seed=-1), "seed is -1"),
+    (lambda s: s.evaluate(bootstrap=-1), "bootstrap is -1"),
+    (lambda s: s.evaluate(bayesian=True), "bayesian"),
+    (lambda s: s.evaluate(progress=5), "progress is 5"),
+    (lambda s: s.learn("tree:1", radius=[0.1, 0.2]), "radius is"),
+    (lambda s: s.report("r.html", learn="zz"), "learn zz"),
+    (lambda s: s.with_outcomes("x"), "predicted outcomes"),
+    (lambda s: s.with_outcomes(pd.DataFrame({"l": [1.0] * 4})), "expected the actions"),
+    (lambda s: seawall.Policy("garbage"), ""),
     (lambda s: s.evaluate(policy="nowhere.json"), "nowhere.json"),
     (lambda s: s.evaluate(bootstrap=0), "bootstrap is 0"),
     (lambda s: s.evaluate(bootstrap=5, level=2.0), "level is 2"),
@@ -113,6 +137,26 @@ def test_arrays_that_are_not_contiguous_are_fine():
     turned = seawall.worst_case(np.arange(12.0)[::2], None, np.asfortranarray(wide), radius=0.1)
     plain = seawall.worst_case(np.arange(12.0)[::2].copy(), None, wide.copy(), radius=0.1)
     assert turned.value == plain.value
+
+
+def test_what_a_column_holds_is_seen_through_its_wrapping():
+    from decimal import Decimal
+
+    plain = seawall.worst_case([1, 2, 3, 4, 5.0], None, {"a": [1, 2, 3, np.nan, 10]}, radius=0.1).value
+    for column in [[1, 2, 3, None, 10], [Decimal(1), 2, 3, None, 10], pd.array([1, 2, 3, None, 10], dtype="Int64")]:
+        assert seawall.worst_case([1, 2, 3, 4, 5.0], None, {"a": column}, radius=0.1).value == plain
+    text = pd.DataFrame({"a": pd.array(["a", None, "b"], dtype="string")})
+    assert seawall.worst_case([1, 2, 3.0], None, text, radius=0.1).status == "optimal"
+
+
+def test_two_samples_share_their_levels():
+    pairs = [([["x"], ["y"]], [["p"], ["q"]]), ({"a": ["x", "y"]}, {"a": ["p", "q"]})]
+    assert [seawall.distance(a, b).value for a, b in pairs] == [1.0, 1.0]
+    assert seawall.distance([["a", 1], ["b", 5]], [["b", 1], ["c", 5]]).value > 0.5
+    with pytest.raises(seawall.InputError, match="'s' holds numbers in one"):
+        seawall.distance({"s": [1.0, 2.0]}, {"s": ["1", "2"]})
+    with pytest.raises(seawall.InputError, match='"a" is "x"'):
+        seawall.distance({"a": ["x", "y"]}, {"a": ["x", "x"]}, kinds=["fixed"])
 
 
 def test_missing_contexts_are_levels():

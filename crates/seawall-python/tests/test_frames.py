@@ -85,6 +85,22 @@ def test_a_learned_policy_can_be_saved_loaded_and_evaluated(demo, tmp_path):
         assert abs(value - learned.value) < 1e-9
 
 
+def test_a_policy_can_be_part_of_a_study(demo):
+    frame = pd.read_csv(demo / "trial.csv")
+    study = seawall.Study(frame, **QUESTION)
+    learned = study.learn("tree:1")
+    again = seawall.Study(frame, **QUESTION, policy=[learned.policy, "uniform"])
+    assert [p.name for p in again.evaluate().policies] == ["tree:1", "uniform"]
+    both = study.evaluate([study.learn("tree:1").policy, study.learn("tree:2").policy])
+    assert [p.name for p in both.policies] == ["tree:1", "tree:2"]
+
+
+def test_columns_that_nobody_asks_for_do_not_matter(demo):
+    polars = pytest.importorskip("polars")
+    frame = polars.read_csv(demo / "trial.csv").with_columns(nothing=None)
+    assert seawall.Study(frame, **QUESTION).check().rows == 6000
+
+
 def test_outcomes_of_ones_own(demo):
     study = seawall.Study.from_file(demo / "study.toml")
     contexts = study.contexts()
@@ -92,6 +108,8 @@ def test_outcomes_of_ones_own(demo):
     own = study.with_outcomes(np.column_stack([age / 100, np.full(len(age), 0.5)]))
     found = own.evaluate(["constant:treat", "constant:control"], radius=0.0)
     assert found.policies[1].results[0].value == 0.5
+    table = pd.DataFrame({"control": np.full(len(age), 0.5), "treat": age / 100})
+    assert (study.with_outcomes(table).outcomes() == own.outcomes()).all()
     assert study.outcomes().shape == (len(age), 2) and (own.outcomes()[:, 1] == 0.5).all()
     same = study.with_outcomes(study.outcomes()).evaluate("uniform", radius=0.1)
     assert same.policies[0].results[0].value == study.evaluate("uniform", radius=0.1).policies[0].results[0].value

@@ -53,6 +53,27 @@ def test_a_model_is_fitted_if_none_is_given():
     assert "snips" in repr(found) and found.to_frame().num_rows == 5
 
 
+def test_actions_never_taken_need_only_predictions():
+    x, a, r, p, dist, q, _ = logged()
+    wide = np.concatenate([dist[:, :, 0], np.zeros((400, 1))], axis=1)
+    more = np.concatenate([q[:, :, 0], np.ones((400, 1))], axis=1)
+    found = seawall.evaluate_policy(x, a, r, p, wide, estimated_rewards_by_reg_model=more)
+    same = seawall.evaluate_policy(x, a, r, p, dist, estimated_rewards_by_reg_model=q)
+    assert np.isclose(found.dr.value, same.dr.value) and np.isclose(found.ips.se, same.ips.se)
+
+
+def test_text_contexts_are_nominal():
+    rng = np.random.default_rng(1)
+    s, a = rng.choice(["a", "b", "c"], 600), rng.integers(0, 2, 600)
+    r = np.select([s == "a", s == "b"], [1.0, 0.5], 0.0)
+    given = dict(action=a, reward=r, pscore=np.full(600, 0.5), action_dist=np.full((600, 2), 0.5),
+                 estimated_rewards_by_reg_model=np.column_stack([r, r]), radius=0.05)
+    values = [seawall.evaluate_policy({"s": t}, **given).results[0].value
+              for t in (s, np.select([s == "b", s == "c"], ["c", "b"], s))]
+    by_hand = seawall.worst_case(r, None, {"s": s}, radius=0.05, reward=True).value
+    assert np.isclose(values[0], values[1]) and np.isclose(values[0], by_hand)
+
+
 @pytest.mark.parametrize("change, words", [
     ({"reward": None}, "reward"),
     ({"pscore": None}, "pscore"),
@@ -65,6 +86,7 @@ def test_a_model_is_fitted_if_none_is_given():
     ({"estimated_rewards_by_reg_model": np.ones((400, 2))}, "shape"),
     ({"context": np.ones((3, 2))}, "rows; expected 400"),
     ({"action": np.zeros(400)}, "never taken"),
+    ({"action_dist": np.ones((400, 3, 1)) / 3, "position": np.full(400, 0.5)}, "whole numbers"),
 ])
 def test_bad_logs(change, words):
     x, a, r, p, dist, _, _ = logged()

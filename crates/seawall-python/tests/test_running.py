@@ -76,6 +76,30 @@ def test_ctrl_c_interrupts():
     assert "KeyboardInterrupt" in err and time.monotonic() - start < 5
 
 
+def test_a_forked_child_works():
+    code = """
+import os, seawall
+seawall.demo().evaluate(bootstrap=5)
+child = os.fork()
+if child == 0:
+    seawall.demo().evaluate(bootstrap=5)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert python(code, timeout=60).stdout == "7\n"
+
+
+def test_results_can_be_copied():
+    import copy
+    import pickle
+
+    found = seawall.demo().evaluate("uniform")
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and copy.copy(found).explain() == found.explain()
+    with pytest.raises(seawall.ConfigError, match="copied"):
+        again.explain()
+
+
 def test_memory_of_ten_million_rows():
     pytest.importorskip("polars")
     code = """

@@ -79,6 +79,18 @@ def test_a_function_is_an_outcome_model():
         RobustPolicyLearner(outcome_model=3).fit(X, a, y)
 
 
+def test_names_of_columns_and_of_states_do_not_matter():
+    pd = pytest.importorskip("pandas")
+    X, a, y = logged()
+    plain = RobustPolicyLearner(radius=0.02).fit(X, a, y).learned_.value
+    frame = pd.DataFrame(X, columns=["_action", "_outcome", "__a"])
+    state = np.random.RandomState(0)
+    assert RobustPolicyLearner(radius=0.02, random_state=state).fit(frame, a, y).learned_.value == plain
+    for bad in [np.where(a == "drug", None, a), np.where(a == "drug", np.nan, 1.0)]:
+        with pytest.raises(seawall.InputError):
+            RobustPolicyLearner().fit(X, bad, y)
+
+
 def test_softmax_and_frames():
     pd = pytest.importorskip("pandas")
     X, a, y = logged()

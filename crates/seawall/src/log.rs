@@ -88,7 +88,7 @@ impl Log {
 
     /// The same log with other weights; what weighs nothing is left out. An action may be left
     /// without rows.
-    pub(crate) fn reweighted(&self, weight: impl Fn(usize, &Entry) -> f64) -> Result<Self> {
+    pub fn reweighted(&self, weight: impl Fn(usize, &Entry) -> f64) -> Result<Self> {
         let entries = self.entries.iter().enumerate();
         let entries = entries.map(|(i, e)| Entry { weight: weight(i, e), ..*e });
         let entries: Vec<Entry> = entries.filter(|e| e.weight > 0.0).collect();

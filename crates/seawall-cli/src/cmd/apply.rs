@@ -2,7 +2,7 @@
 
 use super::Failure;
 use seawall::Error;
-use seawall::policy::file::{Level, PolicyFile};
+use seawall::policy::file::PolicyFile;
 use seawall_study::apply::apply;
 use seawall_study::read::files;
 use seawall_study::write::{destination, prepare};
@@ -47,11 +47,7 @@ pub fn explain(policy: &Path) -> Result<(), Failure> {
     let file = read(policy)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}: chooses among {}.", file.name, file.actions.join(", "))?;
-    let missing = |name: &str| {
-        let note = file.features.iter().find(|f| f.name == name);
-        note.is_some_and(|f| f.levels.contains(&Level::Missing(())))
-    };
-    for line in file.rule.words(&file.actions, &missing) {
+    for line in file.words() {
         writeln!(out, "{line}")?;
     }
     Ok(())

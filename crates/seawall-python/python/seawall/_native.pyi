@@ -119,6 +119,7 @@ def worst_case(
     names: list[str],
     columns: list[Floats],
     kinds: list[str],
+    labels: list[list[str] | None],
     scales: list[float] | None,
     radius: float,
     set_name: str,
@@ -132,6 +133,7 @@ def curve(
     names: list[str],
     columns: list[Floats],
     kinds: list[str],
+    labels: list[list[str] | None],
     scales: list[float] | None,
     set_name: str,
     eta: float | None,
@@ -142,6 +144,7 @@ def curve(
 def distance(
     names: list[str],
     kinds: list[str],
+    labels: list[list[str] | None],
     scales: list[float] | None,
     columns: list[Floats],
     other_columns: list[Floats],
@@ -150,7 +153,10 @@ def distance(
     threads: int | None,
 ) -> tuple[float, float, float, str, list[float]]: ...
 def evaluate_policy(
+    names: list[str],
     columns: list[Floats],
+    kinds: list[str],
+    labels: list[list[str] | None],
     actions: npt.NDArray[np.int64],
     outcomes: Floats,
     pscore: Floats,
@@ -166,3 +172,4 @@ def probabilities(policy: str, names: list[str], columns: list[Floats]) -> Float
 def words(policy: str) -> list[str]: ...
 def frame(columns: dict[str, list[Any]]) -> Table: ...
 def demo() -> tuple[str, str]: ...
+def after_fork() -> None: ...

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from seawall import _native
-from seawall.results import Estimate, _number, _Result
+from seawall import _given, _native
+from seawall._given import array as _array
+from seawall.results import Estimate, _made, _number, _Result
 
 Floats = npt.NDArray[np.float64]
-
-
-def _array(name: str, value: npt.ArrayLike, dimensions: int, *, missing: bool = False) -> Floats:
-    if value is None:
-        raise _native.InputError(f"{name} is missing")
-    if not isinstance(value, (np.ndarray, Sequence)) and not hasattr(value, "__array__"):
-        raise _native.InputError(
-            f"{name} is a {type(value).__name__}; expected an array of {dimensions} dimensions"
-        )
-    try:
-        found = np.asarray(value)
-        if found.dtype == object:
-            found = np.array(found.tolist(), dtype=np.float64)
-        if found.dtype.kind not in "fiub":
-            raise TypeError(f"it holds {found.dtype}")
-        found = np.ascontiguousarray(found, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise _native.InputError(f"{name}: expected numbers; {error}") from None
-    if found.ndim != dimensions:
-        raise _native.InputError(f"{name} has the shape {found.shape}; expected {dimensions} dimensions")
-    if found.size == 0:
-        raise _native.InputError(f"{name} is empty")
-    bad = ~np.isfinite(found) if not missing else np.isinf(found)
-    if bad.any():
-        at = tuple(int(k) for k in np.argwhere(bad)[0])
-        raise _native.InputError(f"{name}{list(at)} is {found[at]}; expected a finite number")
-    return found
 
 
 def _rows(name: str, found: npt.NDArray[Any], rows: int) -> None:
@@ -48,52 +22,11 @@ def _rows(name: str, found: npt.NDArray[Any], rows: int) -> None:
         raise _native.InputError(f"{name} has {found.shape[0]} rows; expected {rows}")
 
 
-def _contexts(
-    contexts: Any, kinds: Sequence[str] | None
-) -> tuple[list[str], list[Floats], list[str], list[list[Any] | None]]:
-    """Columns as numbers: those of text by the numbers of their levels, in sorted order."""
-    if hasattr(contexts, "columns") and hasattr(contexts, "__getitem__"):
-        names = [str(c) for c in contexts.columns]
-        raw = [np.asarray(contexts[c]) for c in contexts.columns]
-    elif isinstance(contexts, dict):
-        names, raw = [str(c) for c in contexts], [np.asarray(v) for v in contexts.values()]
-    else:
-        if not isinstance(contexts, (np.ndarray, Sequence)) and not hasattr(contexts, "__array__"):
-            raise _native.InputError(
-                f"contexts is a {type(contexts).__name__}; expected an array of 2 dimensions or a frame"
-            )
-        table = np.asarray(contexts)
-        table = table[:, None] if table.ndim == 1 else table
-        if table.ndim != 2:
-            raise _native.InputError(f"contexts has the shape {table.shape}; expected 2 dimensions")
-        names, raw = [f"x{k}" for k in range(table.shape[1])], list(table.T)
-    if not raw or raw[0].size == 0:
-        raise _native.InputError("contexts is empty")
-    wanted = list(kinds) if kinds is not None else [
-        "numeric" if c.dtype.kind in "fiub" else "nominal" for c in raw
-    ]
-    if len(wanted) != len(raw):
-        raise _native.ConfigError(f"{len(wanted)} kinds for {len(raw)} columns")
-    columns: list[Floats] = []
-    levels: list[list[Any] | None] = []
-    for name, kind, column in zip(names, wanted, raw):
-        if kind == "numeric":
-            columns.append(_array(f"contexts[{name!r}]", column, 1, missing=True))
-            levels.append(None)
-            continue
-        gone = np.array([v is None or v != v for v in column.tolist()])
-        present = np.asarray([v for v, g in zip(column.tolist(), gone) if not g])
-        found, codes = np.unique(present, return_inverse=True)
-        filled = np.full(len(column), np.nan)
-        filled[~gone] = codes
-        columns.append(filled)
-        levels.append(found.tolist())
-    return names, columns, wanted, levels
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class WorstCase(_Result):
-    """The worst-case mean over a set of populations: the truth is between `lower` and `upper`.
+    """The worst-case mean over a set of populations: the truth is between `lower` and `upper`. For an
+    entropic set those bound the smoothed value, which alone is no bound of the worst case; that lies
+    between `exact_lower` and `exact_upper`.
 
     `weights` is the worst-case population; `moves` says where its mass came from: from, to, mass and
     what a unit of it pays.
@@ -124,6 +57,8 @@ class WorstCase(_Result):
         """All but the populations."""
         keys = ["value", "lower", "upper", "gap", "status", "lambda_", "unobserved_mass", "direction"]
         found = {k: getattr(self, k) for k in keys}
+        if not np.isfinite(self.lambda_):
+            found["lambda_"] = None
         if self.exact_lower is not None:
             found |= {"exact_lower": self.exact_lower, "exact_upper": self.exact_upper}
         return found
@@ -141,7 +76,7 @@ class WorstCase(_Result):
         return _native.frame({n.removeprefix("move_"): getattr(self, n).tolist() for n in names})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """The worst case against the radius, whole: straight between its vertices, constant after the
     last; off by at most `error`."""
@@ -228,17 +163,24 @@ class PolicyValue(_Result):
 
 
 def _problem(
-    values: npt.ArrayLike, weights: npt.ArrayLike | None, contexts: Any, kinds: Sequence[str] | None,
-    scales: npt.ArrayLike | None,
-) -> tuple[Floats, Floats, list[str], list[Floats], list[str], list[float] | None]:
+    values: npt.ArrayLike, weights: npt.ArrayLike | None, contexts: Any, kinds: Any, scales: npt.ArrayLike | None
+) -> tuple[Floats, Floats, list[str], list[Floats], list[str], list[list[str] | None], list[float] | None]:
     f = _array("values", values, 1)
     p = np.full(len(f), 1.0) if weights is None else _array("weights", weights, 1)
     _rows("weights", p, len(f))
-    names, columns, wanted, _ = _contexts(contexts, kinds)
+    names, raw = _given.columns(contexts)
+    wanted = _given.kinds_of(kinds, names, raw)
+    columns, labels = _given.coded(names, raw, wanted)
     for name, column in zip(names, columns):
         _rows(f"contexts[{name!r}]", column, len(f))
-    sizes = None if scales is None else _array("scales", scales, 1).tolist()
-    return f, p, names, columns, wanted, sizes
+    return f, p, names, columns, wanted, labels, _scales(scales, names)
+
+
+def _scales(scales: npt.ArrayLike | None, names: list[str]) -> list[float] | None:
+    if scales is None:
+        return None
+    found: list[float] = _array("scales", scales, 1).tolist()
+    return found
 
 
 def worst_case(
@@ -246,7 +188,7 @@ def worst_case(
     weights: npt.ArrayLike | None,
     contexts: Any,
     *,
-    kinds: Sequence[str] | None = None,
+    kinds: Sequence[str] | Mapping[str, str] | None = None,
     scales: npt.ArrayLike | None = None,
     radius: float,
     set: str = "wasserstein",
@@ -275,11 +217,14 @@ def worst_case(
         `"numeric"`, `"ordinal"`, `"nominal"` or `"fixed"` for each column; numbers are numeric and
         anything else nominal if not said. Levels are taken in sorted order.
     scales
-        What multiplies each column's cost; by default a column's whole range costs 1.
+        What multiplies each column's cost: the squared difference of numbers in their own units, the
+        squared difference of ordinal levels placed evenly on [0, 1], or 1 for another nominal level. By
+        default a column's whole range, or another level, costs 1.
     """
-    f, p, names, columns, wanted, sizes = _problem(values, weights, contexts, kinds, scales)
+    f, p, names, columns, wanted, labels, sizes = _problem(values, weights, contexts, kinds, scales)
+    far, sharp = _given.real("radius", radius), None if eta is None else _given.real("eta", eta)
     found = _native.worst_case(
-        f, p, names, columns, wanted, sizes, float(radius), set, eta, reward, threads
+        f, p, names, columns, wanted, labels, sizes, far, set, sharp, reward, _given.threads(threads)
     )
     return WorstCase(**found, direction="higher is better" if reward else "lower is better")
 
@@ -289,7 +234,7 @@ def curve(
     weights: npt.ArrayLike | None,
     contexts: Any,
     *,
-    kinds: Sequence[str] | None = None,
+    kinds: Sequence[str] | Mapping[str, str] | None = None,
     scales: npt.ArrayLike | None = None,
     set: str = "wasserstein",
     eta: float | None = None,
@@ -305,11 +250,14 @@ def curve(
     >>> found.error, float(found.at(0.0))
     (0.0, 0.4)
     """
-    f, p, names, columns, wanted, sizes = _problem(values, weights, contexts, kinds, scales)
-    if tolerance is None:
+    f, p, names, columns, wanted, labels, sizes = _problem(values, weights, contexts, kinds, scales)
+    if tolerance is not None:
+        tolerance = _given.real("tolerance", tolerance)
+    else:
         tolerance = 0.0 if set == "wasserstein" else max(1e-6 * float(np.ptp(f)), 1e-300)
+    sharp = None if eta is None else _given.real("eta", eta)
     radius, value, lambda_, error = _native.curve(
-        f, p, names, columns, wanted, sizes, set, eta, reward, float(tolerance), threads
+        f, p, names, columns, wanted, labels, sizes, set, sharp, reward, tolerance, _given.threads(threads)
     )
     return Curve(radius, value, lambda_, error, reward)
 
@@ -318,7 +266,7 @@ def distance(
     contexts: Any,
     other: Any,
     *,
-    kinds: Sequence[str] | None = None,
+    kinds: Sequence[str] | Mapping[str, str] | None = None,
     scales: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
     other_weights: npt.ArrayLike | None = None,
@@ -330,44 +278,28 @@ def distance(
     >>> seawall.distance([[0.0], [1.0]], [[0.0], [3.0]], scales=[1.0]).value
     2.0
     """
-    first, second = _frames(contexts, other)
-    names, columns, wanted, _ = _contexts(
-        {n: np.concatenate([a, b]) for n, a, b in zip(first[0], first[1], second[1])}, kinds
-    )
-    rows = len(first[1][0])
+    names, first = _given.columns(contexts)
+    others, second = _given.columns(other)
+    if sorted(names) != sorted(others):
+        raise _native.InputError(f"the samples have other columns: {names} and {others}")
+    second = [second[others.index(n)] for n in names]
+    wanted = _given.kinds_of(kinds, names, first)
+    for name, kind, a, b in zip(names, wanted, first, second):
+        if kinds is None and _given.is_number(a) != _given.is_number(b):
+            raise _native.InputError(f"column {name!r} holds numbers in one sample and not in the other")
+    both = [np.concatenate([a.astype(object), b.astype(object)]) for a, b in zip(first, second)]
+    columns, labels = _given.coded(names, both, wanted)
+    rows, other_rows = len(first[0]), len(second[0])
     p = np.full(rows, 1.0) if weights is None else _array("weights", weights, 1)
-    q = (
-        np.full(len(second[1][0]), 1.0)
-        if other_weights is None
-        else _array("other_weights", other_weights, 1)
-    )
+    q = np.full(other_rows, 1.0) if other_weights is None else _array("other_weights", other_weights, 1)
     _rows("weights", p, rows)
-    _rows("other_weights", q, len(second[1][0]))
-    sizes = None if scales is None else _array("scales", scales, 1).tolist()
+    _rows("other_weights", q, other_rows)
     ahead = [np.ascontiguousarray(c[:rows]) for c in columns]
     behind = [np.ascontiguousarray(c[rows:]) for c in columns]
     value, lower, upper, status, costs = _native.distance(
-        names, wanted, sizes, ahead, behind, p, q, threads
+        names, wanted, labels, _scales(scales, names), ahead, behind, p, q, _given.threads(threads)
     )
     return Distance(value, lower, upper, status, dict(zip(names, costs)))
-
-
-def _frames(a: Any, b: Any) -> tuple[tuple[list[str], list[Any]], tuple[list[str], list[Any]]]:
-    """The columns of two samples, in the first one's order."""
-
-    def of(frame: Any) -> tuple[list[str], list[Any]]:
-        if hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
-            return [str(c) for c in frame.columns], [np.asarray(frame[c]) for c in frame.columns]
-        if isinstance(frame, dict):
-            return [str(c) for c in frame], [np.asarray(v) for v in frame.values()]
-        names, columns, _, _ = _contexts(frame, None)
-        return names, list(columns)
-
-    first, second = of(a), of(b)
-    if sorted(first[0]) != sorted(second[0]):
-        raise _native.InputError(f"the samples have other columns: {first[0]} and {second[0]}")
-    place = dict(zip(*second))
-    return first, (first[0], [place[n] for n in first[0]])
 
 
 def evaluate_policy(
@@ -380,6 +312,7 @@ def evaluate_policy(
     cost: npt.ArrayLike | None = None,
     position: npt.ArrayLike | None = None,
     estimated_rewards_by_reg_model: npt.ArrayLike | None = None,
+    kinds: Any = None,
     radius: float | Sequence[float] | None = None,
     set: str = "wasserstein",
     eta: float | None = None,
@@ -400,7 +333,7 @@ def evaluate_policy(
     Parameters
     ----------
     context
-        A row of numbers for each decision.
+        A row for each decision: an array, a dictionary of columns or a frame, `kinds` as in `worst_case`.
     action, reward, pscore
         The action taken (0, 1, …), what it brought, and the probability that it was taken with.
     action_dist
@@ -413,7 +346,7 @@ def evaluate_policy(
     """
     if (reward is None) == (cost is None):
         raise _native.ConfigError("give reward (higher is better) or cost (lower is better), one of them")
-    outcome = _array("reward" if cost is None else "cost", reward if cost is None else cost, 1)  # type: ignore[arg-type]
+    outcome = _array("reward" if cost is None else "cost", reward if cost is None else cost, 1)
     rows = len(outcome)
     if pscore is None or action_dist is None:
         raise _native.InputError("pscore and action_dist are needed")
@@ -424,19 +357,21 @@ def evaluate_policy(
     if (scores <= 0).any() or (scores > 1).any():
         at = int(np.argwhere((scores <= 0) | (scores > 1))[0, 0])
         raise _native.InputError(f"pscore[{at}] is {scores[at]}; expected above 0 and at most 1")
-    shape = np.asarray(action_dist)
-    if shape.ndim == 3 and position is None and shape.shape[2] > 1:
-        raise _native.InputError("action_dist has several positions: give position for each row")
     slot = np.zeros(rows) if position is None else _array("position", position, 1)
     _rows("position", slot, rows)
 
     def table(name: str, value: npt.ArrayLike) -> Floats:
-        deep = np.asarray(value)
-        found = _array(name, value, 3 if deep.ndim == 3 else 2)
+        try:
+            deep = np.ndim(value) == 3
+        except ValueError as error:
+            raise _native.InputError(f"{name}: {error}") from None
+        found = _array(name, value, 3 if deep else 2)
         _rows(name, found, rows)
         if found.ndim == 2:
             return found
-        if slot.min() < 0 or slot.max() >= found.shape[2]:
+        if position is None and found.shape[2] > 1:
+            raise _native.InputError(f"{name} has several positions: give position for each row")
+        if slot.min() < 0 or slot.max() >= found.shape[2] or (slot != np.floor(slot)).any():
             raise _native.InputError(f"position: expected whole numbers below {found.shape[2]}")
         return np.ascontiguousarray(found[np.arange(rows), :, slot.astype(int)])
 
@@ -457,16 +392,18 @@ def evaluate_policy(
         )
     _rows("action", taken, rows)
     _rows("pscore", scores, rows)
-    names, columns, kinds, _ = _contexts(context, None)
+    names, raw = _given.columns(context)
+    wanted = _given.kinds_of(kinds, names, raw)
+    columns, labels = _given.coded(names, raw, wanted)
     for name, column in zip(names, columns):
         _rows(f"context[{name!r}]", column, rows)
-    radii = [float(r) for r in np.atleast_1d(np.asarray(radius, dtype=float))] if radius is not None else []
     text = _native.evaluate_policy(
-        columns, taken.astype(np.int64), outcome, scores, chances, predicted, radii, set, eta,
-        cost is None, threads,
+        names, columns, wanted, labels, taken.astype(np.int64), outcome, scores, chances, predicted,
+        _given.reals("radius", radius), set, None if eta is None else _given.real("eta", eta), cost is None,
+        _given.threads(threads),
     )
     values = json.loads(text)
     worst = [RobustEstimate(**{("lambda_" if k == "lambda" else k): v for k, v in r.items()})
              for r in values.pop("results")]
-    estimates = {k: Estimate(**values.pop(k)) for k in ["dm", "ips", "snips", "dr"]}
+    estimates = {k: _made(Estimate, values.pop(k)) for k in ["dm", "ips", "snips", "dr"]}
     return PolicyValue(**values, **estimates, results=worst, _json=text)  # type: ignore[arg-type]

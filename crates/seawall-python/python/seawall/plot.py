@@ -27,17 +27,20 @@ def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = No
     if isinstance(found, Curve):
         curves, better = [(None, found)], "higher is better" if found.reward else "lower is better"
     else:
-        curves, better = [(p.name, found.curve(p.name)) for p in found.policies], found.direction
+        curves = [(p.name, found.curve(k)) for k, p in enumerate(found.policies)]
+        better = found.direction
     asked = [r.radius for p in found.policies for r in p.results] if isinstance(found, Evaluation) else []
     last = up_to or 1.25 * max(asked, default=0.0) or max(float(c.radius[-1]) for _, c in curves) or 1.0
-    for name, one in curves:
+    for k, (name, one) in enumerate(curves):
         inside = one.radius[one.radius < last]
         radii = np.append(inside, last)
         (line,) = axes.plot(radii, one.at(radii), label=name)
         if isinstance(found, Evaluation):
-            results = next(p for p in found.policies if p.name == name).results
+            results = found.policies[k].results
             for r in results:
-                if r.interval is not None and r.radius <= last:
+                # The curve is that of the first cost radius.
+                of_curve = r.cost_radius == results[0].cost_radius
+                if r.interval is not None and r.radius <= last and of_curve:
                     axes.plot([r.radius] * 2, r.interval.basic, color=line.get_color(), alpha=0.6, lw=3)
     axes.set_xlabel("radius")
     axes.set_ylabel(f"worst case ({better})")
@@ -68,8 +71,8 @@ def policy(found: Learned | Policy, *, ax: Any = None) -> Any:
     """A policy in words."""
     axes = _axes(ax)
     given = found.policy if isinstance(found, Learned) else found
-    axes.text(0.02, 0.98, given.explain(), va="top", ha="left", family="monospace", wrap=True)
-    axes.set_title(given.name)
+    axes.text(0.02, 0.98, given.explain(), va="top", ha="left", family="monospace", wrap=True, parse_math=False)
+    axes.set_title(given.name, parse_math=False)
     axes.set_axis_off()
     return axes
 

@@ -1,7 +1,8 @@
 """What comes of a question: plain, typed data with the names that the program's JSON has.
 
 Every result has `to_dict()`, `to_json()` (the bytes that the program prints with `--json`),
-`to_frame()` (an Arrow table, which pandas, polars, pyarrow and duckdb take), a `repr` to read and a
+`to_frame()` (an Arrow table, which `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
+`pyarrow.table` and duckdb take), a `repr` to read and a
 table for notebooks.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import operator
 import os
 import typing
 from dataclasses import dataclass, field
@@ -29,7 +31,7 @@ def _number(x: object) -> str:
 def _build(kind: Any, value: Any) -> Any:
     """A value of JSON as the type that a field asks for."""
     if value is None:
-        return None
+        return float("nan") if kind is float else None
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is list:
         return [_build(args[0], item) for item in value]
@@ -60,6 +62,10 @@ class _Result:
         """What can be copied to another process: all but the populations."""
         return {k: None if k == "_native" else v for k, v in self.__dict__.items()}
 
+    def __copy__(self) -> Any:
+        """Nothing changes, so a copy is the same."""
+        return self
+
     def to_json(self) -> str:
         """The JSON that the program prints, byte for byte."""
         return self._json
@@ -76,7 +82,7 @@ class _Result:
         return type(self).__name__
 
     def to_frame(self) -> _native.Table:
-        """The main table as an Arrow table: `pandas.DataFrame.from_arrow`, `polars.from_arrow`,
+        """The main table as an Arrow table: `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
         `pyarrow.table` and duckdb take it."""
         return _native.frame(self._columns())
 
@@ -227,7 +233,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class RobustValue:
-    """One worst case: the truth is between `lower` and `upper`."""
+    """One worst case: the truth is between `lower` and `upper`; with an entropic set those bound the
+    smoothed value, and the worst case lies between `exact_lower` and `exact_upper`."""
 
     set: str
     radius: float
@@ -324,7 +331,7 @@ class Evaluation(_Result):
     differences: list[Difference] = field(default_factory=list)
     bounds: Bounds | None = None
     _json: str = ""
-    _native: NativeEvaluation | None = None
+    _native: NativeEvaluation | None = field(default=None, compare=False)
 
     @classmethod
     def _of(cls, native: NativeEvaluation) -> Evaluation:
@@ -348,24 +355,39 @@ class Evaluation(_Result):
             "status": [r.status for _, r in rows],
             "unobserved_mass": [float(r.unobserved_mass) for _, r in rows],
         }
+        if any(r.exact_lower is not None for _, r in rows):
+            columns["exact_lower"] = [r.exact_lower for _, r in rows]
+            columns["exact_upper"] = [r.exact_upper for _, r in rows]
         if any(r.interval for _, r in rows):
             columns["interval_lower"] = [r.interval.basic[0] if r.interval else None for _, r in rows]
             columns["interval_upper"] = [r.interval.basic[1] if r.interval else None for _, r in rows]
         return columns
 
-    def _place(self, policy: str | int, radius: float | None) -> tuple[int, int]:
+    def _place(
+        self, policy: str | int, radius: float | None, cost_radius: float | None = None
+    ) -> tuple[int, int]:
         names = [p.name for p in self.policies]
-        at = policy if isinstance(policy, int) else names.index(policy) if policy in names else -1
+        if isinstance(policy, str):
+            at = names.index(policy) if names.count(policy) == 1 else -1
+        else:
+            at = operator.index(policy)
         if not 0 <= at < len(names):
-            raise _native.ConfigError(f"policy {policy!r} was not evaluated; these were: {names}")
-        results = self.policies[at].results
+            raise _native.ConfigError(
+                f"policy {policy!r} was not evaluated, or is one of several of that name; these were, by "
+                f"number from 0: {names}"
+            )
+        results = list(enumerate(self.policies[at].results))
+        if cost_radius is not None:
+            results = [(k, r) for k, r in results if r.cost_radius == cost_radius]
         if radius is None:
-            return at, next((k for k, r in enumerate(results) if r.radius > 0), 0)
-        for k, r in enumerate(results):
+            return at, next((k for k, r in results if r.radius > 0), results[0][0] if results else 0)
+        for k, r in results:
             if r.radius == radius:
                 return at, k
-        radii = [r.radius for r in results]
-        raise _native.ConfigError(f"radius {radius} was not asked for; these were: {radii}")
+        asked = [(r.radius, r.cost_radius) for r in self.policies[at].results]
+        raise _native.ConfigError(
+            f"radius {radius} was not asked for; these radii and cost radii were: {asked}"
+        )
 
     def _found(self) -> NativeEvaluation:
         if self._native is None:
@@ -381,18 +403,22 @@ class Evaluation(_Result):
         radius, value, lambda_, error = self._found().curve(at, cost)
         return Curve(radius, value, lambda_, error, reward=self.direction != "lower is better")
 
-    def worst_population(self, policy: str | int = 0, radius: float | None = None) -> list[Share]:
+    def worst_population(
+        self, policy: str | int = 0, radius: float | None = None, cost_radius: float | None = None
+    ) -> list[Share]:
         """Each level's share, now and in the worst case of a policy at a radius."""
-        at, result = self._place(policy, radius)
+        at, result = self._place(policy, radius, cost_radius)
         return [
             Share(name, label, now, worst)
             for name, labels, nominal, worst_shares in self._found().marginals(at, result)
             for label, now, worst in zip(labels, nominal, worst_shares)
         ]
 
-    def explain(self, policy: str | int = 0, radius: float | None = None) -> str:
+    def explain(
+        self, policy: str | int = 0, radius: float | None = None, cost_radius: float | None = None
+    ) -> str:
         """The worst case of a policy in words: who would become whom."""
-        return "\n".join(self._found().words(*self._place(policy, radius)))
+        return "\n".join(self._found().words(*self._place(policy, radius, cost_radius)))
 
 
 @dataclass(frozen=True)
@@ -400,6 +426,9 @@ class Policy:
     """A policy as it is saved: for each context, a probability for each action."""
 
     json: str
+
+    def __post_init__(self) -> None:
+        _native.words(self.json)
 
     @property
     def name(self) -> str:
@@ -426,10 +455,11 @@ class Policy:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
         """Reads a policy file."""
-        with open(path, encoding="utf-8") as file:
-            policy = cls(file.read())
-        _native.words(policy.json)
-        return policy
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(file.read())
+        except (_native.SeawallError, UnicodeDecodeError) as error:
+            raise _native.InputError(f"{os.fspath(path)}: {error}") from None
 
     def __repr__(self) -> str:
         return f"Policy {self.name}\n{self.explain()}"
@@ -469,7 +499,7 @@ class Learned(_Result):
     exact_upper: float | None = None
     honest: Honest | None = None
     _json: str = ""
-    _native: NativeLearned | None = None
+    _native: NativeLearned | None = field(default=None, compare=False)
 
     @classmethod
     def _of(cls, native: NativeLearned) -> Learned:
@@ -496,7 +526,9 @@ class Learned(_Result):
 
     def traces(self) -> tuple[list[str], list[list[tuple[int, float, list[float]]]]]:
         """Stochastic runs: the parameters' names, and for each run its steps, λ and parameters."""
-        return self._native.traces() if self._native else ([], [])
+        if self._native is None:
+            raise _native.ConfigError("this result was copied without its runs")
+        return self._native.traces()
 
 
 @dataclass(frozen=True)

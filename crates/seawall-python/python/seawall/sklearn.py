@@ -8,9 +8,11 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from seawall import _native
+from seawall._given import gone, real
 from seawall.results import Evaluation, Learned
 from seawall.study import Study
 
@@ -70,7 +72,7 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         max_depth: int = 4,
         min_samples_leaf: int = 5,
         reward: bool = False,
-        random_state: int | None = None,
+        random_state: Any = None,
         threads: int | None = None,
     ) -> None:
         self.policy = policy
@@ -95,27 +97,34 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         for name, column in [("a", actions), ("y", outcomes)]:
             if column.shape != (len(contexts),):
                 raise _native.InputError(f"{name} has the shape {column.shape}; expected ({len(contexts)},)")
-        self.classes_, codes = np.unique(actions, return_inverse=True)
+        if any(gone(v) for v in actions.tolist()):
+            raise _native.InputError("a holds missing values; expected an action in each row")
+        try:
+            self.classes_, codes = np.unique(actions, return_inverse=True)
+        except TypeError:
+            raise _native.InputError("a holds values of several types; expected one") from None
         if len(self.classes_) < 2:
             raise _native.InputError(f"a has {len(self.classes_)} action; expected two or more")
         names = self._names()
         # Actions are told by their numbers, so that their order is that of classes_.
         width = len(str(len(self.classes_)))
         columns: dict[str, list[Any]] = {n: contexts[:, k].tolist() for k, n in enumerate(names)}
-        columns["_action"] = [f"{code:0{width}d}" for code in codes]
-        columns["_outcome"] = outcomes.tolist()
-        outcome = {"reward" if self.reward else "cost": "_outcome"}
+        # Names that no column has.
+        action, result = "_" * (1 + max(map(len, names))) + "a", "_" * (1 + max(map(len, names))) + "y"
+        columns[action] = [f"{code:0{width}d}" for code in codes]
+        columns[result] = outcomes.tolist()
+        outcome = {"reward" if self.reward else "cost": result}
         study = Study(
             _native.frame(columns),
             context={n: "numeric" for n in names},
-            action="_action",
+            action=action,
             model={
                 "kind": "tree",
                 "max_depth": self.max_depth,
                 "min_samples_leaf": self.min_samples_leaf,
                 "unseen": "mean",
             },
-            radius=self.radius,
+            radius=real("radius", self.radius),
             set=self.set,
             eta=self.eta,
             threads=self.threads,
@@ -125,7 +134,8 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
             everywhere = np.column_stack([study.contexts()[n] for n in names])
             study = study.with_outcomes(self._predicted(contexts, codes, outcomes, everywhere))
         self.study_: Study = study
-        seed = 1 if self.random_state is None else int(self.random_state)
+        state = self.random_state
+        seed = 1 if state is None else state if isinstance(state, int) else check_random_state(state).randint(2**31)
         self.learned_: Learned = study.learn(self.policy, seed=seed, threads=self.threads)
         return self
 

@@ -13,10 +13,13 @@ from typing import Any, Protocol, Union, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from seawall import _native
+from seawall import _given, _native
 from seawall.results import Check, Evaluation, Learned, Policy, Radius
 
 Progress = Callable[[str], object]
+# A child process has none of its parent's threads.
+os.register_at_fork(after_in_child=_native.after_fork)
+
 PathText = Union[str, "os.PathLike[str]"]
 PolicyLike = Union[str, "os.PathLike[str]", Policy]
 
@@ -75,13 +78,6 @@ def _listed(value: Any) -> list[Any]:
     return list(value)
 
 
-def _numbers(name: str, value: Any) -> list[float]:
-    try:
-        return [float(v) for v in _listed(value)]
-    except (TypeError, ValueError):
-        raise _native.ConfigError(f"{name} is {value!r}; expected a number or a list of them") from None
-
-
 def _policies(value: Any) -> list[str]:
     texts = []
     for policy in _listed(value):
@@ -102,7 +98,7 @@ def _data_name(data: object) -> str:
     return f"the {module} {type(data).__name__}"
 
 
-def _stream(data: object) -> object:
+def _stream(data: Any, wanted: set[str]) -> object:
     """An Arrow stream of a table, its columns ready to be told apart."""
     if not hasattr(data, "__arrow_c_stream__"):
         raise _native.InputError(
@@ -110,9 +106,23 @@ def _stream(data: object) -> object:
             "interface: a pandas (2.2 or later), polars or pyarrow table, or a duckdb relation"
         )
     try:
+        if type(data).__module__.split(".")[0] == "polars" and hasattr(data, "select"):
+            # What is not asked for need not cross, whatever it holds.
+            data = data.select([c for c in data.columns if c in wanted])
         return data if not _is_pandas(data) else _ArrowOnce(data.__arrow_c_stream__())
     except Exception as error:  # whatever the library calls it, it is the data
         raise _native.InputError(f"{_data_name(data)}: {error}") from None
+
+
+def _named(*parts: Any) -> set[str]:
+    """Every name that parts of a study mention: keys and texts."""
+    names: set[str] = set()
+    for part in parts:
+        if isinstance(part, str):
+            names.add(part)
+        elif isinstance(part, Mapping):
+            names |= {str(k) for k in part} | _named(*part.values())
+    return names
 
 
 class _ArrowOnce:
@@ -200,13 +210,24 @@ class Study:
                 f"context is {context!r}; expected a kind for each column, for example "
                 '{"age": "numeric", "sex": "nominal"}'
             )
+        for column, kind in context.items():
+            if not isinstance(kind, (str, Mapping)):
+                raise _native.ConfigError(
+                    f"context {column!r} is {kind!r}; expected a kind, or a dictionary with one"
+                )
+        given = {"model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where}
+        for argument, value in [("action", action), *((k, v) for k, v in given.items() if v is not None)]:
+            if not isinstance(value, (str, Mapping)):
+                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary")
+        if eta is not None and "entropic" not in (set, cost_set):
+            raise _native.ConfigError("eta belongs to an entropic set: set=\"entropic\"")
         path = os.path.abspath(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else "data"
         columns = {k: {"kind": v} if isinstance(v, str) else v for k, v in context.items()}
         estimate = propensity in ("cells", "logistic")
-        column = propensity if isinstance(propensity, str) and not estimate else None
-        if column is not None and not isinstance(action, str):
+        logged = propensity if isinstance(propensity, str) and not estimate else None
+        if logged is not None and not isinstance(action, str):
             raise _native.ConfigError("a column of propensities needs a column of actions")
-        actions = {"column": action, "propensity": column} if isinstance(action, str) else action
+        actions = {"column": action, "propensity": logged} if isinstance(action, str) else action
         parts = [
             _section("data", {"path": path, "where": where, "weight": weight}),
             _section("context", columns),
@@ -219,27 +240,33 @@ class Study:
             parts.append(_section("propensity", {"estimate": propensity}))
         elif isinstance(propensity, Mapping):
             parts.append(_section("propensity", propensity))
-        parts += [_policy_section(p) for p in _listed(policy)]
+        self._policies = _policies(policy)
+        parts += [_policy_section(p) for p in _listed(policy) if not isinstance(p, Policy)]
 
         def ball(name: str, radius: Any) -> dict[str, Any]:
             shape: dict[str, Any] = {"set": name, "radius": 0 if radius is None else radius}
             return shape | {"eta": eta} if name == "entropic" and eta is not None else shape
 
-        if isinstance(radius, (Sequence, np.ndarray)) and not isinstance(radius, str):
-            radius = _numbers("radius", radius)
+        if isinstance(radius, np.ndarray):
+            radius = _given.reals("radius", radius)
         robust: dict[str, Any] = {"context": ball(set, radius), "cost": ball(cost_set, cost_radius)}
         parts.append(_section("robust", robust | {"support": support}))
         if title or outcome:
             parts.append(_section("report", {"title": title, "outcome": outcome}))
         text = "\n".join(parts)
-        stream = None if is_path else _stream(data)
+        needed = _named(columns, actions, cost, reward, where, weight)
+        stream = None if is_path else _stream(data, needed)
         name = path if is_path else _data_name(data)
-        self._native = _native.Study.from_text(text, os.getcwd(), stream, name, threads, progress)
+        workers, told = _given.threads(threads), _given.progress(progress)
+        try:
+            self._native = _native.Study.from_text(text, os.getcwd(), stream, name, workers, told)
+        except (TypeError, ValueError) as error:
+            raise _native.InputError(f"{name}: {error}") from None
 
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
         study = cls.__new__(cls)
-        study._native = native
+        study._native, study._policies = native, []
         return study
 
     @classmethod
@@ -247,7 +274,9 @@ class Study:
         cls, path: PathText, *, threads: int | None = None, progress: Progress | None = None
     ) -> Study:
         """A study file (TOML) and its data."""
-        return cls._of(_native.Study.from_file(path, threads, progress))
+        return cls._of(
+            _native.Study.from_file(path, _given.threads(threads), _given.progress(progress))
+        )
 
     @property
     def text(self) -> str:
@@ -273,13 +302,17 @@ class Study:
         `contexts()`)."""
         return self._native.outcomes()
 
-    def with_outcomes(self, values: npt.ArrayLike) -> Study:
+    def with_outcomes(self, values: Any) -> Study:
         """The same study with predicted outcomes of your own: a row for each of `contexts()`, a column
-        for each of `actions`."""
-        table = np.asarray(values, dtype=np.float64)
-        if table.ndim != 2:
-            raise _native.InputError(f"predicted outcomes have {table.ndim} dimensions; expected 2")
-        return self._of(self._native.with_outcomes(np.ascontiguousarray(table)))
+        for each of `actions`, in that order, or by name in a frame."""
+        if hasattr(values, "columns"):
+            names = [str(c) for c in values.columns]
+            if sorted(names) != sorted(self.actions):
+                raise _native.InputError(
+                    f"predicted outcomes have the columns {names}; expected the actions {self.actions}"
+                )
+            values = np.column_stack([np.asarray(values[a]) for a in self.actions])
+        return self._of(self._native.with_outcomes(_given.array("predicted outcomes", values, 2)))
 
     def check(self) -> Check:
         """Everything about the data, nothing robust."""
@@ -306,22 +339,24 @@ class Study:
     ) -> Evaluation:
         """What policies would have cost, nominally and in the worst case. What is not said is as in
         the study."""
+        if bayesian and bootstrap is None:
+            raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
         found = self._native.evaluate(
-            policy=_policies(policy),
-            radius=_numbers("radius", radius),
+            policy=_policies(policy) or self._policies,
+            radius=_given.reals("radius", radius),
             set=set,
-            eta=eta,
-            cost_radius=_numbers("cost_radius", cost_radius),
+            eta=None if eta is None else _given.real("eta", eta),
+            cost_radius=_given.reals("cost_radius", cost_radius),
             cost_set=cost_set,
             support=support,
             curve=curve,
-            bootstrap=bootstrap,
-            level=level,
+            bootstrap=None if bootstrap is None else _given.count("bootstrap", bootstrap),
+            level=_given.real("level", level),
             bayesian=bayesian,
-            seed=seed,
-            bounds=bounds,
-            threads=threads,
-            progress=progress,
+            seed=_given.count("seed", seed),
+            bounds=None if bounds is None else _given.real("bounds", bounds),
+            threads=_given.threads(threads),
+            progress=_given.progress(progress),
         )
         result = Evaluation._of(found)
         for note in result.diagnostics.notes:
@@ -350,16 +385,16 @@ class Study:
             self._native.learn(
                 policy,
                 method=method,
-                radius=radius,
+                radius=None if radius is None else _given.real("radius", radius),
                 set=set,
-                eta=eta,
-                cost_radius=cost_radius,
+                eta=None if eta is None else _given.real("eta", eta),
+                cost_radius=None if cost_radius is None else _given.real("cost_radius", cost_radius),
                 cost_set=cost_set,
                 support=support,
                 honest=honest,
-                seed=seed,
-                threads=threads,
-                progress=progress,
+                seed=_given.count("seed", seed),
+                threads=_given.threads(threads),
+                progress=_given.progress(progress),
             )
         )
 
@@ -373,7 +408,14 @@ class Study:
         progress: Progress | None = None,
     ) -> Radius:
         """Radii that the data suggest; `target` is a file with a sample of the other population."""
-        return Radius._of(self._native.radius(target, splits, seed, threads, progress))
+        found = self._native.radius(
+            target,
+            _given.count("splits", splits),
+            _given.count("seed", seed),
+            _given.threads(threads),
+            _given.progress(progress),
+        )
+        return Radius._of(found)
 
     def report(
         self,
@@ -391,14 +433,14 @@ class Study:
         """Writes the HTML report."""
         self._native.report(
             path,
-            _policies(policy),
+            _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
             target,
-            bootstrap or None,
-            level,
-            seed,
-            threads,
-            progress,
+            None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
+            _given.real("level", level),
+            _given.count("seed", seed),
+            _given.threads(threads),
+            _given.progress(progress),
         )
 
     def __repr__(self) -> str:

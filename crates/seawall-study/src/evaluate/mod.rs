@@ -229,6 +229,12 @@ fn answer(
         watch: Some(&follow),
         ..Settings::default()
     };
+    // All contexts of a space that was too large for a grid are those observed.
+    let grid = matches!(robust.population().space().support(), seawall::Support::Grid(_));
+    let support = match question.support {
+        Support::All if grid => "grid",
+        _ => "observed",
+    };
     let radii = &question.context.radii;
     let (mut results, mut worst, mut curves) = (Vec::new(), Vec::new(), Vec::new());
     for (values, &cost_radius) in costs.iter().zip(&question.cost.radii) {
@@ -250,7 +256,7 @@ fn answer(
             return Err(Error::config(STOPPED));
         }
         for (&radius, case) in radii.iter().zip(cases) {
-            results.push(robust_answer(question, radius, cost_radius, &case, safe_side));
+            results.push(robust_answer(question, radius, cost_radius, &case, safe_side, support));
             worst.push(case);
         }
         curves.extend(curve);
@@ -283,6 +289,7 @@ fn robust_answer(
     cost_radius: f64,
     case: &WorstCase,
     safe_side: f64,
+    support: &'static str,
 ) -> RobustAnswer {
     let smoothed = case.entropic.is_some() || safe_side != 0.0;
     let (lower, upper) =
@@ -295,10 +302,7 @@ fn robust_answer(
         cost_radius,
         eta: eta(question.context.set),
         cost_eta: eta(question.cost.set),
-        support: match question.support {
-            Support::All => "grid",
-            Support::Observed => "observed",
-        },
+        support,
         value: case.value,
         lower: case.lower,
         upper: case.upper,

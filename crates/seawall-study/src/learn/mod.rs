@@ -235,8 +235,10 @@ pub fn learn(
     let population = log.population()?;
     let plain = question.context.0.at(question.context.1);
     let costs = question.cost.0.at(question.cost.1);
+    let mut file = PolicyFile::new(&learned.policy, log.contexts(), log.actions())?;
+    file.name = question.policy.text();
     Ok(Answer {
-        policy: learned.policy.name().to_owned(),
+        policy: file.name.clone(),
         method: learned.method,
         set: plain.name(),
         radius: plain.radius(),
@@ -272,7 +274,7 @@ pub fn learn(
         }),
         runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
         honest,
-        file: PolicyFile::new(&learned.policy, log.contexts(), log.actions())?,
+        file,
         words: learned.policy.rule().words(log.actions(), &|name| {
             let values = |k: usize| log.contexts().level_values(k);
             let missing = |k| values(k).any(|v| v == seawall::Value::Missing);

@@ -47,6 +47,19 @@ impl Spec {
     }
 }
 
+impl Spec {
+    /// How it is typed.
+    pub fn text(&self) -> String {
+        match self {
+            Spec::Greedy => "greedy".to_owned(),
+            Spec::Groups(by) => format!("groups:{by}"),
+            Spec::Tree(depth) => format!("tree:{depth}"),
+            Spec::Softmax => "softmax".to_owned(),
+            Spec::Given(spec) => spec.text().unwrap_or_default(),
+        }
+    }
+}
+
 /// The groups that a text means on a space.
 pub(super) fn groups(text: &str, space: &Space, study: &Study) -> Result<Vec<Partition>> {
     text.split(',').map(|part| partition(part, space, study)).collect()

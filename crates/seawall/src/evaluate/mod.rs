@@ -3,7 +3,9 @@
 mod nominal;
 mod propensity;
 mod robust;
+mod rows;
 
 pub use nominal::{Estimate, Estimator, Nominal, Overlap};
 pub use propensity::{Propensity, logistic};
 pub use robust::{Robust, Support};
+pub use rows::Rows;

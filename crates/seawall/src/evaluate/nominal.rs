@@ -41,12 +41,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    fn new(value: f64, se: f64) -> Self {
+    pub(super) fn new(value: f64, se: f64) -> Self {
         Estimate { value, se, lower: value - NORMAL * se, upper: value + NORMAL * se }
     }
 
     /// The mean of terms over rows, each with the number of its rows.
-    fn mean(terms: &[(f64, f64)]) -> Self {
+    pub(super) fn mean(terms: &[(f64, f64)]) -> Self {
         let total: f64 = terms.iter().map(|t| t.0).sum();
         let value = terms.iter().map(|t| t.0 * t.1).sum::<f64>() / total;
         let squares: f64 = terms.iter().map(|t| t.0 * (t.1 - value).powi(2)).sum();

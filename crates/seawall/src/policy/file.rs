@@ -116,6 +116,15 @@ impl PolicyFile {
         })
     }
 
+    /// What the policy does, in words.
+    pub fn words(&self) -> Vec<String> {
+        let missing = |name: &str| {
+            let note = self.features.iter().find(|f| f.name == name);
+            note.is_some_and(|f| f.levels.contains(&Level::Missing(())))
+        };
+        self.rule.words(&self.actions, &missing)
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string_pretty(self).map_err(|e| Error::input(format!("the policy: {e}")))
