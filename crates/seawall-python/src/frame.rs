@@ -1,16 +1,65 @@
 //! Columns as an Arrow table, which any dataframe library takes.
 
 use crate::error::InputError;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+};
 use arrow_schema::{Field, Schema};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use pyo3_arrow::PyTable;
+use pyo3::types::{PyCapsule, PyDict};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 use std::sync::Arc;
+
+/// A table that speaks the Arrow PyCapsule interface and no more.
+#[pyclass(frozen, module = "seawall._native")]
+pub struct Table {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Table {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let rows: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
+        let field = Field::new_struct("", self.batch.schema_ref().fields().clone(), false);
+        let reader = ArrayIterator::new(std::iter::once(Ok(rows)), Arc::new(field));
+        to_stream_pycapsule(py, Box::new(reader), requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.batch.schema_ref().as_ref())
+    }
+
+    /// How many rows there are.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The columns' names.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let names = self.column_names().join(", ");
+        format!("Arrow table of {} rows: {names}", self.batch.num_rows())
+    }
+}
 
 /// Columns of truths, whole numbers, numbers or texts, None where missing.
 #[pyfunction]
-pub fn frame(columns: &Bound<'_, PyDict>) -> PyResult<PyTable> {
+pub fn frame(columns: &Bound<'_, PyDict>) -> PyResult<Table> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     for (name, values) in columns.iter() {
         let name: String = name.extract()?;
@@ -26,8 +75,7 @@ pub fn frame(columns: &Bound<'_, PyDict>) -> PyResult<PyTable> {
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }
-    let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(schema.clone(), arrays)
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
         .map_err(|e| InputError::new_err(e.to_string()))?;
-    PyTable::try_new(vec![batch], schema)
+    Ok(Table { batch })
 }

@@ -24,7 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<study::Study>()?;
     module.add_class::<study::Evaluation>()?;
     module.add_class::<study::Learned>()?;
-    module.add_class::<pyo3_arrow::PyTable>()?;
+    module.add_class::<frame::Table>()?;
     module.add_function(wrap_pyfunction!(arrays::worst_case, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::curve, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::distance, module)?)?;

@@ -59,6 +59,15 @@ def test_every_dtype_of_a_column(dtype):
     assert plain.status == "optimal"
 
 
+def test_arrow_tables_are_contexts_too():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"s": [1.0, 2.0, 4.0], "t": ["a", None, "b"]})
+    plain = seawall.worst_case([1.0, 2.0, 3.0], None, {"s": [1.0, 2.0, 4.0], "t": ["a", None, "b"]}, radius=0.1)
+    assert seawall.worst_case([1.0, 2.0, 3.0], None, table, radius=0.1).value == plain.value
+    assert seawall.distance(seawall.demo_data(), seawall.demo_data()).value == 0.0
+    assert pyarrow.table(seawall.demo_data()).num_rows == len(seawall.demo_data()) == 6000
+
+
 def test_results_are_frames_and_words(demo):
     pandas_take = getattr(pd.DataFrame, "from_arrow", None)
     study = seawall.Study.from_file(demo / "study.toml")

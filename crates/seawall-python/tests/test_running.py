@@ -169,6 +169,9 @@ def test_types(tmp_path):
     mypy = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), "--cache-dir", str(tmp_path)]
     package = subprocess.run([*mypy, "-p", "seawall"], capture_output=True, text=True, cwd=tmp_path)
     assert package.returncode == 0, package.stdout
+    stubs = [sys.executable, "-m", "mypy.stubtest", "seawall._native", "--mypy-config-file", str(root / "pyproject.toml")]
+    native = subprocess.run(stubs, capture_output=True, text=True, cwd=tmp_path)
+    assert native.returncode == 0, native.stdout
     use = subprocess.run([*mypy, "use.py"], capture_output=True, text=True, cwd=tmp_path)
     assert "use.py:5" in use.stdout and "Found 1 error" in use.stdout, use.stdout
 

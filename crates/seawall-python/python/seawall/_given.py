@@ -93,14 +93,14 @@ def gone(value: Any) -> bool:
 
 def columns(contexts: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
     """The columns of a frame, a dictionary or an array, with their names."""
-    if hasattr(contexts, "column_names") and hasattr(contexts, "to_pydict"):
-        contexts = contexts.to_pydict()
-    elif isinstance(contexts, _native.Table):
+    if isinstance(contexts, _native.Table):
         try:
             import pyarrow
         except ImportError:
             raise _native.InputError("contexts: an Arrow table needs pyarrow here; or give a frame") from None
-        contexts = pyarrow.table(contexts).to_pydict()
+        contexts = pyarrow.table(contexts)
+    if hasattr(contexts, "column_names") and hasattr(contexts, "to_pydict"):
+        contexts = contexts.to_pydict()
     try:
         if isinstance(contexts, Mapping):
             names, raw = [str(c) for c in contexts], [_column(v) for v in contexts.values()]

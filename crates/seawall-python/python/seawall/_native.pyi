@@ -1,13 +1,33 @@
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Progress = Callable[[str], object]
+_Floats = npt.NDArray[np.float64]
+_Progress = Callable[[str], object]
 
+__all__ = [
+    "ConfigError",
+    "Evaluation",
+    "InputError",
+    "Learned",
+    "NumericError",
+    "SeawallError",
+    "Study",
+    "Table",
+    "__version__",
+    "after_fork",
+    "curve",
+    "demo",
+    "distance",
+    "evaluate_policy",
+    "frame",
+    "probabilities",
+    "words",
+    "worst_case",
+]
 __version__: str
 
 class SeawallError(Exception): ...
@@ -15,17 +35,21 @@ class InputError(SeawallError): ...
 class ConfigError(SeawallError): ...
 class NumericError(SeawallError): ...
 
+@final
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
     @property
     def num_rows(self) -> int: ...
     @property
     def column_names(self) -> list[str]: ...
 
+@final
 class Study:
     @staticmethod
     def from_file(
-        path: str | PathLike[str], threads: int | None = None, progress: Progress | None = None
+        path: str | PathLike[str], threads: int | None = None, progress: _Progress | None = None
     ) -> Study: ...
     @staticmethod
     def from_text(
@@ -34,14 +58,14 @@ class Study:
         data: object | None = None,
         name: str = "data",
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> Study: ...
     def text(self) -> str: ...
     def direction(self) -> str: ...
     def actions(self) -> list[str]: ...
     def contexts(self) -> dict[str, Any]: ...
-    def outcomes(self) -> Floats: ...
-    def with_outcomes(self, values: Floats) -> Study: ...
+    def outcomes(self) -> _Floats: ...
+    def with_outcomes(self, values: _Floats) -> Study: ...
     def check(self) -> str: ...
     def evaluate(
         self,
@@ -60,7 +84,7 @@ class Study:
         seed: int,
         bounds: float | None,
         threads: int | None,
-        progress: Progress | None,
+        progress: _Progress | None,
     ) -> Evaluation: ...
     def learn(
         self,
@@ -76,7 +100,7 @@ class Study:
         honest: bool,
         seed: int,
         threads: int | None,
-        progress: Progress | None,
+        progress: _Progress | None,
     ) -> Learned: ...
     def radius(
         self,
@@ -84,7 +108,7 @@ class Study:
         splits: int,
         seed: int,
         threads: int | None,
-        progress: Progress | None,
+        progress: _Progress | None,
     ) -> str: ...
     def report(
         self,
@@ -96,17 +120,19 @@ class Study:
         level: float,
         seed: int,
         threads: int | None,
-        progress: Progress | None,
+        progress: _Progress | None,
     ) -> None: ...
 
+@final
 class Evaluation:
     def json(self) -> str: ...
-    def curve(self, policy: int, cost: int) -> tuple[Floats, Floats, Floats, float]: ...
+    def curve(self, policy: int, cost: int) -> tuple[_Floats, _Floats, _Floats, float]: ...
     def marginals(
         self, policy: int, result: int
     ) -> list[tuple[str, list[str], list[float], list[float]]]: ...
     def words(self, policy: int, result: int) -> list[str]: ...
 
+@final
 class Learned:
     def json(self) -> str: ...
     def policy(self) -> str: ...
@@ -114,10 +140,10 @@ class Learned:
     def traces(self) -> tuple[list[str], list[list[tuple[int, float, list[float]]]]]: ...
 
 def worst_case(
-    values: Floats,
-    weights: Floats,
+    values: _Floats,
+    weights: _Floats,
     names: list[str],
-    columns: list[Floats],
+    columns: list[_Floats],
     kinds: list[str],
     labels: list[list[str] | None],
     scales: list[float] | None,
@@ -128,10 +154,10 @@ def worst_case(
     threads: int | None,
 ) -> dict[str, Any]: ...
 def curve(
-    values: Floats,
-    weights: Floats,
+    values: _Floats,
+    weights: _Floats,
     names: list[str],
-    columns: list[Floats],
+    columns: list[_Floats],
     kinds: list[str],
     labels: list[list[str] | None],
     scales: list[float] | None,
@@ -140,35 +166,35 @@ def curve(
     reward: bool,
     tolerance: float,
     threads: int | None,
-) -> tuple[Floats, Floats, Floats, float]: ...
+) -> tuple[_Floats, _Floats, _Floats, float]: ...
 def distance(
     names: list[str],
     kinds: list[str],
     labels: list[list[str] | None],
     scales: list[float] | None,
-    columns: list[Floats],
-    other_columns: list[Floats],
-    weights: Floats,
-    other_weights: Floats,
+    columns: list[_Floats],
+    other_columns: list[_Floats],
+    weights: _Floats,
+    other_weights: _Floats,
     threads: int | None,
 ) -> tuple[float, float, float, str, list[float]]: ...
 def evaluate_policy(
     names: list[str],
-    columns: list[Floats],
+    columns: list[_Floats],
     kinds: list[str],
     labels: list[list[str] | None],
     actions: npt.NDArray[np.int64],
-    outcomes: Floats,
-    pscore: Floats,
-    action_dist: Floats,
-    estimated: Floats | None,
+    outcomes: _Floats,
+    pscore: _Floats,
+    action_dist: _Floats,
+    estimated: _Floats | None,
     radii: list[float],
     set_name: str,
     eta: float | None,
     reward: bool,
     threads: int | None,
 ) -> str: ...
-def probabilities(policy: str, names: list[str], columns: list[Floats]) -> Floats: ...
+def probabilities(policy: str, names: list[str], columns: list[_Floats]) -> _Floats: ...
 def words(policy: str) -> list[str]: ...
 def frame(columns: dict[str, list[Any]]) -> Table: ...
 def demo() -> tuple[str, str]: ...
