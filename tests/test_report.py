@@ -268,6 +268,16 @@ def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
         assert "cost radius 0, the first" in shown.inner_text("#radius")
 
 
+def test_what_is_named_twice_is_shown_once(seawall, browser, demo, tmp_path):
+    page = tmp_path / "report.html"
+    twice = [*words_of(["uniform", "uniform"]), "--learn", "tree:1", "--learn", "tree:1"]
+    run(seawall, "report", demo[0], *twice, "--bootstrap", 0, "--out", page)
+    shown, wrong = opened(browser, page)
+    names = shown.locator("#policies h3").all_inner_texts()
+    assert names == ["uniform", "learned tree:1"] and wrong == []
+    assert "No policy of this kind" in shown.locator("#policies article").nth(1).inner_text()
+
+
 def test_refuses_to_overwrite_its_input(seawall, demo):
     study, _ = demo
     before = study.read_bytes()

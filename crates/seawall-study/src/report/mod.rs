@@ -132,8 +132,8 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         file.name.clone_from(name);
         PolicySpec::Made(Box::new(file))
     };
-    question.policies.extend(learned.iter().map(made));
     dedup(&mut question.policies);
+    question.policies.extend(learned.iter().map(made));
     // Only a transport distance is in the units of the radius.
     let transport = question.context.set != Set::Kl;
     let (mut spread, mut target) = (None, None);
@@ -222,8 +222,12 @@ fn learned(
     request: &Request<'_>,
     watch: Watch<'_>,
 ) -> Result<Vec<(String, learn::Answer)>> {
-    let mut all = Vec::new();
+    let mut all: Vec<(String, learn::Answer)> = Vec::new();
     for (text, spec) in &request.learn {
+        let name = format!("learned {text}");
+        if all.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
         let mut asked = learn::Question::of(loaded, spec.clone());
         let radii = &loaded.study.context_set.radii;
         asked.context.1 = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
@@ -237,7 +241,7 @@ fn learned(
         if stopped.load(Ordering::Relaxed) {
             return Err(Error::config("the report was stopped"));
         }
-        all.push((format!("learned {text}"), answer));
+        all.push((name, answer));
     }
     Ok(all)
 }

@@ -14,7 +14,9 @@ use rayon::prelude::*;
 
 /// Pairs looked at in all rounds together, about; and rounds at least and at most.
 const WORK: usize = 4_000_000_000;
-const ROUNDS: (usize, usize) = (400, 200_000);
+const ROUNDS: (usize, usize) = (400, 50_000);
+/// Pairs up to which one thread is faster than several.
+const FEW_PAIRS: usize = 1 << 14;
 /// Rounds at each softer stage.
 const STAGE: usize = 10;
 /// The misplaced mass at which to stop.
@@ -60,17 +62,18 @@ pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn
     let columns = b.len();
     let row = |i: usize| &costs[i * columns..][..columns];
     let largest = costs.iter().copied().filter(|c| c.is_finite()).fold(1e-300, f64::max);
+    let few = costs.len() <= FEW_PAIRS;
     let mut g = vec![0.0; b.len()];
     let soft_rows = |g: &[f64], eta: f64| -> Vec<f64> {
         let each = |i: usize| -log_sum(columns, |j| b[j].1.ln() + eta * (g[j] - row(i)[j])) / eta;
-        (0..a.len()).into_par_iter().map(each).collect()
+        collected(a.len(), few, each)
     };
     let soft_columns = |f: &[f64], eta: f64| -> Vec<f64> {
         let each = |j: usize| {
             let term = |i: usize| a[i].1.ln() + eta * (f[i] - costs[i * columns + j]);
             -log_sum(a.len(), term) / eta
         };
-        (0..columns).into_par_iter().map(each).collect()
+        collected(columns, few, each)
     };
     // From soft to sharp: the potentials of a softer problem are a good start.
     let mut softer = 10.0 / largest;
@@ -141,6 +144,14 @@ pub fn sinkhorn_divergence(from: &Population, to: &Population, eta: f64) -> Resu
         exact_upper: cross.exact_upper,
         settled: cross.settled && first.settled && second.settled,
     })
+}
+
+/// Each of so many numbers, on one thread or on all.
+fn collected(count: usize, alone: bool, each: impl Fn(usize) -> f64 + Sync + Send) -> Vec<f64> {
+    match alone {
+        true => (0..count).map(each).collect(),
+        false => (0..count).into_par_iter().map(each).collect(),
+    }
 }
 
 /// `log Σ exp(term)`, without overflow.
