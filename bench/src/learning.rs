@@ -5,7 +5,9 @@ use seawall::evaluate::{Robust, Support};
 use seawall::learn::{Bsgd, Class, Groups, Schedule, Task, Trees, bsgd, groups as by_group, trees};
 use seawall::outcome::{Unseen, Values};
 use seawall::policy::Partition;
-use seawall::{Ambiguity, Direction, Entry, Feature, Log, Settings, Space};
+use seawall::{
+    Direction, Entropic, Entry, Feature, Log, Matrix, Settings, Space, Wasserstein, Watch,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,8 +59,11 @@ fn problem(
     let entries: Vec<Entry> = (0..rows).map(entry).collect();
     let names = (0..actions).map(|a| format!("a{a}")).collect();
     let mut r = Random(13);
-    let values = (0..contexts.len() * actions).map(|_| r.unit()).collect();
-    let values = Values::new(contexts.len(), values)?;
+    // Drawn action by action.
+    let drawn: Vec<f64> = (0..contexts.len() * actions).map(|_| r.unit()).collect();
+    let cell = |k: usize| drawn[k % actions * contexts.len() + k / actions];
+    let cells = (0..drawn.len()).map(cell).collect();
+    let values = Values::new(&contexts, Matrix::new(contexts.len(), actions, cells)?)?;
     Ok((Log::new(contexts, names, outcomes, vec![0.0, 1.0], Direction::Cost, entries)?, values))
 }
 
@@ -69,14 +74,13 @@ pub(crate) fn descent(steps: usize, seeds: usize) -> Result<Value> {
     let (log, values) = problem(2, 8, 300, 3, false)?;
     let robust = Robust::new(&log, Support::All)?;
     let (radius, eta) = (0.05, 20.0);
-    let set = Ambiguity::Entropic { radius, eta };
-    let task = Task::new(&log, &robust, &values, set);
+    let set = Entropic { eta }.at(radius);
+    let task = Task::new(&log, &robust, &values, set)?;
     let by = vec![Partition::of_levels(log.contexts(), "x0")?];
     let exact = by_group(
         &task,
         &Groups { tolerance: 1e-10, ..Groups::new(by.clone()) },
-        None,
-        &Settings::default(),
+        Settings::default(),
     )?;
     let schedule = Schedule {
         steps,
@@ -86,7 +90,7 @@ pub(crate) fn descent(steps: usize, seeds: usize) -> Result<Value> {
     };
     let class = Class::Groups(by.clone());
     let asked = Bsgd { class, schedule, eta, seeds, seed: 1, traced: 1 };
-    let found = bsgd(&task, &asked, None, None, None, &Settings::default())?;
+    let found = bsgd(&task, &asked, None, None, Settings::default())?;
     let group = Partition::groups(&by, log.contexts())?;
     let population = log.population()?;
     let space = log.contexts();
@@ -108,35 +112,35 @@ pub(crate) fn descent(steps: usize, seeds: usize) -> Result<Value> {
         .state
         .traces()
         .filter_map(|t| t.last())
-        .map(|t| objective(&t.theta, t.lambda) - exact.value);
+        .map(|t| objective(&t.theta, t.lambda) - exact.value());
     let errors: Vec<f64> = errors.collect();
     Ok(json!({ "steps": steps, "error": errors.iter().sum::<f64>() / errors.len() as f64,
-               "exact": exact.value, "gap": exact.gap() }))
+               "exact": exact.value(), "gap": exact.gap() }))
 }
 
 /// The best depth-2 tree on so many rows, at radius 0.
 pub(crate) fn search(rows: usize, features: usize, levels: usize) -> Result<Value> {
     let (log, values) = problem(features, levels, rows, 3, true)?;
     let robust = Robust::new(&log, Support::All)?;
-    let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius: 0.0 });
+    let task = Task::new(&log, &robust, &values, Wasserstein.at(0.0))?;
     let start = Instant::now();
-    let found = trees(&task, Trees::new(2), None, &Settings::default())?;
+    let found = trees(&task, Trees::new(2), Settings::default())?;
     Ok(
-        json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value, "gap": found.gap() }),
+        json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value(), "gap": found.gap() }),
     )
 }
 
 /// Groups of the stroke trial: two, twelve and a hundred and eight.
 pub(crate) fn groups(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, &|_| true)?;
+    let loaded = seawall_study::load::load(study, Watch::NOBODY)?;
     let log = loaded.log();
     let settings = Settings::default();
-    let model = loaded.recipe.fit(log)?;
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let values = model.values(log, plain, Unseen::Error, &settings)?;
+    let model = loaded.recipe.fit(log, Watch::NOBODY)?;
+    let plain = Wasserstein.at(0.0);
+    let values = model.values(log, plain, Unseen::Error, settings)?;
     let robust = Robust::new(log, Support::All)?;
-    let task = Task::new(log, &robust, &values, Ambiguity::Wasserstein { radius: 0.03 });
+    let task = Task::new(log, &robust, &values, Wasserstein.at(0.03))?;
     let mut rows = Vec::new();
     for (names, tolerance) in [
         (&["RCONSC"][..], 1e-10),
@@ -149,9 +153,9 @@ pub(crate) fn groups(study: &str) -> Result<Value> {
             .collect::<seawall::Result<_>>()?;
         let count: usize = by.iter().map(Partition::len).product();
         let start = Instant::now();
-        let found = by_group(&task, &Groups { tolerance, ..Groups::new(by) }, None, &settings)?;
+        let found = by_group(&task, &Groups { tolerance, ..Groups::new(by) }, settings)?;
         rows.push(json!({ "groups": count, "seconds": start.elapsed().as_secs_f64(),
-                          "gap": found.gap(), "value": found.value }));
+                          "gap": found.gap(), "value": found.value() }));
     }
     Ok(json!(rows))
 }

@@ -5,7 +5,10 @@
 
 mod learning;
 
-use seawall::{Ambiguity, Detail, Engine, Feature, Population, Problem, Settings, Space};
+use seawall::{
+    Detail, EngineKind, Entropic, Feature, Population, Problem, Progress, Settings, Space,
+    Wasserstein, Watch,
+};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::sync::Arc;
@@ -85,20 +88,22 @@ fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
     let values = read(&format!("{folder}/values.f64"))?;
     let weights = read(&format!("{folder}/weights.f64"))?;
     let population = Population::from_weights(Arc::new(trial_space()?), weights)?;
-    let problem = Problem::new(&population, &values)?;
+    // A problem made anew for every solve: one that was solved before keeps its engine.
+    let problem = || Problem::new(&population, &values);
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
-    let exact = Ambiguity::Wasserstein { radius };
-    let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem, &settings)?))?;
-    let (curve_seconds, curve) = median(|| Ok(exact.solver(&problem, &settings)?.curve(0.0)?))?;
-    let smooth = Ambiguity::Entropic { radius, eta };
-    let (entropic_seconds, soft) = median(|| Ok(smooth.worst_case(&problem, &settings)?))?;
+    let exact = Wasserstein.at(radius);
+    let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem()?, settings)?))?;
+    let (curve_seconds, curve) =
+        median(|| Ok(Wasserstein.solver(&problem()?, settings)?.curve(0.0)?))?;
+    let smooth = Entropic { eta }.at(radius);
+    let (entropic_seconds, soft) = median(|| Ok(smooth.worst_case(&problem()?, settings)?))?;
     Ok(json!({
-        "exact": {"seconds": exact_seconds, "value": worst.value, "gap": worst.gap(),
-                  "evaluations": worst.evaluations},
+        "exact": {"seconds": exact_seconds, "value": worst.value(), "gap": worst.gap(),
+                  "evaluations": worst.evaluations()},
         "curve": {"seconds": curve_seconds, "vertices": curve.vertices().len(),
                   "exact": curve.is_exact(), "value": curve.at(radius).value},
-        "entropic": {"seconds": entropic_seconds, "value": soft.value, "gap": soft.gap(),
-                     "evaluations": soft.evaluations},
+        "entropic": {"seconds": entropic_seconds, "value": soft.value(), "gap": soft.gap(),
+                     "evaluations": soft.evaluations()},
     }))
 }
 
@@ -122,12 +127,11 @@ fn grid(cells: usize) -> Result<Value> {
     let population = Population::from_weights(space, (0..n).map(|i| draw(i, 2)).collect())?;
     let problem = Problem::new(&population, &values)?;
     let start = Instant::now();
-    let worst =
-        Ambiguity::Wasserstein { radius: 0.03 }.worst_case(&problem, &Settings::default())?;
+    let worst = Wasserstein.at(0.03).worst_case(&problem, Settings::default())?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({
-        "cells": n, "seconds": seconds, "evaluations": worst.evaluations,
-        "seconds_per_evaluation": seconds / worst.evaluations as f64,
+        "cells": n, "seconds": seconds, "evaluations": worst.evaluations(),
+        "seconds_per_evaluation": seconds / worst.evaluations() as f64,
         "peak_arrays": peak_bytes()? / (8.0 * n as f64), "gap": worst.gap(),
     }))
 }
@@ -135,10 +139,10 @@ fn grid(cells: usize) -> Result<Value> {
 /// Scattered points in three dimensions, all observed.
 fn scattered(points: usize, engine: &str) -> Result<Value> {
     let (engine, most) = match engine {
-        "tree" => (Engine::Tree, usize::MAX),
-        "scan" => (Engine::Scan, usize::MAX),
+        "tree" => (EngineKind::Tree, usize::MAX),
+        "scan" => (EngineKind::Scan, usize::MAX),
         // A whole solve by scanning takes minutes; what one evaluation takes is enough.
-        "scan-once" => (Engine::Scan, 1),
+        "scan-once" => (EngineKind::Scan, 1),
         _ => return Err(format!("no engine {engine:?}").into()),
     };
     let mut state = 7u64;
@@ -156,17 +160,16 @@ fn scattered(points: usize, engine: &str) -> Result<Value> {
     let population = Population::from_weights(space, vec![1.0; points])?;
     let problem = Problem::new(&population, &values)?;
     let calls = AtomicUsize::new(0);
-    let watch = |_| calls.fetch_add(1, Ordering::Relaxed) + 1 < most;
-    let settings = Settings { engine, watch: Some(&watch), ..Settings::default() };
+    let watcher = |_: Progress<'_>| calls.fetch_add(1, Ordering::Relaxed) + 1 < most;
+    let settings = Settings::default().watched(Watch::new(&watcher));
     let start = Instant::now();
-    let set = Ambiguity::Wasserstein { radius: 0.01 };
-    let mut solver = set.solver(&problem, &settings)?;
+    let mut solver = Wasserstein.solver(&problem.engine(engine), settings)?;
     let ready = start.elapsed().as_secs_f64();
     let worst = solver.worst_case(0.01)?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({
-        "seconds": seconds, "evaluations": worst.evaluations, "value": worst.value,
-        "seconds_per_evaluation": (seconds - ready) / worst.evaluations as f64,
+        "seconds": seconds, "evaluations": worst.evaluations(), "value": worst.value(),
+        "seconds_per_evaluation": (seconds - ready) / worst.evaluations() as f64,
         "gap": worst.gap(),
     }))
 }
@@ -179,7 +182,7 @@ fn distance(folder: &str) -> Result<Value> {
     };
     let (a, b) = (population("from")?, population("to")?);
     let start = Instant::now();
-    let found = seawall::distance::distance(&a, &b)?;
+    let found = seawall::distance::distance(&a, &b, Watch::NOBODY)?;
     Ok(json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value, "gap": found.gap(),
                "status": found.status.to_string() }))
 }
@@ -200,7 +203,7 @@ fn far(points: usize) -> Result<Value> {
     let a = Population::from_weights(space.clone(), half(true).collect())?;
     let b = Population::from_weights(space, half(false).collect())?;
     let start = Instant::now();
-    let found = seawall::distance::distance(&a, &b)?;
+    let found = seawall::distance::distance(&a, &b, Watch::NOBODY)?;
     Ok(json!({ "seconds": start.elapsed().as_secs_f64(), "value": found.value, "gap": found.gap(),
                "status": found.status.to_string(), "peak_bytes": peak_bytes()? }))
 }
@@ -209,7 +212,7 @@ fn far(points: usize) -> Result<Value> {
 fn count(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
     let start = Instant::now();
-    let counted = seawall_study::count::count(&study, &|_| true)?;
+    let counted = seawall_study::count::count(&study, Watch::NOBODY)?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({ "seconds": seconds, "rows": counted.rows, "peak_bytes": peak_bytes()?,
                "combinations": counted.combinations, "cells": counted.log.contexts().len() }))
@@ -218,18 +221,19 @@ fn count(study: &str) -> Result<Value> {
 /// Fits a study's trees and predicts every context.
 fn trees(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, &|_| true)?;
+    let loaded = seawall_study::load::load(study, Watch::NOBODY)?;
     let log = loaded.log();
-    let (seconds, model) = median(|| Ok(loaded.recipe.fit(log)?))?;
+    let (seconds, model) = median(|| Ok(loaded.recipe.fit(log, Watch::NOBODY)?))?;
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let values = model.values(log, plain, seawall::outcome::Unseen::Error, &settings)?;
+    let plain = Wasserstein.at(0.0);
+    let values = model.values(log, plain, seawall::outcome::Unseen::Error, settings)?;
     let space = log.contexts();
     let context = |i: usize| {
         let each = |k: usize| space.number(i, k).unwrap_or(space.code(i, k));
         (0..space.names().len()).map(each).collect::<Vec<f64>>()
     };
-    let predictions: Vec<&[f64]> = (0..log.actions().len()).map(|a| values.action(a)).collect();
+    let of_action = |a: usize| values.matrix().rows().map(|row| row[a]).collect::<Vec<f64>>();
+    let predictions: Vec<Vec<f64>> = (0..log.actions().len()).map(of_action).collect();
     Ok(json!({ "seconds": seconds, "actions": log.actions(), "predictions": predictions,
                "contexts": (0..space.len()).map(context).collect::<Vec<_>>() }))
 }

@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use seawall::learn::{Bsgd, Class, Groups, Task, bsgd, groups};
 use seawall::policy::{Policy, Rule};
-use seawall::{Ambiguity, Result, Settings};
+use seawall::{Ambiguity, Entropic, Kl, Result, Settings, Wasserstein};
 use std::fmt::Write;
 
 const RADIUS: f64 = 0.03;
@@ -36,13 +36,11 @@ pub fn write(trial: &Trial, runs: usize, out: &Folder) -> Result<()> {
     let by = trial.groups()?;
     let uniform = Policy::uniform(&split.train);
     let settings = Settings::default();
-    let wasserstein = Ambiguity::Wasserstein { radius: RADIUS };
-    let smooth = Ambiguity::Entropic { radius: RADIUS, eta: ETA };
-    let kl = Ambiguity::Kl { radius: KL_RADIUS };
+    let wasserstein = Wasserstein.at(RADIUS);
+    let smooth = Entropic { eta: ETA }.at(RADIUS);
+    let kl = Kl.at(KL_RADIUS);
     let lambda = |policy: &Policy, set: Ambiguity| -> Result<f64> {
-        let (worst, _) =
-            split.full.evaluate(policy, &split.values, set, &[set.radius()], None, &settings)?;
-        Ok(worst[0].lambda)
+        Ok(split.full.worst_case(policy, &split.values, set, settings)?.lambda())
     };
     let mut text = format!(
         "# Convergence\n\n{}One split (seed 0). Lines are means and bands standard deviations over \
@@ -78,8 +76,8 @@ pub fn write(trial: &Trial, runs: usize, out: &Folder) -> Result<()> {
 
     // Learning; the exact optimum of the regularised problem has no solver, so that of the exact.
     let learned = |set: Ambiguity| -> Result<Policy> {
-        let task = Task::new(&split.train, &split.full, &split.values, set);
-        Ok(groups(&task, &Groups::new(by.clone()), None, &settings)?.policy)
+        let task = Task::new(&split.train, &split.full, &split.values, set)?;
+        Ok(groups(&task, &Groups::new(by.clone()), settings)?.policy().clone())
     };
     let best = learned(wasserstein)?;
     let found = stochastic(&split, Class::Groups(by.clone()), smooth, runs)?;
@@ -139,9 +137,9 @@ impl Runs {
 }
 
 fn stochastic(split: &Split, class: Class, set: Ambiguity, runs: usize) -> Result<Runs> {
-    let task = Task::new(&split.train, &split.full, &split.values, set);
+    let task = Task::new(&split.train, &split.full, &split.values, set)?;
     let asked = Bsgd { class, schedule: SCHEDULE, eta: ETA, seeds: runs, seed: 1, traced: TRACED };
-    let found = bsgd(&task, &asked, None, None, None, &Settings::default())?;
+    let found = bsgd(&task, &asked, None, None, Settings::default())?;
     let actions = split.train.actions().len();
     let run = |trace: &[seawall::learn::TracePoint]| {
         let first = |theta: &[f64]| theta.chunks(actions).map(|row| row[0]).collect();

@@ -8,7 +8,7 @@
 use crate::page::{Folder, csv, markdown, row};
 use crate::plot::{Line, Plot};
 use seawall::distance::{distance, kl};
-use seawall::{Error, Feature, Population, Result, Space};
+use seawall::{Error, Feature, Population, Result, Space, Watch};
 use std::sync::Arc;
 
 const KL: f64 = 0.21;
@@ -21,8 +21,8 @@ pub fn write(out: &Folder) -> Result<()> {
     let space = space("age", &ages)?;
     let p = on(&space, vec![0.05, 0.1, 0.2, 0.3, 0.0, 0.2, 0.1, 0.05])?;
     let q = on(&space, vec![0.05, 0.1, 0.2, 0.0, 0.3, 0.2, 0.1, 0.05])?;
-    let (infinite, missing) = kl(&p, &q);
-    let far = distance(&p, &q)?.value;
+    let (infinite, missing) = kl(&p, &q)?;
+    let far = distance(&p, &q, Watch::NOBODY)?.value;
     picture("figure1a", "Patients' ages", "age", &ages, &[("P", &p), ("Q", &q)], out)?;
 
     let risks: Vec<f64> = (0..=20).map(f64::from).collect();
@@ -32,7 +32,7 @@ pub fn write(out: &Folder) -> Result<()> {
         on(&space, bell(width).zip(&risks).map(|(p, x)| p * tilt(*x).exp()).collect())
     };
     let apart = |p: &Population, q: &Population, far: f64| -> Result<[f64; 2]> {
-        Ok([kl(p, q).0 - KL, distance(p, q)?.value - far])
+        Ok([kl(p, q)?.0 - KL, distance(p, q, Watch::NOBODY)?.value - far])
     };
     let [width, t] = newton([2.2, 0.3], &|[width, t]| {
         apart(&tilted(width, &|_| 0.0)?, &tilted(width, &|x| -t * x)?, FIRST)
@@ -49,10 +49,10 @@ pub fn write(out: &Folder) -> Result<()> {
     for (name, q) in [("Q₁", &first), ("Q₂", &second)] {
         rows.push(vec![
             name.to_owned(),
-            format!("{:.6}", kl(&p, q).0),
-            format!("{:.6}", distance(&p, q)?.value),
-            format!("{:.3}", p.mean(&risks)),
-            format!("{:.3}", q.mean(&risks)),
+            format!("{:.6}", kl(&p, q)?.0),
+            format!("{:.6}", distance(&p, q, Watch::NOBODY)?.value),
+            format!("{:.3}", p.mean(&risks)?),
+            format!("{:.3}", q.mean(&risks)?),
         ]);
     }
     let text = format!(

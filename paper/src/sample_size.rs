@@ -13,7 +13,7 @@ use seawall::evaluate::{Robust, Support};
 use seawall::inference::{Constants, finite_sample};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Direction, Entry, Feature, Log, Result, Settings, Space};
+use seawall::{Direction, Entry, Feature, Log, Result, Settings, Space, Wasserstein, Watch};
 use std::sync::Arc;
 
 const SIZES: [usize; 7] = [250, 500, 1000, 2000, 4000, 8000, 16000];
@@ -76,14 +76,12 @@ fn sample(truth: &Log, rows: usize, random: &mut ChaCha8Rng) -> Result<Log> {
 /// The robust value of the even policy.
 fn value(log: &Log) -> Result<f64> {
     let settings = Settings::default();
-    let model = Recipe::Cells.fit(log)?;
-    let costs = Ambiguity::Wasserstein { radius: 0.0 };
-    let values = model.values(log, costs, Unseen::Mean, &settings)?;
-    let set = Ambiguity::Wasserstein { radius: RADIUS };
+    let model = Recipe::Cells.fit(log, Watch::NOBODY)?;
+    let costs = Wasserstein.at(0.0);
+    let values = model.values(log, costs, Unseen::Mean, settings)?;
+    let set = Wasserstein.at(RADIUS);
     let robust = Robust::new(log, Support::All)?;
-    let (worst, _) =
-        robust.evaluate(&Policy::uniform(log), &values, set, &[RADIUS], None, &settings)?;
-    Ok(worst[0].value)
+    Ok(robust.worst_case(&Policy::uniform(log), &values, set, settings)?.value())
 }
 
 /// Writes the check.

@@ -8,7 +8,7 @@ use seawall::distance::distance;
 use seawall::evaluate::Robust;
 use seawall::learn::{Bsgd, Class, Groups, Schedule, Task, bsgd, groups};
 use seawall::policy::{Partition, Policy};
-use seawall::{Ambiguity, Detail, Result, Settings};
+use seawall::{Ambiguity, Detail, Entropic, Kl, Result, Settings, Wasserstein, Watch};
 use std::collections::BTreeMap;
 
 /// The paper's radii.
@@ -139,9 +139,7 @@ fn numbers(trial: &Trial, seed: u64) -> Result<Numbers> {
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let uniform = Policy::uniform(&split.train);
     let value = |robust: &Robust, policy: &Policy, set: Ambiguity| -> Result<f64> {
-        let radii = [set.radius()];
-        let (worst, _) = robust.evaluate(policy, &split.values, set, &radii, None, &settings)?;
-        Ok(worst[0].value)
+        Ok(robust.worst_case(policy, &split.values, set, settings)?.value())
     };
     let by = trial.groups()?;
     let mut found = Numbers::new();
@@ -150,32 +148,33 @@ fn numbers(trial: &Trial, seed: u64) -> Result<Numbers> {
     push("test", mean(&split.test));
     push("train_rows", split.train.total());
     push("points", split.full.population().space().len() as f64);
-    push("train_to_test", distance(&split.train.population()?, &split.test.population()?)?.value);
+    let (train, test) = (split.train.population()?, split.test.population()?);
+    push("train_to_test", distance(&train, &test, Watch::NOBODY)?.value);
     let halves = split.train.folds_of(2, seed)?;
     let (a, b) = (halves.only(0)?.population()?, halves.only(1)?.population()?);
-    push("halves", distance(&a, &b)?.value);
+    push("halves", distance(&a, &b, Watch::NOBODY)?.value);
     for radius in KL_RADII {
-        let set = Ambiguity::Kl { radius };
+        let set = Kl.at(radius);
         push("ope_kl", value(&split.full, &uniform, set)?);
-        push("opl_kl", exactly(&split, &by, set, &settings)?.0);
+        push("opl_kl", exactly(&split, &by, set, settings)?.0);
     }
     for radius in RADII {
-        let exact = Ambiguity::Wasserstein { radius };
-        let smooth = Ambiguity::Entropic { radius, eta: ETA };
+        let exact = Wasserstein.at(radius);
+        let smooth = Entropic { eta: ETA }.at(radius);
         push("ope_sub", value(&split.observed, &uniform, exact)?);
         push("ope_full", value(&split.full, &uniform, exact)?);
         push("ope_entropic", value(&split.full, &uniform, smooth)?);
         let (_, lambda) = descend(&split, Class::Fixed(uniform.clone()), smooth, seed)?;
-        push("ope_bsgd", objective(&split, &uniform, radius, lambda));
+        push("ope_bsgd", objective(&split, &uniform, radius, lambda)?);
         let (policy, lambda) = descend(&split, Class::Groups(by.clone()), smooth, seed)?;
-        push("opl_bsgd", objective(&split, &policy, radius, lambda));
+        push("opl_bsgd", objective(&split, &policy, radius, lambda)?);
         push("opl_bsgd_exact", value(&split.full, &policy, exact)?);
-        let (learned, policy) = exactly(&split, &by, exact, &settings)?;
+        let (learned, policy) = exactly(&split, &by, exact, settings)?;
         push("opl_full", learned);
         push("theta_not_alert", treats(trial, &policy, 0));
         push("theta_alert", treats(trial, &policy, 1));
-        let task = Task::new(&split.train, &split.full, &split.values, exact);
-        push("floor", task.floor(&settings)?);
+        let task = Task::new(&split.train, &split.full, &split.values, exact)?;
+        push("floor", task.floor(settings)?.upper);
     }
     Ok(found)
 }
@@ -185,11 +184,11 @@ fn exactly(
     split: &Split,
     by: &[Partition],
     set: Ambiguity,
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> Result<(f64, Policy)> {
-    let task = Task::new(&split.train, &split.full, &split.values, set);
-    let learned = groups(&task, &Groups::new(by.to_vec()), None, settings)?;
-    Ok((learned.value, learned.policy))
+    let task = Task::new(&split.train, &split.full, &split.values, set)?;
+    let learned = groups(&task, &Groups::new(by.to_vec()), settings)?;
+    Ok((learned.value(), learned.policy().clone()))
 }
 
 /// The probability of the first action in a group.
@@ -204,17 +203,17 @@ fn treats(trial: &Trial, policy: &Policy, group: usize) -> f64 {
 
 /// The policy and the dual variable that stochastic gradients end with.
 fn descend(split: &Split, class: Class, set: Ambiguity, seed: u64) -> Result<(Policy, f64)> {
-    let task = Task::new(&split.train, &split.full, &split.values, set);
+    let task = Task::new(&split.train, &split.full, &split.values, set)?;
     let asked = Bsgd { class, schedule: SCHEDULE, eta: ETA, seeds: 1, seed, traced: 1 };
-    let found = bsgd(&task, &asked, None, None, None, &Settings::default())?;
-    Ok((found.learned.policy, found.lambda))
+    let found = bsgd(&task, &asked, None, None, Settings::default())?;
+    Ok((found.learned.policy().clone(), found.lambda))
 }
 
 /// The regularised dual objective at a dual variable, without sampling:
 /// `ελ + Σ_i p_i (1/η) log (1/M) Σ_j exp(η (l_j − λ c_ij))`. What BSGD descends on.
-fn objective(split: &Split, policy: &Policy, radius: f64, lambda: f64) -> f64 {
+fn objective(split: &Split, policy: &Policy, radius: f64, lambda: f64) -> Result<f64> {
     let population = split.full.population();
-    let (space, l) = (population.space(), split.full.values(policy, &split.values));
+    let (space, l) = (population.space(), split.full.values(policy, &split.values)?);
     let log_mean = |i: usize| {
         let terms: Vec<f64> =
             l.iter().enumerate().map(|(j, l)| ETA * (l - lambda * space.cost(i, j))).collect();
@@ -225,7 +224,7 @@ fn objective(split: &Split, policy: &Policy, radius: f64, lambda: f64) -> f64 {
     let weights = population.weights();
     let sources: Vec<usize> = (0..l.len()).filter(|&i| weights[i] > 0.0).collect();
     let means: Vec<f64> = sources.par_iter().map(|&i| weights[i] * log_mean(i)).collect();
-    lambda * radius + means.iter().sum::<f64>()
+    Ok(lambda * radius + means.iter().sum::<f64>())
 }
 
 /// What must hold of every split, and in how many it does.

@@ -2,7 +2,9 @@
 
 use crate::page::{Folder, csv, markdown, row};
 use seawall::distance::{distance, kl};
-use seawall::{Ambiguity, Error, Feature, Population, Problem, Result, Settings, Space};
+use seawall::{
+    Error, Feature, Kl, Population, Problem, Result, Settings, Space, Wasserstein, Watch,
+};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -43,24 +45,24 @@ pub fn write(out: &Folder) -> Result<()> {
     ];
     for (name, support, paper_kl, paper_w) in cases {
         let (train, test) = pair(&data, support)?;
-        let far = distance(&train, &test)?.value;
-        let (divergence, _) = kl(&train, &test);
+        let far = distance(&train, &test, Watch::NOBODY)?.value;
+        let (divergence, _) = kl(&train, &test)?;
         radii.push((far, divergence));
         let cost: Vec<f64> = support.iter().map(|x| x * x).collect();
         let problem = Problem::new(&train, &cost)?;
         for (k, factor) in p.factors.iter().enumerate() {
             let sets = [
-                ("KL", Ambiguity::Kl { radius: factor * divergence }, paper_kl[k]),
-                ("Wasserstein", Ambiguity::Wasserstein { radius: factor * far }, paper_w[k]),
+                ("KL", Kl.at(factor * divergence), paper_kl[k]),
+                ("Wasserstein", Wasserstein.at(factor * far), paper_w[k]),
             ];
             for (method, set, paper) in sets {
-                let worst = set.worst_case(&problem, &Settings::default())?;
+                let worst = set.worst_case(&problem, Settings::default())?;
                 rows.push(vec![
                     name.to_owned(),
                     method.to_owned(),
-                    format!("{:.4}", set.radius()),
+                    format!("{:.4}", set.radius),
                     factor.to_string(),
-                    format!("{:.2}", worst.value),
+                    format!("{:.2}", worst.value()),
                     paper.to_string(),
                 ]);
             }

@@ -5,7 +5,7 @@ use crate::page::Folder;
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Values;
 use seawall::policy::{Partition, Parts};
-use seawall::{Ambiguity, Error, Log, Result, Settings};
+use seawall::{Error, Log, Result, Settings, Wasserstein, Watch};
 use seawall_study::demo;
 use seawall_study::load::{Loaded, load};
 use seawall_study::study::study;
@@ -57,7 +57,7 @@ impl Trial {
         if let Some(data) = data {
             asked.data = data;
         }
-        Ok(Trial { loaded: load(asked, &|_| true)?, conscious, real })
+        Ok(Trial { loaded: load(asked, Watch::NOBODY)?, conscious, real })
     }
 
     /// What every table begins with.
@@ -95,9 +95,9 @@ impl Trial {
         let (whole, test) = (halves.only(0)?, halves.only(1)?);
         let train = self.biased(&whole, seed)?;
         let settings = Settings::default();
-        let costs = Ambiguity::Wasserstein { radius: 0.0 };
-        let model = self.loaded.recipe.fit(&train)?;
-        let values = model.values(&train, costs, self.loaded.study.unseen, &settings)?;
+        let costs = Wasserstein.at(0.0);
+        let model = self.loaded.recipe.fit(&train, Watch::NOBODY)?;
+        let values = model.values(&train, costs, self.loaded.study.unseen, settings)?;
         let full = Robust::new(&train, Support::All)?;
         let observed = Robust::new(&train, Support::Observed)?;
         Ok(Split { train, test, values, full, observed })

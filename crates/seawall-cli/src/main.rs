@@ -1,5 +1,5 @@
 //! The program `seawall`. This file only turns results into exit codes: 0 for an answer, 2 for
-//! input or options that cannot be used, 1 for anything else.
+//! input or options that cannot be used, 130 for a run that was interrupted, 1 for anything else.
 
 mod args;
 mod cmd;
@@ -9,7 +9,16 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match args::Args::parse().run() {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        // Help and versions were asked for.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            eprintln!("error: {}", args::usage_error(&error));
+            return ExitCode::from(2);
+        }
+    };
+    match args.run() {
         Ok(()) => ExitCode::SUCCESS,
         // Who stops reading has had enough: no error.
         Err(cmd::Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {

@@ -1,34 +1,26 @@
 //! The library's operators on plain arrays.
 
-use crate::error::{ConfigError, InputError, json};
+use crate::error::{ConfigError, InputError, json, raised};
 use crate::run::run;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seawall::evaluate::Rows;
-use seawall::outcome::{Recipe, TreeSettings, Unseen};
+use seawall::evaluate::{LoggedRows, Rows};
 use seawall::{
-    Ambiguity, Direction, Entry, Error, Feature, Log, Population, Problem, Result, Settings, Space,
+    Direction, Error, Feature, Population, Problem, Result, Set, Settings, Space, Wasserstein,
+    distinct_rows,
 };
+use seawall_study::evaluate::SetChange;
 use serde_json::json as object;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A set by name.
-pub fn set(name: &str, radius: f64, eta: Option<f64>) -> PyResult<Ambiguity> {
-    match (name, eta) {
-        ("wasserstein", None) => Ok(Ambiguity::Wasserstein { radius }),
-        ("kl", None) => Ok(Ambiguity::Kl { radius }),
-        ("entropic", Some(eta)) => Ok(Ambiguity::Entropic { radius, eta }),
-        ("entropic", None) => Err(ConfigError::new_err(
-            "set=\"entropic\" needs eta; larger is closer to exact, for example eta=100",
-        )),
-        ("wasserstein" | "kl", Some(_)) => {
-            Err(ConfigError::new_err("eta belongs to an entropic set: set=\"entropic\""))
-        }
-        _ => Err(ConfigError::new_err(format!(
-            "set is {name:?}; expected \"wasserstein\", \"entropic\" or \"kl\""
-        ))),
+/// A set by name, and perhaps an η of its own.
+fn set(name: &str, eta: Option<f64>) -> PyResult<Set> {
+    let change = SetChange { name: Some(name.to_owned()), eta };
+    let set = change.apply(Wasserstein.into()).map_err(raised)?;
+    match eta.is_some() && set.parameter("eta").is_none() {
+        true => Err(ConfigError::new_err("eta belongs to an entropic set: set=\"entropic\"")),
+        false => Ok(set),
     }
 }
 
@@ -117,17 +109,14 @@ impl Given {
         self,
         py: Python<'_>,
         threads: Option<usize>,
-        question: impl FnOnce(&Problem<'_>, &Settings<'_>) -> Result<T> + Send,
+        question: impl FnOnce(&Problem<'_>, Settings<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        run(py, threads, None, |watcher| {
+        run(py, threads, None, |watch| {
             let features = features(&self.names, &self.kinds, &self.labels, &self.scales)?;
             let space = Arc::new(Space::points(features, self.columns)?);
             let population = Population::from_weights(space, self.weights)?;
             let problem = Problem::new(&population, &self.values)?.direction(self.direction);
-            let watch =
-                |progress: seawall::Progress| watcher.say(|| format!("gap {:.1e}", progress.gap));
-            let settings = Settings { watch: Some(&watch), ..Settings::default() };
-            question(&problem, &settings)
+            question(&problem, Settings { watch, ..Settings::default() })
         })
     }
 }
@@ -151,20 +140,20 @@ pub fn worst_case<'py>(
     reward: bool,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let set = set(set_name, radius, eta)?;
+    let within = set(set_name, eta)?.at(radius);
     let given = Given::new(&values, &weights, names, &columns, (kinds, labels), scales, reward);
-    let worst = given.ask(py, threads, |problem, settings| set.worst_case(problem, settings))?;
+    let worst = given.ask(py, threads, |problem, settings| within.worst_case(problem, settings))?;
     let found = PyDict::new(py);
-    found.set_item("value", worst.value)?;
-    found.set_item("lower", worst.lower)?;
-    found.set_item("upper", worst.upper)?;
-    found.set_item("status", worst.status.to_string())?;
-    found.set_item("lambda_", worst.lambda)?;
-    found.set_item("unobserved_mass", worst.unobserved_mass)?;
-    found.set_item("exact_lower", worst.entropic.map(|e| e.exact_lower))?;
-    found.set_item("exact_upper", worst.entropic.map(|e| e.exact_upper))?;
+    found.set_item("value", worst.value())?;
+    found.set_item("lower", worst.lower())?;
+    found.set_item("upper", worst.upper())?;
+    found.set_item("status", worst.status().to_string())?;
+    found.set_item("lambda_", worst.lambda())?;
+    found.set_item("unobserved_mass", worst.unobserved_mass())?;
+    found.set_item("exact_lower", worst.smoothed().map(|e| e.exact_lower))?;
+    found.set_item("exact_upper", worst.smoothed().map(|e| e.exact_upper))?;
     found.set_item("weights", worst.weights().into_pyarray(py))?;
-    let moves: Vec<seawall::Move> = worst.plan.iter().collect();
+    let moves: Vec<seawall::Move> = worst.plan().iter().collect();
     let places = |of: fn(&seawall::Move) -> usize| -> Vec<i64> {
         moves.iter().map(|m| of(m) as i64).collect()
     };
@@ -198,7 +187,7 @@ pub fn curve<'py>(
     tolerance: f64,
     threads: Option<usize>,
 ) -> PyResult<Vertices<'py>> {
-    let set = set(set_name, 0.0, eta)?;
+    let set = set(set_name, eta)?;
     let given = Given::new(&values, &weights, names, &columns, (kinds, labels), scales, reward);
     let curve = given
         .ask(py, threads, |problem, settings| set.solver(problem, settings)?.curve(tolerance))?;
@@ -240,13 +229,13 @@ pub fn distance(
         all
     };
     let (from, to) = (padded(0, &weights, other_rows), padded(rows, &other_weights, 0));
-    run(py, threads, None, |_| {
+    run(py, threads, None, |watch| {
         let features = features(&names, &kinds, &labels, &scales)?;
         let (space, from, to) = merged(features, all, from, to)?;
         let from = Population::from_weights(space.clone(), from)?;
         let to = Population::from_weights(space.clone(), to)?;
-        let found = seawall::distance::distance(&from, &to)?;
-        let by_feature = found.by_feature(&space);
+        let found = seawall::distance::distance(&from, &to, watch)?;
+        let by_feature = found.by_feature();
         Ok((found.value, found.lower, found.upper, found.status.to_string(), by_feature))
     })
 }
@@ -261,32 +250,14 @@ fn merged(
     from: Vec<f64>,
     to: Vec<f64>,
 ) -> Result<Merged> {
-    let (distinct, place) = distinct(&columns);
-    let mut sums = [vec![0.0; distinct[0].len()], vec![0.0; distinct[0].len()]];
-    for (row, &point) in place.iter().enumerate() {
+    let (space, point_of) = distinct_rows(features, columns)?;
+    let mut sums = [vec![0.0; space.len()], vec![0.0; space.len()]];
+    for (row, &point) in point_of.iter().enumerate() {
         sums[0][point] += from[row];
         sums[1][point] += to[row];
     }
     let [from, to] = sums;
-    Ok((Arc::new(Space::points(features, distinct)?), from, to))
-}
-
-/// The distinct rows of columns, and the place of each row among them.
-fn distinct(columns: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<usize>) {
-    let rows = columns.first().map_or(0, Vec::len);
-    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    let mut kept: Vec<Vec<f64>> = vec![Vec::new(); columns.len().max(1)];
-    let mut place = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let key = columns.iter().map(|c| (c[row] + 0.0).to_bits()).collect();
-        let next = places.len();
-        let point = *places.entry(key).or_insert(next);
-        if point == next {
-            kept.iter_mut().zip(columns).for_each(|(k, c)| k.push(c[row]));
-        }
-        place.push(point);
-    }
-    (kept, place)
+    Ok((Arc::new(space), from, to))
 }
 
 /// What a policy would have brought, from logged rows: JSON.
@@ -310,123 +281,47 @@ pub fn evaluate_policy(
     reward: bool,
     threads: Option<usize>,
 ) -> PyResult<String> {
-    let set = set(set_name, 0.0, eta)?;
-    let logged = Logged {
-        actions: actions.as_array().iter().map(|a| *a as usize).collect(),
-        outcomes: outcomes.as_array().to_vec(),
-        pscore: pscore.as_array().to_vec(),
-        count: action_dist.as_array().ncols(),
-        chances: action_dist.as_array().iter().copied().collect(),
-        direction: direction(reward),
-    };
+    let set = set(set_name, eta)?;
+    let actions: Vec<usize> = actions.as_array().iter().map(|a| *a as usize).collect();
+    let (outcomes, pscore) = (outcomes.as_array().to_vec(), pscore.as_array().to_vec());
+    let chances: Vec<f64> = action_dist.as_array().iter().copied().collect();
+    let (count, direction) = (action_dist.as_array().ncols(), direction(reward));
     let columns = copied(&columns);
     let estimated: Option<Vec<f64>> = estimated.map(|e| e.as_array().iter().copied().collect());
-    let found = run(py, threads, None, |_| {
-        let (kept, place) = distinct(&columns);
-        let space = Arc::new(Space::points(features(&names, &kinds, &labels, &None)?, kept)?);
+    let found = run(py, threads, None, |watch| {
+        let settings = Settings { watch, ..Settings::default() };
+        let logged = LoggedRows::new(features(&names, &kinds, &labels, &None)?, columns)?;
+        let mut rows = Rows {
+            actions: &actions,
+            outcomes: &outcomes,
+            propensities: &pscore,
+            chances: &chances,
+            predicted: &[],
+            count,
+        };
         let predicted = match estimated {
             Some(all) => all,
-            None => logged.fitted(space.clone(), &place)?,
+            None => logged.predicted(&rows, direction, settings)?,
         };
-        logged.answer(&space, &place, &predicted, set, &radii)
+        rows.predicted = &predicted;
+        let nominal = rows.nominal()?;
+        let worst = logged.worst_cases(&rows, direction, set, &radii, settings)?;
+        let results = radii.iter().zip(&worst).map(|(radius, w)| {
+            object!({
+                "radius": radius, "value": w.value(), "lower": w.lower(), "upper": w.upper(),
+                "gap": w.gap(), "lambda": Some(w.lambda()).filter(|l| l.is_finite()),
+                "status": w.status(),
+                "exact_lower": w.smoothed().map(|s| s.exact_lower),
+                "exact_upper": w.smoothed().map(|s| s.exact_upper),
+            })
+        });
+        Ok(object!({
+            "direction": direction,
+            "dm": nominal.dm, "ips": nominal.ips, "snips": nominal.snips, "dr": nominal.dr,
+            "effective_sample_size": nominal.overlap.effective_sample_size,
+            "mean_ratio": nominal.overlap.mean_ratio,
+            "results": results.collect::<Vec<_>>(),
+        }))
     })?;
     json(&found)
-}
-
-/// Logged rows and the policy to be evaluated.
-struct Logged {
-    actions: Vec<usize>,
-    outcomes: Vec<f64>,
-    pscore: Vec<f64>,
-    /// Actions.
-    count: usize,
-    /// `[row · actions + action]`.
-    chances: Vec<f64>,
-    direction: Direction,
-}
-
-impl Logged {
-    /// The answers; `place` is each row's point of the space.
-    fn answer(
-        &self,
-        space: &Arc<Space>,
-        place: &[usize],
-        predicted: &[f64],
-        set: Ambiguity,
-        radii: &[f64],
-    ) -> Result<serde_json::Value> {
-        let rows = Rows {
-            actions: &self.actions,
-            outcomes: &self.outcomes,
-            propensities: &self.pscore,
-            chances: &self.chances,
-            predicted,
-            count: self.count,
-        };
-        let nominal = rows.nominal()?;
-        let estimate = |e: seawall::evaluate::Estimate| object!({"value": e.value, "se": e.se, "lower": e.lower, "upper": e.upper});
-        let mut results = Vec::new();
-        if !radii.is_empty() {
-            // What a context brings is the mean over its rows of what the policy would bring there.
-            let (mut values, mut counts) = (vec![0.0; space.len()], vec![0.0; space.len()]);
-            for (value, &point) in rows.direct().iter().zip(place) {
-                values[point] += value;
-                counts[point] += 1.0;
-            }
-            values.iter_mut().zip(&counts).for_each(|(v, n)| *v /= n);
-            let population = Population::from_weights(space.clone(), counts)?;
-            let problem = Problem::new(&population, &values)?.direction(self.direction);
-            let settings = Settings::default();
-            let mut solver = set.solver(&problem, &settings)?;
-            for radius in radii {
-                let w = solver.worst_case(*radius)?;
-                results.push(object!({
-                    "radius": radius, "value": w.value, "lower": w.lower, "upper": w.upper,
-                    "gap": w.gap(), "lambda": Some(w.lambda).filter(|l| l.is_finite()),
-                    "status": w.status.to_string(),
-                    "exact_lower": w.entropic.map(|e| e.exact_lower),
-                    "exact_upper": w.entropic.map(|e| e.exact_upper),
-                }));
-            }
-        }
-        Ok(object!({
-            "direction": self.direction.words(),
-            "dm": estimate(nominal.dm), "ips": estimate(nominal.ips),
-            "snips": estimate(nominal.snips), "dr": estimate(nominal.dr),
-            "effective_sample_size": nominal.overlap.effective,
-            "mean_ratio": nominal.overlap.mean_ratio,
-            "results": results,
-        }))
-    }
-
-    /// Predicted values of every row and action, by a regression tree per action.
-    fn fitted(&self, space: Arc<Space>, place: &[usize]) -> Result<Vec<f64>> {
-        let names: Vec<String> = (0..self.count).map(|a| a.to_string()).collect();
-        if let Some(never) = (0..self.count).find(|a| !self.actions.contains(a)) {
-            return Err(Error::input(format!(
-                "action {never} of {} is never taken in the log, so nothing can be fitted to it; give \
-                 estimated_rewards_by_reg_model",
-                self.count
-            )));
-        }
-        let mut levels: Vec<f64> = self.outcomes.clone();
-        levels.sort_unstable_by(f64::total_cmp);
-        levels.dedup();
-        let outcome = |y: f64| levels.partition_point(|l| *l < y) as u32;
-        let entry = |row: usize| Entry {
-            context: place[row] as u32,
-            action: self.actions[row] as u32,
-            outcome: outcome(self.outcomes[row]),
-            propensity: self.pscore[row],
-            weight: 1.0,
-        };
-        let entries = (0..self.actions.len()).map(entry).collect();
-        let outcomes = Arc::new(Space::grid([Feature::numeric("outcome").levels(levels.clone())])?);
-        let log = Log::new(space, names, outcomes, levels, self.direction, entries)?;
-        let model = Recipe::Tree(vec![TreeSettings::default(); self.count]).fit(&log)?;
-        let plain = Ambiguity::Wasserstein { radius: 0.0 };
-        let values = model.values(&log, plain, Unseen::Mean, &Settings::default())?;
-        let each = place.iter().flat_map(|&x| (0..self.count).map(move |a| (x, a)));
-        Ok(each.map(|(x, a)| values.at(x, a)).collect())
-    }
 }

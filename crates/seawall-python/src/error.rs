@@ -3,11 +3,18 @@
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions::PyOSError};
+use seawall_study::fields::FrontEnd;
 
 create_exception!(seawall, SeawallError, PyException, "Anything that Seawall refuses.");
 create_exception!(seawall, InputError, SeawallError, "The data cannot be used.");
 create_exception!(seawall, ConfigError, SeawallError, "What is asked cannot be meant.");
 create_exception!(seawall, NumericError, SeawallError, "A computation failed.");
+create_exception!(
+    seawall,
+    Stopped,
+    SeawallError,
+    "The work was stopped before there was an answer."
+);
 
 /// Puts the exceptions into the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -15,16 +22,19 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SeawallError", py.get_type::<SeawallError>())?;
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
-    module.add("NumericError", py.get_type::<NumericError>())
+    module.add("NumericError", py.get_type::<NumericError>())?;
+    module.add("Stopped", py.get_type::<Stopped>())
 }
 
 /// The library's error as an exception.
 pub fn raised(error: seawall::Error) -> PyErr {
-    let words = error.to_string();
-    if error.is_input() {
+    let words = error.worded(&FrontEnd::Python);
+    if error.is_input() || error.is_io() {
         InputError::new_err(words)
     } else if error.is_config() {
         ConfigError::new_err(words)
+    } else if error.is_stopped() {
+        Stopped::new_err(words)
     } else {
         NumericError::new_err(words)
     }

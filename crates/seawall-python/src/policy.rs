@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use seawall::policy::file::PolicyFile;
 use seawall::{Feature, Space};
+use std::sync::Arc;
 
 /// The probabilities of the actions for rows of numbers, one column per feature that the policy
 /// looks at, by name.
@@ -31,9 +32,9 @@ pub fn probabilities<'py>(
         return Err(ConfigError::new_err(words));
     }
     let features = names.iter().map(|name| Feature::numeric(name.clone()));
-    let space = Space::points(features, values).map_err(raised)?;
+    let space = Arc::new(Space::points(features, values).map_err(raised)?);
     let policy = file.on(&space, &file.actions).map_err(raised)?;
-    let all: Vec<f64> = (0..space.len()).flat_map(|i| policy.row(i).to_vec()).collect();
+    let all = policy.probabilities().cells().to_vec();
     let shape = (space.len(), file.actions.len());
     let all = numpy::ndarray::Array2::from_shape_vec(shape, all)
         .map_err(|e| InputError::new_err(e.to_string()))?;
@@ -44,5 +45,5 @@ pub fn probabilities<'py>(
 #[pyfunction]
 pub fn words(policy: &str) -> PyResult<Vec<String>> {
     let file = PolicyFile::from_json(policy).map_err(raised)?;
-    Ok(file.words())
+    Ok(file.explain())
 }

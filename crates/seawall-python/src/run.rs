@@ -3,6 +3,7 @@
 
 use crate::error::{ConfigError, NumericError, raised};
 use pyo3::prelude::*;
+use seawall::{Progress, Watch};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -22,20 +23,20 @@ pub fn after_fork() {
 
 /// What the work tells while it goes on.
 #[derive(Default)]
-pub struct Watcher {
+struct Watcher {
     stop: AtomicBool,
     wanted: AtomicBool,
     words: Mutex<Option<String>>,
 }
 
 impl Watcher {
-    /// Says what is being done; false means stop.
-    pub fn say(&self, words: impl FnOnce() -> String) -> bool {
+    /// Takes in how far the work has got; false means stop.
+    pub fn follow(&self, progress: Progress<'_>) -> bool {
         // Words are made only when somebody is about to read them.
         if self.wanted.swap(false, Ordering::Relaxed)
             && let Ok(mut place) = self.words.lock()
         {
-            *place = Some(words());
+            *place = Some(progress.to_string());
         }
         !self.stop.load(Ordering::Relaxed)
     }
@@ -51,7 +52,7 @@ pub fn run<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&Watcher) -> seawall::Result<T> + Send,
+    work: impl FnOnce(Watch<'_>) -> seawall::Result<T> + Send,
 ) -> PyResult<T> {
     let forked = FORKED.load(Ordering::Relaxed);
     let pool = match threads {
@@ -79,9 +80,11 @@ pub fn run<T: Send>(
             let worker = scope.spawn(move || {
                 // Dropped when the work ends, however it ends.
                 let _done = done;
+                let follow = |progress: Progress<'_>| watcher.follow(progress);
+                let watch = Watch::new(&follow);
                 match pool {
-                    Some(pool) => pool.install(|| work(watcher)),
-                    None => work(watcher),
+                    Some(pool) => pool.install(|| work(watch)),
+                    None => work(watch),
                 }
             });
             while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(TICK) {

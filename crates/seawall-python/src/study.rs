@@ -1,19 +1,19 @@
 //! Studies and the questions about them. Results are the JSON that the program prints.
 
 use crate::error::{ConfigError, InputError, json, raised};
-use crate::run::{Watcher, run};
+use crate::run::run;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
-use seawall::Value;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
-use seawall::outcome::{Recipe, Table};
+use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
-use seawall_study::bound::Set;
+use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::count_batches;
-use seawall_study::evaluate::{Bootstrap, Changes, Doing, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, Changes, Question, evaluate};
+use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
 use seawall_study::radius::{Request, radius};
@@ -34,33 +34,12 @@ pub struct Study {
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Evaluation {
     found: seawall_study::evaluate::Evaluation,
-    question: Question,
 }
 
 /// A learned policy.
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Learned {
-    answer: learn::Answer,
-}
-
-fn kind(name: Option<&str>, eta: Option<f64>) -> PyResult<Option<Set>> {
-    match (name, eta) {
-        (None, _) => Ok(None),
-        (Some("wasserstein"), _) => Ok(Some(Set::Wasserstein)),
-        (Some("kl"), _) => Ok(Some(Set::Kl)),
-        (Some("entropic"), Some(eta)) if eta > 0.0 && eta.is_finite() => {
-            Ok(Some(Set::Entropic { eta }))
-        }
-        (Some("entropic"), Some(eta)) => {
-            Err(ConfigError::new_err(format!("eta is {eta}; expected a finite number > 0")))
-        }
-        (Some("entropic"), None) => Err(ConfigError::new_err(
-            "an entropic set needs eta; larger is closer to exact, for example eta=100",
-        )),
-        (Some(name), _) => Err(ConfigError::new_err(format!(
-            "the set is {name:?}; expected \"wasserstein\", \"entropic\" or \"kl\""
-        ))),
-    }
+    answer: learn::LearnedPolicy,
 }
 
 fn support(name: Option<&str>) -> PyResult<Option<Support>> {
@@ -83,18 +62,24 @@ fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
     texts.iter().map(spec).collect()
 }
 
-/// A kind of policy to learn, given as the argument `name`.
-fn kind_of_policy(text: &str, name: &str) -> PyResult<Spec> {
-    Spec::typed(text).map_err(|e| ConfigError::new_err(e.to_string().replacen("--policy", name, 1)))
+/// The kind of policy is the value of `learn=` where a report learns it.
+struct OfLearn;
+
+impl Wording for OfLearn {
+    fn subject(&self, field: Field) -> String {
+        match field {
+            Field::Policy => "learn".to_owned(),
+            field => FrontEnd::Python.subject(field),
+        }
+    }
+
+    fn setting(&self, field: Field, value: &str) -> String {
+        FrontEnd::Python.setting(field, value)
+    }
 }
 
-fn checked(name: &str, radii: &[f64]) -> PyResult<()> {
-    match radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
-        Some(r) => {
-            Err(ConfigError::new_err(format!("{name} is {r}; expected a finite number ≥ 0")))
-        }
-        None => Ok(()),
-    }
+fn learned(error: &Error) -> PyErr {
+    ConfigError::new_err(error.worded(&OfLearn))
 }
 
 fn bootstrap(
@@ -103,27 +88,10 @@ fn bootstrap(
     bayesian: bool,
     seed: u64,
 ) -> PyResult<Option<Bootstrap>> {
-    if !(level > 0.0 && level < 1.0) {
-        let words = format!("level is {level}; expected a number between 0 and 1");
-        return Err(ConfigError::new_err(words));
-    }
     let resampling = if bayesian { Resampling::Bayesian } else { Resampling::Multinomial };
-    match replicates {
-        Some(0) => Err(ConfigError::new_err("bootstrap is 0; expected at least 1")),
-        Some(replicates) => Ok(Some(Bootstrap { replicates, level, resampling, seed })),
-        None => Ok(None),
-    }
-}
-
-fn doing(watcher: &Watcher, doing: Doing<'_>) -> bool {
-    watcher.say(|| match doing {
-        Doing::Fitting => "fitting the outcome model".to_owned(),
-        Doing::Costs(radius) => format!("worst cases of outcomes at cost radius {radius}"),
-        Doing::Solving(policy, p) => {
-            format!("{policy}: {} evaluations, gap {:.1e}", p.evaluations, p.gap)
-        }
-        Doing::Resampling(done) => format!("resampling: {done} replicates"),
-    })
+    let asked = Bootstrap { replicates: replicates.unwrap_or(1), level, resampling, seed };
+    asked.check_counts().map_err(raised)?;
+    Ok(replicates.map(|_| asked))
 }
 
 #[pymethods]
@@ -137,9 +105,7 @@ impl Study {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let loaded = run(py, threads, progress.as_ref(), |watcher| {
-            load(study(&path)?, &|rows| watcher.say(|| format!("reading: {rows} rows")))
-        })?;
+        let loaded = run(py, threads, progress.as_ref(), |watch| load(study(&path)?, watch))?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
 
@@ -157,15 +123,14 @@ impl Study {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
-        let loaded = run(py, threads, progress.as_ref(), |watcher| {
+        let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study_of(Path::new("study"), &folder, text)?;
-            let watch = |rows: usize| watcher.say(|| format!("reading: {rows} rows"));
-            let Some(mut reader) = reader else { return load(asked, &watch) };
+            let Some(mut reader) = reader else { return load(asked, watch) };
             asked.data = PathBuf::from(name);
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-            let counted = count_batches(&asked, &columns, &mut reader, &watch)?;
-            ready(asked, counted)
+            let counted = count_batches(&asked, &columns, &mut reader, watch)?;
+            ready(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
@@ -176,8 +141,8 @@ impl Study {
     }
 
     /// Whether lower or higher is better.
-    fn direction(&self) -> &'static str {
-        self.loaded.log().direction().words()
+    fn direction(&self) -> String {
+        self.loaded.log().direction().to_string()
     }
 
     /// The actions.
@@ -211,12 +176,9 @@ impl Study {
 
     /// What the outcome model says: a row per context, a column per action.
     fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let values = run(py, None, None, |_| {
-            let log = self.loaded.log();
-            let plain = Set::Wasserstein.at(0.0);
-            let settings = seawall::Settings::default();
-            let model = self.loaded.recipe.fit(log)?;
-            model.values(log, plain, self.loaded.study.unseen, &settings)
+        let values = run(py, None, None, |watch| {
+            let settings = Settings { watch, ..Settings::default() };
+            self.loaded.fitted(watch)?.values(Wasserstein.at(0.0), settings)
         })?;
         let shape = (values.contexts(), values.actions());
         let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| values.at(x, a));
@@ -237,33 +199,34 @@ impl Study {
         if let Some(bad) = values.iter().find(|v| !v.is_finite()) {
             return Err(InputError::new_err(format!("a predicted outcome is {bad}")));
         }
-        let by_action = values.t().iter().copied().collect();
-        let mut loaded = self.loaded.as_ref().clone();
-        loaded.recipe = Recipe::Table(Table::new(contexts, by_action).map_err(raised)?);
-        Ok(Study { loaded: Arc::new(loaded) })
+        let cells = values.iter().copied().collect();
+        let predictions = Matrix::new(contexts, actions, cells).and_then(Predictions::new);
+        let recipe = Recipe::Predictions(predictions.map_err(raised)?);
+        Ok(Study { loaded: Arc::new(self.loaded.with_recipe(recipe)) })
     }
 
     /// Everything about the data: JSON.
     fn check(&self, py: Python<'_>) -> PyResult<String> {
-        let found = run(py, None, None, |_| check::check(&self.loaded))?;
+        let found = run(py, None, None, |watch| check::check(&self.loaded, watch))?;
         json(&found)
     }
 
     /// What policies would have cost.
-    #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, bootstrap,
-        level, bayesian, seed, bounds, threads, progress))]
+    #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
+        bootstrap, level, bayesian, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
         py: Python<'_>,
         policy: Vec<String>,
         radius: Vec<f64>,
-        set: Option<&str>,
+        set: Option<String>,
         eta: Option<f64>,
         cost_radius: Vec<f64>,
-        cost_set: Option<&str>,
+        cost_set: Option<String>,
         support: Option<&str>,
         curve: bool,
+        compare: bool,
         bootstrap: Option<usize>,
         level: f64,
         bayesian: bool,
@@ -272,25 +235,23 @@ impl Study {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Evaluation> {
-        checked("radius", &radius)?;
-        checked("cost_radius", &cost_radius)?;
         let changes = Changes {
             policies: policies(&policy)?,
             radii: radius,
-            set: kind(set, eta)?,
+            set,
             eta,
             cost_radii: cost_radius,
-            cost_set: kind(cost_set, eta)?,
+            cost_set,
             support: self::support(support)?,
             bootstrap: self::bootstrap(bootstrap, level, bayesian, seed)?,
             bounds,
+            no_compare: !compare,
         };
         let mut question = changes.apply(Question::of(&self.loaded)).map_err(raised)?;
-        question.curve = curve || question.policies.len() > 1;
-        let found = run(py, threads, progress.as_ref(), |watcher| {
-            evaluate(&self.loaded, &question, &|d| doing(watcher, d))
-        })?;
-        Ok(Evaluation { found, question })
+        question.curve = curve;
+        let found =
+            run(py, threads, progress.as_ref(), |watch| evaluate(&self.loaded, &question, watch))?;
+        Ok(Evaluation { found })
     }
 
     /// Learns a policy.
@@ -303,21 +264,17 @@ impl Study {
         policy: &str,
         method: &str,
         radius: Option<f64>,
-        set: Option<&str>,
+        set: Option<String>,
         eta: Option<f64>,
         cost_radius: Option<f64>,
-        cost_set: Option<&str>,
+        cost_set: Option<String>,
         support: Option<&str>,
         honest: bool,
         seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Learned> {
-        checked("radius", radius.as_slice())?;
-        checked("cost_radius", cost_radius.as_slice())?;
-        let spec = kind_of_policy(policy, "policy")?;
-        let mut question = learn::Question::of(&self.loaded, spec);
-        question.method = match method {
+        let method = match method {
             "auto" => learn::Method::Auto,
             "exact" => learn::Method::Exact,
             "gradient" => learn::Method::Gradient,
@@ -328,18 +285,21 @@ impl Study {
                 )));
             }
         };
-        question.context.0 = kind(set, eta)?.unwrap_or(question.context.0);
-        question.context.1 = radius.unwrap_or(question.context.1);
-        question.cost.0 = kind(cost_set, eta)?.unwrap_or(question.cost.0);
-        question.cost.1 = cost_radius.unwrap_or(question.cost.1);
-        question.support = self::support(support)?.unwrap_or(question.support);
-        question.honest = honest;
-        question.gradient.seed = seed;
-        let answer = run(py, threads, progress.as_ref(), |watcher| {
-            let watch = |p: seawall::Progress| {
-                watcher.say(|| format!("{} steps, gap {:.1e}", p.evaluations, p.gap))
-            };
-            learn(&self.loaded, &question, None, Some(&watch))
+        let mut changes = learn::Changes {
+            method,
+            radius,
+            set,
+            eta,
+            cost_radius,
+            cost_set,
+            support: self::support(support)?,
+            honest,
+            ..learn::Changes::new(Spec::typed(policy).map_err(raised)?)
+        };
+        changes.gradient.seed = seed;
+        let question = changes.apply(&self.loaded).map_err(raised)?;
+        let answer = run(py, threads, progress.as_ref(), |watch| {
+            learn(&self.loaded, &question, None, watch)
         })?;
         Ok(Learned { answer })
     }
@@ -355,16 +315,9 @@ impl Study {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        if splits == 0 {
-            return Err(ConfigError::new_err("splits is 0; expected at least 1"));
-        }
         let request = Request { target: target.as_deref(), splits, seed };
-        let found = run(py, threads, progress.as_ref(), |watcher| {
-            let all = 2 * splits;
-            radius(&self.loaded, &request, &|done| {
-                watcher.say(|| format!("distance {done} of {all}"))
-            })
-        })?;
+        let found =
+            run(py, threads, progress.as_ref(), |watch| radius(&self.loaded, &request, watch))?;
         json(&found)
     }
 
@@ -387,13 +340,13 @@ impl Study {
         let policies = policies(&policy)?;
         let mut kinds = Vec::new();
         for text in learn {
-            let spec = kind_of_policy(&text, "learn")?;
+            let spec = Spec::typed(&text).map_err(|e| learned(&e))?;
             kinds.push((text, spec));
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let request =
             report::Request { policies, learn: kinds, target: target.as_deref(), bootstrap, seed };
-        run(py, threads, progress.as_ref(), |watcher| {
+        run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let mut out = path.clone();
             let none = Path::new("");
             for input in
@@ -401,14 +354,7 @@ impl Study {
             {
                 out = destination(&path, input)?;
             }
-            let watch = |stage: report::Stage<'_>| match stage {
-                report::Stage::Halves(done) => watcher.say(|| format!("halves of the log: {done}")),
-                report::Stage::Learning(name, p) => {
-                    watcher.say(|| format!("learning {name}: {} steps", p.evaluations))
-                }
-                report::Stage::Evaluating(d) => doing(watcher, d),
-            };
-            let page = report(&self.loaded, &request, &watch)?.html()?;
+            let page = report(&self.loaded, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
     }
@@ -449,23 +395,23 @@ impl Evaluation {
         let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
         let names: Vec<String> = self.found.population.space().names().map(str::to_owned).collect();
         let each = names.into_iter().enumerate().map(|(k, name)| {
-            let m = worst.marginal(&self.found.population, k);
-            (name, m.labels, m.nominal, m.worst)
+            let m = worst.marginal(&self.found.population, k).map_err(raised)?;
+            Ok((name, m.labels, m.nominal, m.worst))
         });
-        Ok(each.collect())
+        each.collect()
     }
 
     /// The worst case of a policy and a result in words: a sentence, then the commonest moves.
     fn words(&self, policy: usize, result: usize) -> PyResult<Vec<String>> {
         let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
         let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
-        let moves = self.question.context.set != Set::Kl;
+        let moves = self.found.question.context.set.moves_mass();
         let mut lines = vec![seawall_study::shift::sentence(worst, moves)];
         if moves {
             let space = self.found.population.space();
-            for m in seawall_study::shift::commonest(space, worst.plan.iter(), 5) {
+            for m in seawall_study::shift::commonest(space, worst.plan().iter(), 5) {
                 let share = seawall_study::words::percent(m.mass);
-                let words = seawall_study::shift::words(&m.changes, str::to_owned);
+                let words = seawall_study::shift::phrase(&m.changes, str::to_owned);
                 lines.push(format!("{share} of people: {words}"));
             }
         }

@@ -1,6 +1,8 @@
 """The same words, the same bytes: Python against the program and against Rust's numbers."""
 
+import dataclasses
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -91,3 +93,55 @@ def test_curves_pass_through_worst_cases():
     for radius in [0.0, 0.01, 0.1, 1.0, 5.0]:
         assert abs(found.at(radius) - seawall.worst_case(f, None, x, radius=radius).value) < 1e-12
     assert found.error == 0 and (np.diff(found.value) >= 0).all()
+
+
+def _keys(value):
+    """Every key of a JSON value, as it is called in Python."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield "lambda_" if key == "lambda" else key
+            yield from _keys(inner)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(item)
+
+
+def _names(result):
+    """Every field of a result and of those within it, and the keys of plain dictionaries."""
+    if dataclasses.is_dataclass(result):
+        for field in dataclasses.fields(result):
+            yield field.name
+            yield from _names(getattr(result, field.name))
+    elif isinstance(result, (list, tuple)):
+        for item in result:
+            yield from _names(item)
+    elif isinstance(result, dict):
+        yield from _keys(result)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.check(),
+        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], bootstrap=4, bounds=0.1),
+        lambda s: s.evaluate(set="entropic", eta=50, radius=0.02, cost_set="entropic", cost_radius=0.01),
+        lambda s: s.learn("tree:1", honest=True),
+        lambda s: s.learn("groups:sex", method="bsgd"),
+        lambda s: s.radius(splits=2),
+    ],
+)
+def test_results_keep_every_key_of_the_json(demo, ask):
+    study = seawall.Study.from_file(demo / "study.toml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ask(study)
+    assert set(_keys(found.to_dict())) <= set(_names(found))
+
+
+def test_an_eta_without_a_set_changes_the_studys_own_or_is_refused(demo):
+    study = seawall.Study.from_file(demo / "study.toml")
+    with pytest.raises(seawall.ConfigError, match="eta"):
+        study.learn("groups:sex", eta=50.0)
+    sharp = study.learn("groups:sex", set="entropic", eta=500.0)
+    soft = study.learn("groups:sex", set="entropic", eta=5.0)
+    assert sharp.value > soft.value

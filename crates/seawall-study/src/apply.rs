@@ -8,6 +8,7 @@ use seawall::{Error, Feature, Result, Space};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A table's rows and the probabilities of the policy's actions.
 pub struct Applied {
@@ -97,7 +98,7 @@ pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
     } else {
         Space::points(file.features.iter().map(feature), points)?
     };
-    let policy = Policy::new(&file.name, file.rule.clone(), &space, &file.actions)?;
+    let policy = Policy::new(&file.name, file.rule.clone(), &Arc::new(space), &file.actions)?;
     let distinct = stream.into_distinct();
     Ok(Applied { names, distinct, codes, actions: file.actions.clone(), policy, place })
 }

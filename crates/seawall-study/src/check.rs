@@ -1,8 +1,9 @@
 //! Everything about a study's data, nothing robust: what to look at before any number.
 
 use crate::load::Loaded;
-use seawall::outcome::{Model, Recipe, Unseen};
-use seawall::{Kind, Result, Value};
+use seawall::evaluate::{Fitted, PropensitySource};
+use seawall::outcome::{ModelKind, Recipe, Unseen};
+use seawall::{Direction, Kind, Matrix, Result, Value, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ pub struct Check {
     /// Rows used, or their weights' sum.
     pub rows: f64,
     /// Whether lower or higher is better.
-    pub direction: &'static str,
+    pub direction: Direction,
     /// Each action's rows and mean outcome.
     pub actions: Vec<ActionFacts>,
     /// Each context column.
@@ -36,9 +37,9 @@ pub struct Check {
     /// The propensities.
     pub propensity: PropensityFacts,
     /// The outcome model: `cells`, `tree` or `table`.
-    pub model: &'static str,
+    pub model: ModelKind,
     /// What to do about contexts where an action has no value of its own.
-    pub unseen: &'static str,
+    pub unseen: Unseen,
     /// What a reader should know before trusting a number.
     pub notes: Vec<String>,
 }
@@ -96,7 +97,7 @@ pub struct FeatureFacts {
     /// Its name.
     pub name: String,
     /// Its kind.
-    pub kind: &'static str,
+    pub kind: Kind,
     /// How many levels it has.
     pub levels: usize,
     /// The first and the last level, or the lowest and the highest.
@@ -113,7 +114,7 @@ pub struct FeatureFacts {
 #[derive(Clone, Debug, Serialize)]
 pub struct PropensityFacts {
     /// Where they come from.
-    pub source: &'static str,
+    pub source: PropensitySource,
     /// The smallest.
     pub smallest: f64,
     /// The largest.
@@ -123,24 +124,22 @@ pub struct PropensityFacts {
 }
 
 /// Looks at a study's data.
-pub fn check(loaded: &Loaded) -> Result<Check> {
-    let model = loaded.recipe.fit(loaded.log())?;
-    let propensities = loaded.propensity.of(loaded.log())?;
-    Ok(facts(loaded, &model, &propensities))
+pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
+    Ok(facts(loaded, loaded.fitted(watch)?))
 }
 
 /// The facts, given what was fitted already.
-pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Check {
+pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted) -> Check {
+    let propensities = fitted.propensities();
     let (study, counted, log) = (&loaded.study, &loaded.counted, loaded.log());
     let space = log.contexts();
     let totals = log.cell_totals();
-    let count = log.actions().len();
-    let observed = totals.chunks(count).filter(|row| row.iter().any(|n| *n > 0.0)).count();
-    let actions = actions(loaded, model, &totals);
+    let observed = totals.rows().filter(|row| row.iter().any(|n| *n > 0.0)).count();
+    let actions = actions(loaded, fitted, &totals);
     let features = (0..space.names().len()).map(|k| feature(loaded, k, &totals)).collect();
     let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
     let propensity = PropensityFacts {
-        source: loaded.propensity.name(),
+        source: loaded.propensity.source(),
         smallest: fold(f64::min, f64::INFINITY),
         largest: fold(f64::max, 0.0),
         clip: study.clip,
@@ -154,7 +153,7 @@ pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Che
         rows_read: counted.rows,
         left_out: LeftOut { conditions: counted.filtered, no_action: counted.no_action },
         rows: log.total(),
-        direction: log.direction().words(),
+        direction: log.direction(),
         actions,
         features,
         cells: space.len(),
@@ -163,16 +162,8 @@ pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Che
         outcomes: log.outcomes().len(),
         outcome_range,
         propensity,
-        model: match loaded.recipe {
-            Recipe::Cells => "cells",
-            Recipe::Tree(_) => "tree",
-            Recipe::Table(_) => "table",
-        },
-        unseen: match study.unseen {
-            Unseen::Error => "error",
-            Unseen::Mean => "mean",
-            Unseen::Worst => "worst",
-        },
+        model: loaded.recipe.kind(),
+        unseen: study.unseen,
         notes: Vec::new(),
     };
     check.notes = notes(&check);
@@ -182,13 +173,13 @@ pub(crate) fn facts(loaded: &Loaded, model: &Model, propensities: &[f64]) -> Che
     check
 }
 
-fn actions(loaded: &Loaded, model: &Model, totals: &[f64]) -> Vec<ActionFacts> {
-    let log = loaded.log();
+fn actions(loaded: &Loaded, fitted: &Fitted, totals: &Matrix) -> Vec<ActionFacts> {
+    let (log, model) = (loaded.log(), fitted.model());
     let count = log.actions().len();
     let mut sums = vec![0.0; count];
     log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
     let without = |action: usize, among: &dyn Fn(&[f64]) -> bool| {
-        totals.chunks(count).filter(|row| row[action] == 0.0 && among(row)).count()
+        totals.rows().filter(|row| row[action] == 0.0 && among(row)).count()
     };
     let leaves = |action: usize| {
         let own = model.leaves()?.all().iter().filter(move |l| l.action == action);
@@ -219,11 +210,11 @@ fn actions(loaded: &Loaded, model: &Model, totals: &[f64]) -> Vec<ActionFacts> {
     .collect()
 }
 
-fn feature(loaded: &Loaded, k: usize, totals: &[f64]) -> FeatureFacts {
-    let (log, count) = (loaded.log(), loaded.log().actions().len());
+fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
+    let log = loaded.log();
     let space = log.contexts();
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
-    for (context, row) in totals.chunks(count).enumerate() {
+    for (context, row) in totals.rows().enumerate() {
         let rows: f64 = row.iter().sum();
         if rows > 0.0 {
             *shares.entry(space.code(context, k) as usize).or_default() += rows / log.total();
@@ -239,7 +230,7 @@ fn feature(loaded: &Loaded, k: usize, totals: &[f64]) -> FeatureFacts {
     };
     FeatureFacts {
         name: space.names().nth(k).unwrap_or_default().to_owned(),
-        kind: space.kind(k).name(),
+        kind: space.kind(k),
         levels: levels.len(),
         ends: (text(present.clone().next()), text(present.next_back())),
         missing: missing.and_then(|level| shares.get(&level).copied()).unwrap_or(0.0),
@@ -261,7 +252,9 @@ fn notes(check: &Check) -> Vec<String> {
             check.cells
         ));
     }
-    for feature in check.features.iter().filter(|f| f.kind == "numeric" && f.levels > MANY_LEVELS) {
+    for feature in
+        check.features.iter().filter(|f| f.kind == Kind::Numeric && f.levels > MANY_LEVELS)
+    {
         notes.push(format!(
             "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
              contexts that recur",
@@ -269,7 +262,7 @@ fn notes(check: &Check) -> Vec<String> {
         ));
     }
     let p = &check.propensity;
-    if p.source == "cells" {
+    if p.source == PropensitySource::Cells {
         let alone: usize = check.actions.iter().map(|a| a.observed_cells_without).sum();
         if alone > 0 {
             notes.push(format!(

@@ -5,7 +5,7 @@ use crate::load::Loaded;
 use crate::place::sample;
 use crate::read::{Column, Table, Wanted, table};
 use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
-use seawall::{Error, Feature, Kind, Population, Result, Space};
+use seawall::{Error, Feature, Kind, Population, Result, Space, Status, Watch};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// What came of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct SampleDistance {
     /// The transport distance, in units of the ground cost.
     pub distance: f64,
     /// The truth is not below this.
@@ -24,7 +24,7 @@ pub struct Answer {
     /// How far apart the bounds are.
     pub gap: f64,
     /// How it ended.
-    pub status: String,
+    pub status: Status,
     /// The divergence of the second population from the first, in nats; None if it is infinite.
     pub kl: Option<f64>,
     /// Why it is infinite.
@@ -40,7 +40,7 @@ pub struct Answer {
     pub to_points: usize,
     /// The entropic distance and the Sinkhorn divergence, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub entropic: Option<EntropicAnswer>,
+    pub entropic: Option<EntropicDistance>,
     /// How long the solve took.
     pub seconds: f64,
     /// The plan.
@@ -53,7 +53,7 @@ pub struct Answer {
 
 /// An entropic distance, with what it says of the exact one.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct EntropicAnswer {
+pub struct EntropicDistance {
     /// The sharpness.
     pub eta: f64,
     /// The entropic distance.
@@ -68,13 +68,19 @@ pub struct EntropicAnswer {
     pub settled: bool,
 }
 
-impl Answer {
+impl SampleDistance {
     /// Adds the entropic distance.
-    fn with_eta(mut self, from: &Population, to: &Population, eta: Option<f64>) -> Result<Self> {
+    fn with_eta(
+        mut self,
+        from: &Population,
+        to: &Population,
+        eta: Option<f64>,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
         if let Some(eta) = eta {
-            let found = entropic(from, to, eta)?;
-            let divergence = sinkhorn_divergence(from, to, eta)?;
-            self.entropic = Some(EntropicAnswer {
+            let found = entropic(from, to, eta, watch)?;
+            let divergence = sinkhorn_divergence(from, to, eta, watch)?;
+            self.entropic = Some(EntropicDistance {
                 eta,
                 distance: found.value,
                 exact_lower: found.exact_lower,
@@ -88,21 +94,25 @@ impl Answer {
 }
 
 /// How far two populations are apart.
-pub(crate) fn between(from: &Population, to: &Population) -> Result<Answer> {
+pub(crate) fn between(
+    from: &Population,
+    to: &Population,
+    watch: Watch<'_>,
+) -> Result<SampleDistance> {
     let start = Instant::now();
-    let found = distance(from, to)?;
+    let found = distance(from, to, watch)?;
     let seconds = start.elapsed().as_secs_f64();
     let space = from.space().clone();
-    let (divergence, missing) = kl(from, to);
-    let costs = found.by_feature(&space);
+    let (divergence, missing) = kl(from, to)?;
+    let costs = found.by_feature();
     let named = space.names().map(str::to_owned).zip(costs.iter().map(|c| (*c).into()));
     let points = |p: &Population| p.weights().iter().filter(|w| **w > 0.0).count();
-    Ok(Answer {
+    Ok(SampleDistance {
         distance: found.value,
         lower: found.lower,
         upper: found.upper,
         gap: found.gap(),
-        status: found.status.to_string(),
+        status: found.status,
         kl: Some(divergence).filter(|d| d.is_finite()),
         kl_reason: (missing > 0).then(|| {
             format!(
@@ -111,7 +121,7 @@ pub(crate) fn between(from: &Population, to: &Population) -> Result<Answer> {
                 if missing == 1 { "occurs" } else { "occur" }
             )
         }),
-        total_variation: total_variation(from, to),
+        total_variation: total_variation(from, to)?,
         features: named.collect(),
         from_points: points(from),
         to_points: points(to),
@@ -146,9 +156,14 @@ pub(crate) fn target(loaded: &Loaded, path: &Path) -> Result<Population> {
 }
 
 /// How far a target sample is from a study's log.
-pub fn to_target(loaded: &Loaded, path: &Path, eta: Option<f64>) -> Result<Answer> {
+pub fn to_target(
+    loaded: &Loaded,
+    path: &Path,
+    eta: Option<f64>,
+    watch: Watch<'_>,
+) -> Result<SampleDistance> {
     let (from, to) = (loaded.log().population()?, target(loaded, path)?);
-    between(&from, &to)?.with_eta(&from, &to, eta)
+    between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)
 }
 
 /// How far apart two tables are.
@@ -158,7 +173,8 @@ pub fn between_tables(
     contexts: &[Context],
     weight: Option<&str>,
     eta: Option<f64>,
-) -> Result<Answer> {
+    watch: Watch<'_>,
+) -> Result<SampleDistance> {
     let wanted: Vec<(&str, Wanted)> = contexts
         .iter()
         .map(|c| {
@@ -171,7 +187,7 @@ pub fn between_tables(
         })
         .chain(weight.map(|name| (name, Wanted::Numbers)))
         .collect();
-    let tables = [table(from, &wanted, &|_| {})?, table(to, &wanted, &|_| {})?];
+    let tables = [table(from, &wanted, watch)?, table(to, &wanted, watch)?];
     let mut features = Vec::new();
     let mut columns: Vec<[Vec<f64>; 2]> = Vec::new();
     for (k, context) in contexts.iter().enumerate() {
@@ -202,7 +218,7 @@ pub fn between_tables(
         Population::from_weights(space.clone(), weights).map_err(|e| e.within(table.path.display()))
     };
     let (from, to) = (population(a, &tables[0])?, population(b, &tables[1])?);
-    between(&from, &to)?.with_eta(&from, &to, eta)
+    between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)
 }
 
 /// A row's weight.

@@ -10,7 +10,8 @@
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
 //!    and numbers as people read them.
-//! 8. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
+//! 8. [`mod@fields`]: what each front end calls a field that is wrong.
+//! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 
@@ -23,6 +24,7 @@ pub mod count;
 pub mod demo;
 pub mod distance;
 pub mod evaluate;
+pub mod fields;
 pub mod init;
 pub mod learn;
 pub mod load;

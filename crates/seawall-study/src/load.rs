@@ -3,15 +3,19 @@
 use crate::count::{Counted, count};
 use crate::place::place;
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
-use seawall::evaluate::{Propensity, logistic};
-use seawall::outcome::{Choice, Recipe, Table, Values, choose};
+use seawall::evaluate::{FitOptions, Fitted, Propensity, logistic};
+use seawall::outcome::{Choice, Predictions, Recipe, Values, choose};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
-use seawall::{Error, Log, Result};
+use seawall::{Error, Log, Matrix, Result, Watch};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Folds of the doubly robust estimate.
+const FOLDS: usize = 5;
 
 /// A study, ready to be asked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Loaded {
     /// The study.
     pub study: Study,
@@ -23,25 +27,27 @@ pub struct Loaded {
     pub choices: Option<Vec<Choice>>,
     /// Where propensities come from.
     pub propensity: Propensity,
+    /// What was fitted to the whole log, once somebody asked.
+    fitted: OnceLock<Arc<Fitted>>,
 }
 
-/// Reads a study's data and makes the choices it leaves open. `watch` is told the rows read.
-pub fn load(study: Study, watch: &dyn Fn(usize) -> bool) -> Result<Loaded> {
+/// Reads a study's data and makes the choices it leaves open.
+pub fn load(study: Study, watch: Watch<'_>) -> Result<Loaded> {
     let counted = count(&study, watch)?;
-    ready(study, counted)
+    ready(study, counted, watch)
 }
 
 /// Makes the choices that a study leaves open, its data being counted.
-pub fn ready(study: Study, counted: Counted) -> Result<Loaded> {
+pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded> {
     let log = &counted.log;
     let of_study = |e: Error| e.within(study.path.display());
     let offered = study.model.offered(log.actions()).map_err(of_study)?;
     let mut choices = None;
     let recipe = match (&study.model, offered) {
-        (ModelSpec::Table(path), _) => Recipe::Table(table(path, &study, log)?),
+        (ModelSpec::Table(path), _) => Recipe::Predictions(predictions(path, &study, log)?),
         (ModelSpec::Tree { folds, .. }, Some(offered)) => {
             if offered.iter().any(|settings| settings.len() > 1) {
-                let chosen = choose(log, &offered, *folds)?;
+                let chosen = choose(log, &offered, *folds, watch)?;
                 let settings = chosen.iter().map(|c| c.settings).collect();
                 choices = Some(chosen);
                 Recipe::Tree(settings)
@@ -68,36 +74,31 @@ pub fn ready(study: Study, counted: Counted) -> Result<Loaded> {
             Propensity::Design(log.actions().iter().map(share).collect::<Result<_>>()?)
         }
     };
-    Ok(Loaded { study, counted, recipe, choices, propensity })
+    let fitted = OnceLock::new();
+    Ok(Loaded { study, counted, recipe, choices, propensity, fitted })
 }
 
 /// Predicted values from a file.
-fn table(path: &Path, study: &Study, log: &Log) -> Result<Table> {
+fn predictions(path: &Path, study: &Study, log: &Log) -> Result<Predictions> {
     // A blank is no prediction.
     let fits = |v: f64| !v.is_infinite();
-    let (contexts, values) = by_context(path, study, log, fits, "a finite number")?;
-    let mut table = vec![f64::NAN; log.contexts().len() * log.actions().len()];
-    for (context, row) in contexts.iter().zip(values) {
-        for (action, value) in row.into_iter().enumerate() {
-            table[action * log.contexts().len() + context] = value;
-        }
-    }
-    Table::new(log.contexts().len(), table)
+    Predictions::new(by_context(path, study, log, fits, "a finite number")?)
 }
 
-/// A file with a column per action: its contexts, each listed once, and their rows of numbers.
+/// A file with a column per action: the numbers of its contexts, each listed once; NaN for the
+/// others.
 fn by_context(
     path: &Path,
     study: &Study,
     log: &Log,
     fits: fn(f64) -> bool,
     expected: &str,
-) -> Result<(Vec<usize>, Vec<Vec<f64>>)> {
+) -> Result<Matrix> {
     let space = log.contexts();
     let actions: Vec<&str> = log.actions().iter().map(String::as_str).collect();
     let placed = place(path, study, space, &actions)?;
     let mut listed: Vec<Option<usize>> = vec![None; space.len()];
-    let (mut contexts, mut rows) = (Vec::new(), Vec::new());
+    let mut cells = vec![f64::NAN; space.len() * actions.len()];
     for (row, context) in placed.contexts.iter().enumerate() {
         let file = path.display();
         let values: Vec<f64> = placed.numbers.iter().map(|column| column[row]).collect();
@@ -118,26 +119,48 @@ fn by_context(
                 space.describe(context)
             )));
         }
-        contexts.push(context);
-        rows.push(values);
+        cells[context * actions.len()..][..actions.len()].copy_from_slice(&values);
     }
-    Ok((contexts, rows))
+    Matrix::new(space.len(), actions.len(), cells)
 }
 
 impl Loaded {
     /// The log.
-    pub fn log(&self) -> &Log {
+    pub fn log(&self) -> &Arc<Log> {
         &self.counted.log
     }
 
+    /// What is fitted to the log: once, whoever asks.
+    pub fn fitted(&self, watch: Watch<'_>) -> Result<&Arc<Fitted>> {
+        if let Some(fitted) = self.fitted.get() {
+            return Ok(fitted);
+        }
+        let fitted = Arc::new(self.fitted_to(self.log(), watch)?);
+        Ok(self.fitted.get_or_init(|| fitted))
+    }
+
+    /// The same fitted to other rows of the log.
+    pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
+        let (clip, unseen) = (self.study.clip, self.study.unseen);
+        let options = FitOptions { clip, unseen, folds: FOLDS };
+        Fitted::new(log, &self.recipe, &self.propensity, options, watch)
+    }
+
+    /// The same study with another outcome model.
+    #[must_use]
+    pub fn with_recipe(&self, recipe: Recipe) -> Self {
+        let other = self.clone();
+        Loaded { recipe, choices: None, fitted: OnceLock::new(), ..other }
+    }
+
     /// The policy that is meant; the greedy one by the values given.
-    pub fn policy(&self, spec: &PolicySpec, values: &Values) -> Result<Policy> {
+    pub fn policy(&self, spec: &PolicySpec, values: &Values, watch: Watch<'_>) -> Result<Policy> {
         let log = self.log();
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
             PolicySpec::Constant(action) => Policy::constant(log, action),
-            PolicySpec::Behaviour => self.behaviour(),
-            PolicySpec::Greedy => Ok(Policy::greedy(log, values)),
+            PolicySpec::Behaviour => self.behaviour(watch),
+            PolicySpec::Greedy => Policy::greedy(log, values),
             PolicySpec::File(path) => self.policy_file(path),
             PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),
         }
@@ -145,7 +168,7 @@ impl Loaded {
 
     /// What the log did, as far as the study's propensities tell: by design, or by the logistic
     /// model; where they are known row by row only, a logistic model of the actions taken.
-    fn behaviour(&self) -> Result<Policy> {
+    fn behaviour(&self, watch: Watch<'_>) -> Result<Policy> {
         let log = self.log();
         match &self.propensity {
             Propensity::Cells => Ok(Policy::behaviour(log)),
@@ -153,8 +176,8 @@ impl Loaded {
                 let rule = Rule::Groups { by: Vec::new(), probabilities: vec![shares.clone()] };
                 Policy::new("behaviour", rule, log.contexts(), log.actions())
             }
-            Propensity::Logistic { ridge } => Ok(logistic(log, *ridge)?.named("behaviour")),
-            Propensity::Known => Ok(logistic(log, 1.0)?.named("behaviour")),
+            Propensity::Logistic { ridge } => Ok(logistic(log, *ridge, watch)?.named("behaviour")),
+            _ => Ok(logistic(log, 1.0, watch)?.named("behaviour")),
         }
     }
 
@@ -176,8 +199,7 @@ impl Loaded {
     fn policy_file(&self, path: &Path) -> Result<Policy> {
         let (log, name) = (self.log(), path.display());
         if path.extension().is_some_and(|e| e == "json") {
-            let text =
-                std::fs::read_to_string(path).map_err(|e| Error::input(format!("{name}: {e}")))?;
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
             let file =
                 PolicyFile::from_json(&text).and_then(|f| f.on(log.contexts(), log.actions()));
             return file.map_err(|e| e.within(name));
@@ -189,16 +211,10 @@ impl Loaded {
             )));
         }
         let fits = |p: f64| (0.0..=1.0).contains(&p);
-        let (contexts, rows) =
-            by_context(path, &self.study, log, fits, "a probability from 0 to 1")?;
-        let (space, actions) = (log.contexts(), log.actions().len());
-        let mut probabilities = vec![f64::NAN; space.len() * actions];
-        for (&context, row) in contexts.iter().zip(&rows) {
-            probabilities[context * actions..][..actions].copy_from_slice(row);
-        }
-        let listed = |context: usize| !probabilities[context * actions].is_nan();
-        let rule = Rule::table(space, &probabilities, listed, None);
+        let chances = by_context(path, &self.study, log, fits, "a probability from 0 to 1")?;
+        let listed = |context: usize| !chances.at(context, 0).is_nan();
+        let rule = Rule::table(log.contexts(), &chances, listed, None)?;
         let stem = path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
-        Policy::new(stem, rule, space, log.actions()).map_err(|e| e.within(name))
+        Policy::new(stem, rule, log.contexts(), log.actions()).map_err(|e| e.within(name))
     }
 }

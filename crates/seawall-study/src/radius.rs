@@ -1,11 +1,11 @@
 //! How far is far enough: radii that the data themselves suggest.
 
 use crate::distance::{between, target};
-use crate::evaluate::{Doing, Question, evaluate};
+use crate::evaluate::{Question, evaluate};
 use crate::load::Loaded;
 use seawall::distance::distance;
 use seawall::inference::{Resampling, bootstrap};
-use seawall::{Error, Log, Progress, Result};
+use seawall::{Error, Field, Log, Progress, Result, Stage, Watch};
 use serde::Serialize;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct Request<'a> {
 
 /// What came of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct SuggestedRadii {
     /// Distances between random halves of the log.
     pub halves: Spread,
     /// Distances between the log and itself drawn again.
@@ -33,7 +33,7 @@ pub struct Answer {
     /// Cost radii.
     pub cost: CostRadius,
     /// Where the study's policies stop being better than one another.
-    pub breakdown: Vec<crate::evaluate::BreakdownAnswer>,
+    pub breakdown: Vec<crate::evaluate::PolicyBreakdown>,
     /// The radii recommended: noise, and what is beyond it.
     pub recommended: Vec<f64>,
     /// Why, in words.
@@ -98,49 +98,48 @@ impl Spread {
     }
 }
 
-/// Told how many distances are done; returning `false` stops the work, and an error says so.
-pub type Watch<'a> = &'a (dyn Fn(usize) -> bool + Sync);
-
 /// Random halves where nobody says how many.
 pub const SPLITS: usize = 20;
 
-/// Distances between random halves of the log. `watch` is told how many are done.
+/// Distances between random halves of the log.
 pub fn halves(loaded: &Loaded, splits: usize, seed: u64, watch: Watch<'_>) -> Result<Spread> {
     let mut halves = Vec::new();
     for split in 0..splits {
-        if !watch(split) {
-            return Err(Error::config("the search for a radius was stopped"));
-        }
+        let progress = Progress::of(Stage::Halves).done(split).out_of(splits);
+        watch.tell(progress)?;
+        let inside = |_: Progress<'_>| watch.go_on(progress);
         let folds = loaded.log().folds_of(2, seed.wrapping_add(split as u64))?;
         let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
-        halves.push(distance(&a, &b)?.value);
+        halves.push(distance(&a, &b, Watch::new(&inside))?.value);
     }
     Ok(Spread::of(halves))
 }
 
 /// The distance from the log to a sample of another population.
-pub fn to_target(loaded: &Loaded, path: &Path) -> Result<f64> {
-    Ok(between(&loaded.log().population()?, &target(loaded, path)?)?.distance)
+pub fn to_target(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<f64> {
+    Ok(between(&loaded.log().population()?, &target(loaded, path)?, watch)?.distance)
 }
 
-/// Suggests radii. `watch` is told how many distances are done.
-pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<Answer> {
+/// Suggests radii.
+pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<SuggestedRadii> {
     let log = loaded.log();
+    if request.splits == 0 {
+        return Err(Error::field(Field::Splits, "is 0; expected at least 1"));
+    }
     let halves = halves(loaded, request.splits, request.seed, watch)?;
     let whole = log.population()?;
-    let follow = |progress: Progress| watch(request.splits + progress.evaluations);
-    let ask = |drawn: &Log| Ok(vec![distance(&whole, &drawn.population()?)?.value]);
-    let drawn =
-        bootstrap(log, request.splits, Resampling::Multinomial, request.seed, Some(&follow), &ask)?;
+    let ask = |drawn: &Log, watch: Watch<'_>| {
+        Ok(vec![distance(&whole, &drawn.population()?, watch)?.value])
+    };
+    let drawn = bootstrap(log, request.splits, Resampling::Multinomial, request.seed, watch, &ask)?;
     let target = match request.target {
-        Some(path) => Some(to_target(loaded, path)?),
+        Some(path) => Some(to_target(loaded, path, watch)?),
         None => None,
     };
     let mut question = Question::of(loaded);
     question.worst = false;
-    question.curve = question.policies.len() > 1;
-    let breakdown = match question.curve {
-        true => evaluate(loaded, &question, &|_: Doing<'_>| watch(2 * request.splits))?.breakdown,
+    let breakdown = match question.policies.len() > 1 {
+        true => evaluate(loaded, &question, watch)?.breakdown,
         false => Vec::new(),
     };
     let bootstrap = Spread::of(drawn.all.into_iter().flatten().collect());
@@ -167,11 +166,11 @@ pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         ),
     };
     let list = recommended.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
-    Ok(Answer {
+    Ok(SuggestedRadii {
         halves,
         bootstrap,
         target,
-        cost: cost_radius(loaded)?,
+        cost: cost_radius(loaded, watch)?,
         breakdown,
         recommended,
         words,
@@ -189,9 +188,9 @@ fn rounded(x: f64) -> f64 {
     format!("{digits}e{exponent}").parse().unwrap_or(x)
 }
 
-fn cost_radius(loaded: &Loaded) -> Result<CostRadius> {
+fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {
     let log = loaded.log();
-    let model = loaded.recipe.fit(log)?;
+    let model = loaded.fitted(watch)?.model();
     let outcomes = log.outcomes();
     // The dearest move between two outcomes: corner to corner, feature by feature.
     let feature = |k: usize| {

@@ -39,7 +39,7 @@ pub fn changes(space: &Space, step: &Move) -> Vec<Change> {
 const TOLD: usize = 6;
 
 /// Changes on one line, names and levels as `tell` tells them.
-pub fn words(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
+pub fn phrase(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
     let each = |c: &Change| format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to));
     let mut all: Vec<String> = changes.iter().take(TOLD).map(each).collect();
     if changes.len() > TOLD {
@@ -80,13 +80,13 @@ pub fn sentence(worst: &WorstCase, moves: bool) -> String {
     if !moves {
         return "nobody moves; people are weighed anew".to_owned();
     }
-    let moved: f64 = worst.plan.iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
+    let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
     if moved == 0.0 {
         return "nobody moves".to_owned();
     }
     format!(
         "{} of the population moves; {} of the worst-case population is where nobody was seen",
         percent(moved),
-        percent(worst.unobserved_mass)
+        percent(worst.unobserved_mass())
     )
 }

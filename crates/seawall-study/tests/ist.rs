@@ -4,7 +4,7 @@
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Unseen;
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Settings};
+use seawall::{Ambiguity, Entropic, Kl, Settings, Wasserstein, Watch};
 use seawall_study::count::count;
 use seawall_study::load::load;
 use seawall_study::study::study;
@@ -34,7 +34,7 @@ fn every_published_value() {
     let fixture: Value = serde_json::from_str(&std::fs::read_to_string(fixture).unwrap()).unwrap();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let study = study(&here.join("../../studies/ist.toml")).unwrap();
-    let counted = count(&study, &|_| true).unwrap();
+    let counted = count(&study, Watch::NOBODY).unwrap();
     let log = &counted.log;
     assert_eq!(log.total(), fixture["rows"].as_f64().unwrap());
     assert_eq!(log.contexts().len() as u64, fixture["cells"].as_u64().unwrap());
@@ -55,49 +55,47 @@ fn every_published_value() {
     close(mean(&|a| a == 0), &fixture["mean_cost"]["treat"], "mean cost of treat");
     close(mean(&|a| a == 1), &fixture["mean_cost"]["control"], "mean cost of control");
 
-    let loaded = load(study, &|_| true).unwrap();
-    let model = loaded.recipe.fit(log).unwrap();
+    let loaded = load(study, Watch::NOBODY).unwrap();
+    let model = loaded.recipe.fit(log, Watch::NOBODY).unwrap();
     let solve = Settings::default();
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let values = model.values(log, plain, Unseen::Error, &solve).unwrap();
+    let plain = Wasserstein.at(0.0);
+    let values = model.values(log, plain, Unseen::Error, solve).unwrap();
     let uniform = Policy::uniform(log);
     let policies = [
         ("uniform", uniform.clone()),
         ("treat", Policy::constant(log, "treat").unwrap()),
         ("control", Policy::constant(log, "control").unwrap()),
-        ("greedy", Policy::greedy(log, &values)),
+        ("greedy", Policy::greedy(log, &values).unwrap()),
     ];
     for (name, policy) in &policies {
-        let direct = population.mean(&policy.values(&values));
+        let direct = population.mean(&policy.values(&values).unwrap()).unwrap();
         close(direct, &fixture["direct_method"][name], &format!("direct method, {name}"));
     }
     let all = Robust::new(log, Support::All).unwrap();
     let seen = Robust::new(log, Support::Observed).unwrap();
     let at = |robust: &Robust, policy: &Policy, set: Ambiguity| {
-        let radius = set.radius();
-        let (worst, _) = robust.evaluate(policy, &values, set, &[radius], None, &solve).unwrap();
-        worst[0].clone()
+        robust.worst_case(policy, &values, set, solve).unwrap()
     };
     let expected = &fixture["wasserstein_uniform"];
     for (k, radius) in expected["radius"].as_array().unwrap().iter().enumerate() {
         let radius = radius.as_f64().unwrap();
-        let set = Ambiguity::Wasserstein { radius };
+        let set = Wasserstein.at(radius);
         let worst = at(&all, &uniform, set);
-        close(worst.value, &expected["grid"][k], &format!("grid, radius {radius}"));
-        close(at(&seen, &uniform, set).value, &expected["observed"][k], "observed");
+        close(worst.value(), &expected["grid"][k], &format!("grid, radius {radius}"));
+        close(at(&seen, &uniform, set).value(), &expected["observed"][k], "observed");
     }
     let expected = &fixture["entropic_uniform_grid_radius_0.03"];
     for (k, eta) in expected["eta"].as_array().unwrap().iter().enumerate() {
-        let set = Ambiguity::Entropic { radius: 0.03, eta: eta.as_f64().unwrap() };
-        close(at(&all, &uniform, set).value, &expected["value"][k], "entropic");
+        let set = Entropic { eta: eta.as_f64().unwrap() }.at(0.03);
+        close(at(&all, &uniform, set).value(), &expected["value"][k], "entropic");
     }
     let expected = &fixture["kl_uniform"];
     for (k, radius) in expected["radius"].as_array().unwrap().iter().enumerate() {
-        let set = Ambiguity::Kl { radius: radius.as_f64().unwrap() };
-        close(at(&all, &uniform, set).value, &expected["value"][k], "kl");
+        let set = Kl.at(radius.as_f64().unwrap());
+        close(at(&all, &uniform, set).value(), &expected["value"][k], "kl");
     }
     for (name, policy) in &policies[1..] {
-        let worst = at(&all, policy, Ambiguity::Wasserstein { radius: 0.03 });
-        close(worst.value, &fixture["wasserstein_grid_radius_0.03"][name], name);
+        let worst = at(&all, policy, Wasserstein.at(0.03));
+        close(worst.value(), &fixture["wasserstein_grid_radius_0.03"][name], name);
     }
 }

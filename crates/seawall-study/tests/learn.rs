@@ -5,7 +5,7 @@ use seawall::evaluate::{Robust, Support};
 use seawall::learn::{Groups, Task, groups};
 use seawall::outcome::{Unseen, Values};
 use seawall::policy::{Partition, Parts, Rule};
-use seawall::{Ambiguity, Settings};
+use seawall::{Settings, Wasserstein, Watch};
 use seawall_study::load::{Loaded, load};
 use seawall_study::study::study;
 use serde_json::Value;
@@ -27,10 +27,10 @@ fn trial() -> Option<(Loaded, Values, Value)> {
     }
     let fixture = std::fs::read_to_string(shared.join("fixtures/stroke-trial.json")).unwrap();
     let fixture = serde_json::from_str(&fixture).unwrap();
-    let loaded = load(study(&here.join("../../studies/ist.toml")).unwrap(), &|_| true).unwrap();
-    let model = loaded.recipe.fit(loaded.log()).unwrap();
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let values = model.values(loaded.log(), plain, Unseen::Error, &Settings::default()).unwrap();
+    let loaded = load(study(&here.join("../../studies/ist.toml")).unwrap(), Watch::NOBODY).unwrap();
+    let model = loaded.recipe.fit(loaded.log(), Watch::NOBODY).unwrap();
+    let plain = Wasserstein.at(0.0);
+    let values = model.values(loaded.log(), plain, Unseen::Error, Settings::default()).unwrap();
     Some((loaded, values, fixture))
 }
 
@@ -51,9 +51,9 @@ fn two_groups_as_published() {
     let robust = Robust::new(log, Support::All).unwrap();
     let by = vec![by_levels("RCONSC", &[&["D", "U"], &["F"]])];
     for (k, radius) in expected["radius"].as_array().unwrap().iter().enumerate() {
-        let set = Ambiguity::Wasserstein { radius: radius.as_f64().unwrap() };
+        let set = Wasserstein.at(radius.as_f64().unwrap());
         let task = Task::new(log, &robust, &values, set);
-        let found = groups(&task, &Groups::new(by.clone()), None, &Settings::default()).unwrap();
+        let found = groups(&task, &Groups::new(by.clone()), Settings::default()).unwrap();
         let Rule::Groups { probabilities, .. } = found.policy.rule() else { panic!("no groups") };
         assert!((found.value - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
         assert!(found.gap() <= 1e-9, "{}", found.gap());
@@ -69,7 +69,7 @@ fn many_groups_in_time() {
     let Some((loaded, values, _)) = trial() else { return };
     let log = loaded.log();
     let robust = Robust::new(log, Support::All).unwrap();
-    let set = Ambiguity::Wasserstein { radius: 0.03 };
+    let set = Wasserstein.at(0.03);
     let task = Task::new(log, &robust, &values, set);
     let levels = |f: &str| Partition::of_levels(log.contexts(), f).unwrap();
     for (by, tolerance) in [
@@ -79,7 +79,7 @@ fn many_groups_in_time() {
         let start = Instant::now();
         // The method's tolerance is relative to the largest cost, about 3.
         let asked = Groups { tolerance: 0.1 * tolerance, ..Groups::new(by) };
-        let found = groups(&task, &asked, None, &Settings::default()).unwrap();
+        let found = groups(&task, &asked, Settings::default()).unwrap();
         assert!(found.gap() <= tolerance, "{}", found.gap());
         assert!(start.elapsed().as_secs_f64() < 10.0);
     }

@@ -1,6 +1,7 @@
 //! Open Bandit logs: nominal estimators of the uniform policy against numbers computed elsewhere.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use seawall::Watch;
 use seawall::evaluate::{Estimator, Nominal, Propensity};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
@@ -19,7 +20,7 @@ fn read(log: &str) -> Option<Log> {
         return None;
     }
     let study = study(&here.join(format!("../../studies/obd-{log}.toml"))).unwrap();
-    let log = count(&study, &|_| true).unwrap().log;
+    let log = count(&study, Watch::NOBODY).unwrap().log;
     assert_eq!(log.total(), 10_000.0);
     Some(log)
 }

@@ -1,6 +1,7 @@
 //! What a study file or its data can get wrong, each with the line or the row it is on.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use seawall::Watch;
 use seawall_study::count::{Counted, count};
 use seawall_study::study::study;
 
@@ -41,7 +42,7 @@ fn read(toml: &str, data: &str) -> seawall::Result<Counted> {
     std::fs::write(folder.path().join("study.toml"), toml).unwrap();
     std::fs::write(folder.path().join("t.csv"), data).unwrap();
     let study = study(&folder.path().join("study.toml"))?;
-    count(&study, &|_| true)
+    count(&study, Watch::NOBODY)
 }
 
 #[test]

@@ -1,13 +1,22 @@
 //! One error for the whole library, with a few questions it can answer.
+//!
+//! An error may be about a [`Field`], something that the caller chose. The library calls a field
+//! by its plain name; a front end that calls it otherwise (`--cost-radius`, `cost_radius=`) asks
+//! for the message in its own words with [`Error::worded`].
 
 use std::fmt;
+use std::path::Path;
 
 /// What went wrong, in one line that names the thing, its value and what was expected.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
+#[derive(Clone, Debug)]
 pub struct Error {
     kind: Kind,
+    /// What the message is said of, outermost first: a file, a policy.
+    within: Vec<String>,
+    /// The field that the message is about; the message then goes on after its name.
+    field: Option<Field>,
     message: String,
+    advice: Option<(Field, &'static [&'static str])>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,25 +24,168 @@ enum Kind {
     Input,
     Config,
     Numeric,
+    Stopped,
+    Io,
+    Internal,
 }
 
 /// The library's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
-impl Error {
-    /// The data are wrong: a value, a weight, a level, a length.
-    pub fn input(message: impl fmt::Display) -> Self {
-        Error { kind: Kind::Input, message: message.to_string() }
+/// Something that a caller chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The variants are the names.
+pub enum Field {
+    Accuracy,
+    AtLeast,
+    AtMost,
+    Batch,
+    Bootstrap,
+    Bounds,
+    Budget,
+    CcpAlpha,
+    Clip,
+    Contexts,
+    CostRadius,
+    CostSet,
+    Engine,
+    Eta,
+    Folds,
+    LeastShare,
+    Level,
+    Method,
+    MinSamplesLeaf,
+    MinSamplesSplit,
+    Model,
+    Policy,
+    Propensity,
+    Radius,
+    Restarts,
+    Ridge,
+    Seeds,
+    Set,
+    Sharpness,
+    Splits,
+    Step,
+    Steps,
+    Support,
+    Temperature,
+    Threads,
+    Tolerance,
+    Unseen,
+    WorstBudget,
+}
+
+impl Field {
+    /// The field's plain name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Accuracy => "accuracy",
+            Field::AtLeast => "least probability",
+            Field::AtMost => "largest probability",
+            Field::Batch => "batch",
+            Field::Bootstrap => "bootstrap",
+            Field::Bounds => "bounds",
+            Field::Budget => "budget",
+            Field::CcpAlpha => "ccp_alpha",
+            Field::Clip => "clip",
+            Field::Contexts => "contexts",
+            Field::CostRadius => "cost radius",
+            Field::CostSet => "cost set",
+            Field::Engine => "engine",
+            Field::Eta => "eta",
+            Field::Folds => "folds",
+            Field::LeastShare => "least share",
+            Field::Level => "level",
+            Field::Method => "method",
+            Field::MinSamplesLeaf => "min_samples_leaf",
+            Field::MinSamplesSplit => "min_samples_split",
+            Field::Model => "model",
+            Field::Policy => "policy",
+            Field::Propensity => "propensity",
+            Field::Radius => "radius",
+            Field::Restarts => "restarts",
+            Field::Ridge => "ridge",
+            Field::Seeds => "seeds",
+            Field::Set => "set",
+            Field::Sharpness => "sharpness",
+            Field::Splits => "splits",
+            Field::Step => "step",
+            Field::Steps => "steps",
+            Field::Support => "support",
+            Field::Temperature => "temperature",
+            Field::Threads => "threads",
+            Field::Tolerance => "tolerance",
+            Field::Unseen => "unseen",
+            Field::WorstBudget => "worst-case budget",
+        }
+    }
+}
+
+/// How a front end calls the fields.
+pub trait Wording {
+    /// The field as the subject of a sentence: `--eta`, in `--eta is 0; expected …`.
+    fn subject(&self, field: Field) -> String;
+
+    /// How the field is given a value: `--method bsgd`.
+    fn setting(&self, field: Field, value: &str) -> String;
+}
+
+/// The fields' plain names.
+struct Plain;
+
+impl Wording for Plain {
+    fn subject(&self, field: Field) -> String {
+        field.name().to_owned()
     }
 
-    /// The question is wrong: a radius, an option, a combination of them.
+    fn setting(&self, field: Field, value: &str) -> String {
+        format!("{} = {value:?}", field.name())
+    }
+}
+
+impl Error {
+    fn new(kind: Kind, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        Error { kind, within: Vec::new(), field: None, message, advice: None }
+    }
+
+    /// The data are wrong: a value, a weight, a level, a length.
+    pub fn input(message: impl fmt::Display) -> Self {
+        Error::new(Kind::Input, message)
+    }
+
+    /// The question is wrong: an option, a combination of them.
     pub fn config(message: impl fmt::Display) -> Self {
-        Error { kind: Kind::Config, message: message.to_string() }
+        Error::new(Kind::Config, message)
+    }
+
+    /// The question is wrong in one field; `message` goes on after the field's name:
+    /// `is -1; expected a finite number ≥ 0`.
+    pub fn field(field: Field, message: impl fmt::Display) -> Self {
+        Error { field: Some(field), ..Error::config(message) }
     }
 
     /// The numbers are beyond what can be computed.
     pub fn numeric(message: impl fmt::Display) -> Self {
-        Error { kind: Kind::Numeric, message: message.to_string() }
+        Error::new(Kind::Numeric, message)
+    }
+
+    /// Whoever watched asked to stop, and there is nothing to show yet.
+    pub fn stopped() -> Self {
+        Error::new(Kind::Stopped, "stopped")
+    }
+
+    /// A file could not be read or written.
+    pub fn io(path: &Path, message: impl fmt::Display) -> Self {
+        Error::new(Kind::Io, format!("{}: {message}", path.display()))
+    }
+
+    /// Something that cannot happen, happened: the library's own fault, or that of an engine that
+    /// was handed in.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Error::new(Kind::Internal, message)
     }
 
     /// Whether the data are at fault.
@@ -51,9 +203,110 @@ impl Error {
         self.kind == Kind::Numeric
     }
 
+    /// Whether whoever watched asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.kind == Kind::Stopped
+    }
+
+    /// Whether a file could not be read or written.
+    pub fn is_io(&self) -> bool {
+        self.kind == Kind::Io
+    }
+
+    /// Whether the library, or an engine that was handed in, is at fault.
+    pub fn is_internal(&self) -> bool {
+        self.kind == Kind::Internal
+    }
+
+    /// The field that is wrong, if it is one.
+    pub fn about(&self) -> Option<Field> {
+        self.field
+    }
+
     /// The same error, said of something: `context: message`.
     #[must_use]
-    pub fn within(self, context: impl fmt::Display) -> Self {
-        Error { message: format!("{context}: {}", self.message), ..self }
+    pub fn within(mut self, context: impl fmt::Display) -> Self {
+        self.within.insert(0, context.to_string());
+        self
+    }
+
+    /// The same error, of another field: a front end that takes one thing for two purposes knows
+    /// which was meant.
+    #[must_use]
+    pub fn of(mut self, field: Field) -> Self {
+        if self.field.is_some() {
+            self.field = Some(field);
+        }
+        self
+    }
+
+    /// Values of a field that would do.
+    #[must_use]
+    pub fn advise(mut self, field: Field, values: &'static [&'static str]) -> Self {
+        self.advice = Some((field, values));
+        self
+    }
+
+    /// The message in a front end's words.
+    pub fn worded(&self, wording: &dyn Wording) -> String {
+        let mut text = String::new();
+        for context in &self.within {
+            text.push_str(context);
+            text.push_str(": ");
+        }
+        if let Some(field) = self.field {
+            text.push_str(&wording.subject(field));
+            text.push(' ');
+        }
+        text.push_str(&self.message);
+        if let Some((field, values)) = self.advice {
+            let settings: Vec<String> =
+                values.iter().map(|value| wording.setting(field, value)).collect();
+            text.push_str("; try ");
+            text.push_str(&settings.join(" or "));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.worded(&Plain))
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Flags;
+
+    impl Wording for Flags {
+        fn subject(&self, field: Field) -> String {
+            format!("--{}", field.name().replace(' ', "-"))
+        }
+        fn setting(&self, field: Field, value: &str) -> String {
+            format!("{} {value}", self.subject(field))
+        }
+    }
+
+    #[test]
+    fn a_front_end_words_fields_and_advice() {
+        let error = Error::field(Field::CostRadius, "is -1; expected a number ≥ 0")
+            .advise(Field::Unseen, &["mean", "worst"])
+            .within("study.toml");
+        assert_eq!(
+            error.to_string(),
+            "study.toml: cost radius is -1; expected a number ≥ 0; try unseen = \"mean\" or unseen \
+             = \"worst\""
+        );
+        assert_eq!(
+            error.worded(&Flags),
+            "study.toml: --cost-radius is -1; expected a number ≥ 0; try --unseen mean or --unseen \
+             worst"
+        );
+        assert!(error.is_config() && error.about() == Some(Field::CostRadius));
     }
 }

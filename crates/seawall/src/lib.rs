@@ -24,7 +24,7 @@
 //! 9. [`inference`]: intervals for robust values, finite-sample bounds.
 //!
 //! ```
-//! use seawall::{Ambiguity, Feature, Population, Problem, Settings};
+//! use seawall::{Feature, Population, Problem, Settings, Wasserstein};
 //!
 //! // Losses of a model on four records, and what may shift.
 //! let records = Population::from_samples(
@@ -33,16 +33,15 @@
 //! )?;
 //! let loss = [0.2, 0.1, 0.4, 0.9];
 //! let problem = Problem::new(&records, &loss)?;
-//! let settings = Settings::default();
-//! let mut solver = Ambiguity::Wasserstein { radius: 0.0 }.solver(&problem, &settings)?;
+//! let mut solver = Wasserstein.solver(&problem, Settings::default())?;
 //! let worst = solver.worst_case(0.05)?;
-//! println!("at most {:.3}, gap {:.1e}", worst.value, worst.gap());
-//! for step in worst.plan.largest(3) {
+//! println!("at most {:.3}, gap {:.1e}", worst.value(), worst.gap());
+//! for step in worst.plan().largest(3) {
 //!     let (from, to) = (records.space().describe(step.from), records.space().describe(step.to));
 //!     println!("{:.1}% of the population: {from} → {to}", 100.0 * step.mass);
 //! }
 //! let curve = solver.curve(0.0)?;
-//! assert!(curve.is_exact() && (curve.at(0.05).value - worst.value).abs() < 1e-12);
+//! assert!(curve.is_exact() && (curve.at(0.05).value - worst.value()).abs() < 1e-12);
 //! # Ok::<(), seawall::Error>(())
 //! ```
 //!
@@ -59,16 +58,21 @@ pub mod inference;
 mod kernel;
 pub mod learn;
 mod log;
+mod matrix;
 pub mod outcome;
 pub mod policy;
 mod population;
+mod progress;
 mod space;
 
 pub use ambiguity::{
-    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine, Entropic,
-    Marginal, Move, Plan, Problem, Progress, Settings, Solver, Status, Watch, WorstCase,
+    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine, EngineKind,
+    Entropic, Geometry, Heights, Kl, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
+    Settings, Smoothed, Solver, Status, Sums, TotalVariation, Wasserstein, WorstCase,
 };
-pub use error::{Error, Result};
+pub use error::{Error, Field, Result, Wording};
 pub use log::{Entry, Folds, Log};
-pub use population::Population;
+pub use matrix::Matrix;
+pub use population::{Population, distinct_rows};
+pub use progress::{Progress, Stage, Watch};
 pub use space::{Feature, Grid, Kind, Points, Space, Support, Value};

@@ -5,11 +5,13 @@
 //! space, an outcome a point of another; every outcome has a value, a cost or a reward.
 
 use crate::ambiguity::Direction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::kernel::sum::sums;
-use crate::population::Population;
-use crate::space::Space;
+use crate::matrix::Matrix;
+use crate::population::{Population, distinct_rows};
+use crate::space::{Feature, Space};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The seed by which rows are dealt to folds.
@@ -67,7 +69,7 @@ impl Log {
             )));
         }
         for entry in &entries {
-            check(entry, &contexts, &actions, &outcomes)?;
+            check_entry(entry, &contexts, &actions, &outcomes)?;
         }
         // The order of the rows must not matter.
         entries.sort_unstable_by(|a, b| {
@@ -84,6 +86,73 @@ impl Log {
         }
         let log = Log { contexts, actions, outcomes, values, direction, entries, total: 0.0 };
         log.reweighted(|_, e| e.weight)
+    }
+
+    /// A log of plain rows: one column per feature as for [`Space::points`], the name of the action
+    /// taken, and what followed. Actions are in order of appearance; `propensities` are the
+    /// probabilities with which the actions were taken, if they are known.
+    ///
+    /// ```
+    /// use seawall::{Direction, Feature, Log};
+    /// let log = Log::from_rows(
+    ///     [Feature::numeric("age"), Feature::nominal("sex", ["F", "M"])],
+    ///     vec![vec![61.0, 74.0, 61.0, 80.0], vec![0.0, 1.0, 0.0, 1.0]],
+    ///     &["treat", "control", "control", "treat"],
+    ///     &[0.0, 3.0, 1.0, 1.0],
+    ///     None,
+    ///     Direction::Cost,
+    /// )?;
+    /// assert_eq!((log.contexts().len(), log.actions().len(), log.total()), (3, 2, 4.0));
+    /// # Ok::<(), seawall::Error>(())
+    /// ```
+    pub fn from_rows(
+        features: impl IntoIterator<Item = Feature>,
+        columns: Vec<Vec<f64>>,
+        actions: &[impl AsRef<str>],
+        outcomes: &[f64],
+        propensities: Option<&[f64]>,
+        direction: Direction,
+    ) -> Result<Self> {
+        let rows = actions.len();
+        let lengths = columns.iter().map(Vec::len).chain([outcomes.len()]);
+        let mut lengths = lengths.chain(propensities.map(<[f64]>::len));
+        if let Some(found) = lengths.find(|n| *n != rows) {
+            return Err(Error::input(format!("{rows} actions, but a column of {found} rows")));
+        }
+        let (contexts, point_of) = distinct_rows(features, columns)?;
+        if let Some(row) = outcomes.iter().position(|y| !y.is_finite()) {
+            let y = outcomes[row];
+            return Err(Error::input(format!(
+                "row {}: the outcome is {y}; expected a finite number",
+                row + 1
+            )));
+        }
+        let mut levels: Vec<f64> = outcomes.iter().map(|y| y + 0.0).collect();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup();
+        let mut names: Vec<String> = Vec::new();
+        let mut number: HashMap<&str, u32> = HashMap::new();
+        let mut entries = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let name = actions[row].as_ref();
+            let next = names.len() as u32;
+            let action = *number.entry(name).or_insert(next);
+            if action == next {
+                names.push(name.to_owned());
+            }
+            entries.push(Entry {
+                context: point_of[row] as u32,
+                action,
+                outcome: levels.partition_point(|l| *l < outcomes[row]) as u32,
+                propensity: propensities.map_or(f64::NAN, |p| p[row]),
+                weight: 1.0,
+            });
+        }
+        if levels.is_empty() {
+            return Err(Error::input("the log has no rows"));
+        }
+        let space = Space::grid([Feature::numeric("outcome").levels(levels.clone())])?;
+        Log::new(Arc::new(contexts), names, Arc::new(space), levels, direction, entries)
     }
 
     /// The same log with other weights; what weighs nothing is left out. An action may be left
@@ -107,6 +176,11 @@ impl Log {
         })
     }
 
+    /// To be shared by what is fitted to it.
+    pub fn shared(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+
     /// Deals the rows to folds of about equal size at random, the same way every time. What is
     /// left of a fractional weight goes to one fold whole.
     ///
@@ -119,11 +193,12 @@ impl Log {
     /// The same, dealt by another seed.
     pub fn folds_of(&self, count: usize, seed: u64) -> Result<Folds<'_>> {
         if count < 2 {
-            return Err(Error::config(format!("{count} folds; expected at least 2")));
+            return Err(Error::field(Field::Folds, format!("is {count}; expected at least 2")));
         }
         if self.total < count as f64 {
             let rows = self.total;
-            return Err(Error::config(format!("{count} folds of a log of {rows} rows")));
+            let what = format!("is {count}, but the log has {rows} rows");
+            return Err(Error::field(Field::Folds, what));
         }
         let mut random = Random::new(seed, count as u64);
         // How much each fold still lacks: what is dealt next goes to each in proportion.
@@ -202,12 +277,11 @@ impl Log {
         totals
     }
 
-    /// The weight of the rows with each context and action: `[context · actions + action]`.
-    pub fn cell_totals(&self) -> Vec<f64> {
-        let actions = self.actions.len();
-        let mut totals = vec![0.0; self.contexts.len() * actions];
+    /// The weight of the rows with each context and action.
+    pub fn cell_totals(&self) -> Matrix {
+        let mut totals = Matrix::from_fn(self.contexts.len(), self.actions.len(), |_, _| 0.0);
         for e in &self.entries {
-            totals[e.context as usize * actions + e.action as usize] += e.weight;
+            totals.row_mut(e.context as usize)[e.action as usize] += e.weight;
         }
         totals
     }
@@ -282,7 +356,12 @@ fn share_out(rows: f64, lacking: &mut [f64], dealt: &mut [f64], random: &mut Ran
     }
 }
 
-fn check(entry: &Entry, contexts: &Space, actions: &[String], outcomes: &Space) -> Result<()> {
+fn check_entry(
+    entry: &Entry,
+    contexts: &Space,
+    actions: &[String],
+    outcomes: &Space,
+) -> Result<()> {
     let places = [
         ("context", entry.context as usize, contexts.len()),
         ("action", entry.action as usize, actions.len()),

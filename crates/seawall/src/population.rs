@@ -25,7 +25,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Population {
     space: Arc<Space>,
-    weights: Vec<f64>,
+    /// Shared, so that a copy costs nothing.
+    weights: Arc<[f64]>,
 }
 
 impl Population {
@@ -49,7 +50,7 @@ impl Population {
         weights.iter_mut().for_each(|p| *p /= largest);
         let total = sum(weights.len(), |i| weights[i]);
         weights.iter_mut().for_each(|p| *p /= total);
-        Ok(Population { space, weights })
+        Ok(Population { space, weights: weights.into() })
     }
 
     /// One count per point of the space.
@@ -63,26 +64,10 @@ impl Population {
         features: impl IntoIterator<Item = Feature>,
         columns: Vec<Vec<f64>>,
     ) -> Result<Self> {
-        let rows = columns.first().map_or(0, Vec::len);
-        if let Some(column) = columns.iter().find(|c| c.len() != rows) {
-            return Err(Error::input(format!(
-                "columns of different lengths: {rows} and {}",
-                column.len()
-            )));
-        }
-        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut merged: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-        let mut weights: Vec<f64> = Vec::new();
-        for row in 0..rows {
-            let place: Vec<u64> = columns.iter().map(|c| bits(c[row])).collect();
-            let at = *places.entry(place).or_insert(weights.len());
-            if at == weights.len() {
-                weights.push(0.0);
-                merged.iter_mut().zip(&columns).for_each(|(m, c)| m.push(c[row]));
-            }
-            weights[at] += 1.0;
-        }
-        Self::from_weights(Arc::new(Space::points(features, merged)?), weights)
+        let (space, point_of) = distinct_rows(features, columns)?;
+        let mut weights = vec![0.0; space.len()];
+        point_of.iter().for_each(|&point| weights[point] += 1.0);
+        Self::from_weights(Arc::new(space), weights)
     }
 
     /// Counts a sample on a grid: one column of level indices per feature.
@@ -123,9 +108,43 @@ impl Population {
     }
 
     /// The mean of a function given by one value per point.
-    pub fn mean(&self, values: &[f64]) -> f64 {
-        sum(self.weights.len(), |i| self.weights[i] * values[i])
+    pub fn mean(&self, values: &[f64]) -> Result<f64> {
+        let (found, points) = (values.len(), self.weights.len());
+        match found == points {
+            true => Ok(sum(points, |i| self.weights[i] * values[i])),
+            false => Err(Error::input(format!("{found} values for {points} points"))),
+        }
     }
+}
+
+/// The space of the distinct rows of columns, in order of appearance, and each row's point.
+///
+/// The column of a numeric feature holds numbers, any other's the indices of its levels, NaN where
+/// missing; −0 is 0.
+pub fn distinct_rows(
+    features: impl IntoIterator<Item = Feature>,
+    columns: Vec<Vec<f64>>,
+) -> Result<(Space, Vec<usize>)> {
+    let rows = columns.first().map_or(0, Vec::len);
+    if let Some(column) = columns.iter().find(|c| c.len() != rows) {
+        return Err(Error::input(format!(
+            "columns of different lengths: {rows} and {}",
+            column.len()
+        )));
+    }
+    let mut points: HashMap<Vec<u64>, usize> = HashMap::new();
+    let mut merged: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
+    let mut point_of = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let next = points.len();
+        let key: Vec<u64> = columns.iter().map(|c| bits(c[row])).collect();
+        let point = *points.entry(key).or_insert(next);
+        if point == next {
+            merged.iter_mut().zip(&columns).for_each(|(m, c)| m.push(c[row]));
+        }
+        point_of.push(point);
+    }
+    Ok((Space::points(features, merged)?, point_of))
 }
 
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.

@@ -6,7 +6,7 @@ mod common;
 use common::{Case, Random, case, repeatable};
 use proptest::prelude::*;
 use seawall::distance::{Distance, distance, entropic, sinkhorn_divergence};
-use seawall::{Feature, Population, Space, Status};
+use seawall::{Feature, Population, Space, Status, Watch};
 use std::sync::Arc;
 
 /// Another population on a case's space.
@@ -72,7 +72,7 @@ fn check(a: &Population, b: &Population, found: &Distance) {
         .sum::<f64>()
         + (0..n).filter(|&j| b.weights()[j] > 0.0).map(|j| b.weights()[j] * phi(j)).sum::<f64>();
     assert!((dual - found.value).abs() <= 1e-9 * found.value.max(1.0), "{dual} {}", found.value);
-    let parts: f64 = found.by_feature(a.space()).iter().sum();
+    let parts: f64 = found.by_feature().iter().sum();
     assert!((parts - found.value).abs() <= 1e-9 * found.value.max(1.0));
 }
 
@@ -83,13 +83,13 @@ proptest! {
     fn distances_equal_linear_programs(seed in any::<u64>()) {
         let case = case(seed);
         let (a, b) = (&case.population, &other(&case, seed ^ 5));
-        match (distance(a, b), linear_program(a, b)) {
+        match (distance(a, b, Watch::NOBODY), linear_program(a, b)) {
             (Ok(found), Some(expected)) => {
                 prop_assert!((found.value - expected).abs() <= 1e-9 * expected.max(1.0), "{} {expected}", found.value);
                 check(a, b, &found);
-                let back = distance(b, a).unwrap();
+                let back = distance(b, a, Watch::NOBODY).unwrap();
                 prop_assert!((back.value - found.value).abs() <= 1e-9 * found.value.max(1.0));
-                let same = distance(a, a).unwrap();
+                let same = distance(a, a, Watch::NOBODY).unwrap();
                 prop_assert!(same.value.abs() < 1e-12);
             }
             (Err(error), _) => prop_assert!(error.to_string().contains("fixed"), "{error}"),
@@ -116,7 +116,7 @@ fn larger_problems_are_certified() {
         };
         let a = Population::from_weights(space.clone(), weights(r)).unwrap();
         let b = Population::from_weights(space.clone(), weights(r)).unwrap();
-        check(&a, &b, &distance(&a, &b).unwrap());
+        check(&a, &b, &distance(&a, &b, Watch::NOBODY).unwrap());
     }
     let points = |r: &mut Random| (0..3).map(|_| (0..500).map(|_| r.unit()).collect()).collect();
     let features = || [Feature::numeric("x"), Feature::numeric("y"), Feature::numeric("z")];
@@ -124,7 +124,7 @@ fn larger_problems_are_certified() {
     let half = |odd: bool| (0..500).map(|i| f64::from(u8::from((i % 2 == 1) == odd))).collect();
     let a = Population::from_weights(space.clone(), half(true)).unwrap();
     let b = Population::from_weights(space, half(false)).unwrap();
-    check(&a, &b, &distance(&a, &b).unwrap());
+    check(&a, &b, &distance(&a, &b, Watch::NOBODY).unwrap());
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn smoothed_distances_bracket_the_exact_one() {
     for seed in 0..40 {
         let case = case(seed);
         let (a, b) = (&case.population, &other(&case, seed ^ 9));
-        let Ok(exact) = distance(a, b) else { continue };
+        let Ok(exact) = distance(a, b, Watch::NOBODY) else { continue };
         let size = exact.value.max(case.scale()).max(1e-300);
         for eta in [1.0 / size, 30.0 / size] {
-            let soft = entropic(a, b, eta).unwrap();
+            let soft = entropic(a, b, eta, Watch::NOBODY).unwrap();
             let slack = 1e-9 * size;
             assert!(soft.exact_lower <= exact.value + slack, "{seed}: {soft:?} {}", exact.value);
             assert!(soft.exact_upper >= exact.value - slack, "{seed}: {soft:?} {}", exact.value);
-            let own = sinkhorn_divergence(a, a, eta).unwrap();
+            let own = sinkhorn_divergence(a, a, eta, Watch::NOBODY).unwrap();
             assert!(own.value.abs() <= 1e-6 * size, "{seed}: {own:?}");
         }
     }
@@ -154,11 +154,13 @@ fn different_spaces_are_refused_by_feature() {
         Population::from_weights(space.clone(), vec![1.0; space.len()]).unwrap()
     };
     let first = on(space(Feature::nominal("y", ["c", "d"])));
-    let refused = |second: Feature| distance(&first, &on(space(second))).unwrap_err().to_string();
+    let refused = |second: Feature| {
+        distance(&first, &on(space(second)), Watch::NOBODY).unwrap_err().to_string()
+    };
     assert!(refused(Feature::nominal("z", ["c", "d"])).contains("\"y\""));
     assert!(refused(Feature::nominal("y", ["c", "e"])).contains("\"y\" differs"));
     assert!(refused(Feature::ordinal("y", ["c", "d"])).contains("\"y\" differs"));
     // The same space made twice is the same.
     let again = on(space(Feature::nominal("y", ["c", "d"])));
-    assert!(distance(&first, &again).unwrap().value.abs() < 1e-12);
+    assert!(distance(&first, &again, Watch::NOBODY).unwrap().value.abs() < 1e-12);
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Case, case, radii};
 use proptest::prelude::*;
-use seawall::{Ambiguity, Engine, Settings, Status};
+use seawall::{EngineKind, Entropic, Settings, Status, Wasserstein};
 
 /// `ελ + Σ p_i (1/η) log Σ_j exp(η (f_j − λ c_ij)) / M`, and its slope in λ.
 fn dual(case: &Case, radius: f64, eta: f64, price: f64) -> (f64, f64) {
@@ -56,36 +56,36 @@ proptest! {
         for eta in [1e-3, 0.1, 10.0, 1e3, 1e6] {
             for radius in radii(&case).into_iter().filter(|&r| r > 0.0) {
                 let truth = reference(&case, radius, eta);
-                let exact = Ambiguity::Wasserstein { radius };
-                let exact = exact.worst_case(&case.problem(), &Settings::default()).unwrap();
-                for engine in [Engine::Grid, Engine::Scan] {
-                    let settings = Settings { engine, ..Settings::default() };
-                    let set = Ambiguity::Entropic { radius, eta };
-                    let worst = set.worst_case(&case.problem(), &settings).unwrap();
+                let exact = Wasserstein.at(radius);
+                let exact = exact.worst_case(&case.problem(), Settings::default()).unwrap();
+                for engine in [EngineKind::Grid, EngineKind::Scan] {
+                    let set = Entropic { eta }.at(radius);
+                    let problem = case.problem().engine(engine);
+                    let worst = set.worst_case(&problem, Settings::default()).unwrap();
                     let what = format!("seed {seed} {engine:?} eta {eta} radius {radius}");
                     // At a small η the value is a large negative number: log M / η.
                     let scale = size + points.ln() / eta;
-                    prop_assert!((worst.value - truth).abs() <= 1e-10 * scale,
-                        "{what}: {} is not {truth}", worst.value);
-                    prop_assert_eq!(worst.status, Status::Optimal, "{} gap {}", what, worst.gap());
-                    prop_assert!(worst.lower <= truth + 1e-12 * scale, "{}", what);
-                    prop_assert!(truth <= worst.upper + 1e-12 * scale, "{}", what);
+                    prop_assert!((worst.value() - truth).abs() <= 1e-10 * scale,
+                        "{what}: {} is not {truth}", worst.value());
+                    prop_assert_eq!(worst.status(), Status::Optimal, "{} gap {}", what, worst.gap());
+                    prop_assert!(worst.lower() <= truth + 1e-12 * scale, "{}", what);
+                    prop_assert!(truth <= worst.upper() + 1e-12 * scale, "{}", what);
                     // The two-sided bound of the exact worst case.
                     let slack = 1e-11 * scale;
-                    prop_assert!(worst.value <= exact.value + slack, "{}", what);
-                    prop_assert!(exact.value <= worst.value + points.ln() / eta + slack);
-                    let bounds = worst.entropic.unwrap();
-                    prop_assert!(bounds.exact_lower <= exact.value + slack);
-                    prop_assert!(exact.value <= bounds.exact_upper + slack);
+                    prop_assert!(worst.value() <= exact.value() + slack, "{}", what);
+                    prop_assert!(exact.value() <= worst.value() + points.ln() / eta + slack);
+                    let bounds = worst.smoothed().unwrap();
+                    prop_assert!(bounds.exact_lower <= exact.value() + slack);
+                    prop_assert!(exact.value() <= bounds.exact_upper + slack);
                     prop_assert!(bounds.entropy >= 0.0 && bounds.entropy <= points.ln() + 1e-9 * eta + 1e-9,
                         "{what}: entropy {}", bounds.entropy);
                     // The Gibbs plan spends at most the radius and is a plan.
                     let (mut mass, mut spent) = (0.0, 0.0);
-                    for step in worst.plan.iter() {
+                    for step in worst.plan().iter() {
                         mass += step.mass;
                         spent += step.mass * step.cost;
                     }
-                    prop_assert!((mass + worst.plan.left_out() - 1.0).abs() < 1e-9, "{}", what);
+                    prop_assert!((mass + worst.plan().left_out() - 1.0).abs() < 1e-9, "{}", what);
                     prop_assert!(spent <= radius * (1.0 + 1e-9) + 1e-12, "{what}: {spent}");
                     let arrived: f64 = worst.weights().iter().sum();
                     prop_assert!((arrived - 1.0).abs() < 1e-9, "{what}: {arrived}");
@@ -114,12 +114,12 @@ fn holes_in_the_lattice_are_nothing_to_anyone() {
         let case = Case { population, values: cells.iter().map(|_| r.unit()).collect() };
         let eta = 10f64.powf(4.0 * r.unit());
         let radius = 0.05 * r.unit() * r.unit();
-        let set = Ambiguity::Entropic { radius, eta };
+        let set = Entropic { eta }.at(radius);
         let value = |engine| {
-            let settings = Settings { engine, ..Settings::default() };
-            set.worst_case(&case.problem(), &settings).unwrap().value
+            let problem = case.problem().engine(engine);
+            set.worst_case(&problem, Settings::default()).unwrap().value()
         };
-        let (grid, scan) = (value(Engine::Grid), value(Engine::Scan));
+        let (grid, scan) = (value(EngineKind::Grid), value(EngineKind::Scan));
         assert!((grid - scan).abs() <= 1e-10, "seed {seed}, eta {eta}: {grid} and {scan}");
     }
 }
@@ -134,11 +134,11 @@ fn radius_zero_leaves_everyone_where_they_are() {
         if pairs.filter(|(i, j)| i != j).any(|(i, j)| case.space().cost(i, j) == 0.0) {
             continue;
         }
-        let set = Ambiguity::Entropic { radius: 0.0, eta: 3.0 };
-        let worst = set.worst_case(&case.problem(), &Settings::default()).unwrap();
+        let set = Entropic { eta: 3.0 }.at(0.0);
+        let worst = set.worst_case(&case.problem(), Settings::default()).unwrap();
         let expected = case.problem().nominal() - (n as f64).ln() / 3.0;
-        assert!((worst.value - expected).abs() < 1e-12, "seed {seed}");
-        assert!((worst.entropic.unwrap().exact_upper - case.problem().nominal()).abs() < 1e-12);
+        assert!((worst.value() - expected).abs() < 1e-12, "seed {seed}");
+        assert!((worst.smoothed().unwrap().exact_upper - case.problem().nominal()).abs() < 1e-12);
     }
 }
 
@@ -146,13 +146,13 @@ fn radius_zero_leaves_everyone_where_they_are() {
 fn the_curve_holds_the_value_at_every_radius() {
     for seed in 0..60 {
         let case = case(seed);
-        let set = Ambiguity::Entropic { radius: 0.0, eta: 4.0 };
+        let set = Entropic { eta: 4.0 };
         let settings = Settings::default();
-        let mut solver = set.solver(&case.problem(), &settings).unwrap();
+        let mut solver = set.solver(&case.problem(), settings).unwrap();
         let curve = solver.curve(1e-4).unwrap();
         assert!(curve.error() <= 1e-4);
         for radius in radii(&case) {
-            let (value, read) = (solver.worst_case(radius).unwrap().value, curve.at(radius));
+            let (value, read) = (solver.worst_case(radius).unwrap().value(), curve.at(radius));
             assert!(read.lower <= value + 1e-9 && value <= read.upper + 1e-9, "{seed} {radius}");
         }
     }
@@ -161,10 +161,12 @@ fn the_curve_holds_the_value_at_every_radius() {
 #[test]
 fn the_tree_engine_says_why_it_cannot() {
     let case = case(3);
-    let settings = Settings { engine: Engine::Tree, ..Settings::default() };
-    let set = Ambiguity::Entropic { radius: 0.1, eta: 1.0 };
-    let error = set.worst_case(&case.problem(), &settings).unwrap_err();
-    assert!(error.is_config() && error.to_string().contains("use the grid or the scan"));
+    let problem = case.problem().engine(EngineKind::Tree);
+    let set = Entropic { eta: 1.0 }.at(0.1);
+    let error = set.worst_case(&problem, Settings::default()).unwrap_err();
+    let said = error.to_string();
+    assert!(error.is_config() && said.contains("sums over every point"), "{said}");
+    assert!(said.contains("try engine = \"grid\" or engine = \"scan\""), "{said}");
 }
 
 #[test]
@@ -173,12 +175,12 @@ fn a_reference_of_its_own_weighs_the_targets() {
     let n = case.space().len();
     let doubled: Vec<f64> = (0..n).map(|_| 2.0).collect();
     let problem = case.problem().reference(&doubled).unwrap();
-    let set = Ambiguity::Entropic { radius: 0.1, eta: 2.0 };
+    let set = Entropic { eta: 2.0 }.at(0.1);
     let (a, b) = (
-        set.worst_case(&problem, &Settings::default()).unwrap(),
-        set.worst_case(&case.problem(), &Settings::default()).unwrap(),
+        set.worst_case(&problem, Settings::default()).unwrap(),
+        set.worst_case(&case.problem(), Settings::default()).unwrap(),
     );
-    assert!((a.value - b.value).abs() < 1e-12, "a constant reference is the uniform one");
+    assert!((a.value() - b.value()).abs() < 1e-12, "a constant reference is the uniform one");
     assert!(case.problem().reference(&doubled[1..]).is_err());
     assert!(case.problem().reference(&vec![0.0; n]).is_err());
 }

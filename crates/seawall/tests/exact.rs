@@ -6,25 +6,25 @@ mod common;
 
 use common::{Case, case, dual, linear_program, radii, reference};
 use proptest::prelude::*;
-use seawall::{Ambiguity, Direction, Engine, Problem, Settings, Status, WorstCase};
+use seawall::{Direction, EngineKind, Problem, Settings, Status, Wasserstein, WorstCase};
 
-const ENGINES: [Engine; 3] = [Engine::Grid, Engine::Tree, Engine::Scan];
+const ENGINES: [EngineKind; 3] = [EngineKind::Grid, EngineKind::Tree, EngineKind::Scan];
 
-fn solve(case: &Case, radius: f64, engine: Engine) -> WorstCase {
-    let settings = Settings { engine, ..Settings::default() };
-    Ambiguity::Wasserstein { radius }.worst_case(&case.problem(), &settings).unwrap()
+fn solve(case: &Case, radius: f64, engine: EngineKind) -> WorstCase {
+    let problem = case.problem().engine(engine);
+    Wasserstein.at(radius).worst_case(&problem, Settings::default()).unwrap()
 }
 
 /// Bounds in order, gap closed, plan feasible and its mean the lower bound.
 fn check_certificate(case: &Case, radius: f64, worst: &WorstCase, what: &str) {
     let size = case.values.iter().fold(1e-300, |m: f64, f| m.max(f.abs()));
-    assert_eq!(worst.status, Status::Optimal, "{what}");
-    assert!(worst.lower <= worst.upper, "{what}");
+    assert_eq!(worst.status(), Status::Optimal, "{what}");
+    assert!(worst.lower() <= worst.upper(), "{what}");
     assert!(worst.gap() <= 1e-12 * size, "{what}: gap {}", worst.gap());
-    assert!(worst.lower <= worst.value && worst.value <= worst.upper, "{what}");
+    assert!(worst.lower() <= worst.value() && worst.value() <= worst.upper(), "{what}");
     let (mut left, mut spent, mut mean) = (vec![0.0; case.space().len()], 0.0, 0.0);
     let mut entries_of = vec![0; case.space().len()];
-    for step in worst.plan.iter() {
+    for step in worst.plan().iter() {
         assert!(step.mass > 0.0 && step.cost == case.space().cost(step.from, step.to));
         left[step.from] += step.mass;
         entries_of[step.from] += 1;
@@ -37,10 +37,14 @@ fn check_certificate(case: &Case, radius: f64, worst: &WorstCase, what: &str) {
     assert!(entries_of.iter().filter(|&&n| n > 1).count() <= 1, "{what}: two sources are split");
     let budget = radius + 1e-12 * case.scale();
     assert!(spent <= budget, "{what}: {spent} spent of {radius}");
-    assert!((mean - worst.lower).abs() <= 1e-13 * size, "{what}: {mean} is not {}", worst.lower);
+    assert!(
+        (mean - worst.lower()).abs() <= 1e-13 * size,
+        "{what}: {mean} is not {}",
+        worst.lower()
+    );
     let unseen: f64 =
-        worst.plan.iter().filter(|s| case.weights()[s.to] == 0.0).map(|s| s.mass).sum();
-    assert!((unseen - worst.unobserved_mass).abs() <= 1e-14, "{what}");
+        worst.plan().iter().filter(|s| case.weights()[s.to] == 0.0).map(|s| s.mass).sum();
+    assert!((unseen - worst.unobserved_mass()).abs() <= 1e-14, "{what}");
 }
 
 proptest! {
@@ -64,11 +68,11 @@ proptest! {
                 check_certificate(&case, radius, &worst, &what);
                 let size = case.values.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
                 prop_assert!(
-                    (worst.value - truth).abs() <= 1e-12 * size,
-                    "{what}: {} is not {truth}", worst.value
+                    (worst.value() - truth).abs() <= 1e-12 * size,
+                    "{what}: {} is not {truth}", worst.value()
                 );
                 // λ is a minimiser of the dual.
-                let at = dual(&case, radius, worst.lambda);
+                let at = dual(&case, radius, worst.lambda());
                 prop_assert!(at - truth <= 1e-10 * (1.0 + size), "{what}: dual at λ is {at}");
             }
         }
@@ -79,7 +83,7 @@ proptest! {
         let case = case(seed);
         let settings = Settings::default();
         let mut solver =
-            Ambiguity::Wasserstein { radius: 0.0 }.solver(&case.problem(), &settings).unwrap();
+            Wasserstein.solver(&case.problem(), settings).unwrap();
         let curve = solver.curve(0.0).unwrap();
         prop_assert!(curve.is_exact());
         for radius in radii(&case) {
@@ -106,13 +110,13 @@ proptest! {
         let flipped: Vec<f64> = case.values.iter().map(|f| -f).collect();
         let settings = Settings::default();
         for radius in radii(&case) {
-            let set = Ambiguity::Wasserstein { radius };
-            let cost = set.worst_case(&case.problem(), &settings).unwrap();
+            let set = Wasserstein.at(radius);
+            let cost = set.worst_case(&case.problem(), settings).unwrap();
             let rewards = Problem::new(&case.population, &flipped).unwrap();
-            let reward = set.worst_case(&rewards.direction(Direction::Reward), &settings).unwrap();
-            prop_assert_eq!(cost.value, -reward.value);
-            prop_assert_eq!((cost.lower, cost.upper), (-reward.upper, -reward.lower));
-            prop_assert_eq!(cost.lambda, reward.lambda);
+            let reward = set.worst_case(&rewards.direction(Direction::Reward), settings).unwrap();
+            prop_assert_eq!(cost.value(), -reward.value());
+            prop_assert_eq!((cost.lower(), cost.upper()), (-reward.upper(), -reward.lower()));
+            prop_assert_eq!(cost.lambda(), reward.lambda());
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Numbers and shapes at the edge: huge, tiny, tied, alone, many; and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use seawall::{Ambiguity, Detail, Engine, Feature, Population, Problem, Settings, Space, Status};
+use seawall::{
+    Ambiguity, Detail, EngineKind, Entropic, Feature, Kl, Population, Problem, Settings, Space,
+    Status, Wasserstein, Watch,
+};
 use std::sync::Arc;
 
-const ENGINES: [Engine; 3] = [Engine::Grid, Engine::Tree, Engine::Scan];
+const ENGINES: [EngineKind; 3] = [EngineKind::Grid, EngineKind::Tree, EngineKind::Scan];
 
 fn line(n: usize) -> Arc<Space> {
     Arc::new(Space::grid([Feature::numeric("x").levels((0..n).map(|k| k as f64))]).unwrap())
@@ -14,26 +17,23 @@ fn population(space: &Arc<Space>, weights: &[f64]) -> Population {
     Population::from_weights(space.clone(), weights.to_vec()).unwrap()
 }
 
-fn with(engine: Engine) -> Settings<'static> {
-    Settings { engine, ..Settings::default() }
-}
-
 #[test]
 fn values_of_any_magnitude_scale() {
     let seen = population(&line(4), &[3.0, 1.0, 0.0, 2.0]);
     let base = [0.1, 0.7, -0.3, 0.9];
     for engine in ENGINES {
-        let set = Ambiguity::Wasserstein { radius: 0.05 };
+        let set = Wasserstein.at(0.05);
         let plain = Problem::new(&seen, &base).unwrap();
-        let plain = set.worst_case(&plain, &with(engine)).unwrap();
+        let plain = set.worst_case(&plain.clone().engine(engine), Settings::default()).unwrap();
         for magnitude in [1e-300, 1e-150, 1e150, 1e300] {
             let values = base.map(|f| f * magnitude);
             let problem = Problem::new(&seen, &values).unwrap();
-            let worst = set.worst_case(&problem, &with(engine)).unwrap();
-            let relative = worst.value / magnitude / plain.value - 1.0;
+            let worst =
+                set.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap();
+            let relative = worst.value() / magnitude / plain.value() - 1.0;
             assert!(relative.abs() < 1e-12, "{engine:?} at {magnitude}: off by {relative}");
-            assert_eq!(worst.status, Status::Optimal);
-            assert!(worst.gap() <= 1e-9 * worst.value.abs());
+            assert_eq!(worst.status(), Status::Optimal);
+            assert!(worst.gap() <= 1e-9 * worst.value().abs());
         }
     }
 }
@@ -44,18 +44,15 @@ fn values_as_far_apart_as_numbers_go() {
     let values = [-1.7e308, 0.0, 1.7e308];
     let problem = Problem::new(&seen, &values).unwrap();
     for engine in ENGINES {
-        for set in [
-            Ambiguity::Wasserstein { radius: 0.1 },
-            Ambiguity::Wasserstein { radius: 9.0 },
-            Ambiguity::Kl { radius: 0.5 },
-        ] {
-            let worst = set.worst_case(&problem, &with(engine)).unwrap();
-            assert!(worst.value.is_finite() && worst.value > 0.0, "{set:?}: {}", worst.value);
-            assert_eq!(worst.status, Status::Optimal);
+        for set in [Wasserstein.at(0.1), Wasserstein.at(9.0), Kl.at(0.5)] {
+            let worst =
+                set.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap();
+            assert!(worst.value().is_finite() && worst.value() > 0.0, "{set:?}: {}", worst.value());
+            assert_eq!(worst.status(), Status::Optimal);
         }
-        let all = Ambiguity::Wasserstein { radius: 9.0 };
-        let worst = all.worst_case(&problem, &with(engine)).unwrap();
-        assert!((worst.value / 1.7e308 - 1.0).abs() < 1e-15);
+        let all = Wasserstein.at(9.0);
+        let worst = all.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap();
+        assert!((worst.value() / 1.7e308 - 1.0).abs() < 1e-15);
     }
 }
 
@@ -66,25 +63,25 @@ fn weights_down_to_the_smallest() {
     let even = population(&space, &[1.0, 1.0, 0.0]);
     let values = [0.0, 1.0, 5.0];
     for engine in ENGINES {
-        for set in [Ambiguity::Wasserstein { radius: 0.2 }, Ambiguity::Kl { radius: 0.2 }] {
+        for set in [Wasserstein.at(0.2), Kl.at(0.2)] {
             let solve = |p: &Population| {
                 let problem = Problem::new(p, &values).unwrap();
-                set.worst_case(&problem, &with(engine)).unwrap().value
+                set.worst_case(&problem.clone().engine(engine), Settings::default())
+                    .unwrap()
+                    .value()
             };
             assert_eq!(solve(&tiny), solve(&even), "only the weights' ratios matter");
         }
         // A weight of 1e-300 beside 1: there, but of no account.
         let faint = population(&space, &[1.0, 1e-300, 0.0]);
         let problem = Problem::new(&faint, &values).unwrap();
-        for set in [
-            Ambiguity::Wasserstein { radius: 0.01 },
-            Ambiguity::Entropic { radius: 0.01, eta: 100.0 },
-        ] {
-            if engine == Engine::Tree && set.name() == "entropic" {
+        for set in [Wasserstein.at(0.01), Entropic { eta: 100.0 }.at(0.01)] {
+            if engine == EngineKind::Tree && set.set.name() == "entropic" {
                 continue;
             }
-            let worst = set.worst_case(&problem, &with(engine)).unwrap();
-            assert!(worst.value.is_finite() && worst.status == Status::Optimal);
+            let worst =
+                set.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap();
+            assert!(worst.value().is_finite() && worst.status() == Status::Optimal);
         }
     }
 }
@@ -97,14 +94,15 @@ fn a_single_point_and_a_constant_have_nowhere_to_go() {
         for radius in [0.0, 0.1, 1e9] {
             for (seen, values) in [(&alone, vec![4.0]), (&flat, vec![4.0; 5])] {
                 let problem = Problem::new(seen, &values).unwrap();
-                for set in [Ambiguity::Wasserstein { radius }, Ambiguity::Kl { radius }] {
-                    let worst = set.worst_case(&problem, &with(engine)).unwrap();
-                    assert!((worst.value - 4.0).abs() < 1e-14 && worst.lambda == 0.0);
+                for set in [Wasserstein.at(radius), Kl.at(radius)] {
+                    let worst = set
+                        .worst_case(&problem.clone().engine(engine), Settings::default())
+                        .unwrap();
+                    assert!((worst.value() - 4.0).abs() < 1e-14 && worst.lambda() == 0.0);
                     assert_eq!(worst.gap(), 0.0);
                 }
-                let settings = with(engine);
-                let mut solver =
-                    Ambiguity::Wasserstein { radius }.solver(&problem, &settings).unwrap();
+                let problem = problem.engine(engine);
+                let mut solver = Wasserstein.solver(&problem, Settings::default()).unwrap();
                 let curve = solver.curve(0.0).unwrap();
                 assert_eq!(curve.vertices().len(), 1);
                 assert!((curve.at(radius).value - 4.0).abs() < 1e-14);
@@ -123,12 +121,13 @@ fn a_million_tied_values_and_a_million_points_in_one_place() {
     for (space, value) in [(apart, None), (together, Some(1.0))] {
         let seen = population(&Arc::new(space), &vec![1.0; n]);
         let problem = Problem::new(&seen, &values).unwrap();
-        let set = Ambiguity::Wasserstein { radius: 1e-9 };
-        let worst = set.worst_case(&problem, &with(Engine::Tree)).unwrap();
-        assert_eq!(worst.status, Status::Optimal);
-        assert!(worst.value >= problem.nominal());
+        let set = Wasserstein.at(1e-9);
+        let worst =
+            set.worst_case(&problem.clone().engine(EngineKind::Tree), Settings::default()).unwrap();
+        assert_eq!(worst.status(), Status::Optimal);
+        assert!(worst.value() >= problem.nominal());
         if let Some(value) = value {
-            assert!((worst.value - value).abs() < 1e-12, "moves in one place are free");
+            assert!((worst.value() - value).abs() < 1e-12, "moves in one place are free");
         }
     }
 }
@@ -162,14 +161,16 @@ fn long_axes_agree_with_all_pairs() {
         let seen = population(&space, &weights);
         let problem = Problem::new(&seen, &values).unwrap();
         for radius in [0.0, 0.01, 3.0, 1e4] {
-            let set = Ambiguity::Wasserstein { radius };
-            let solve = |engine| set.worst_case(&problem, &with(engine)).unwrap();
-            let scan = solve(Engine::Scan);
-            for engine in [Engine::Grid, Engine::Tree] {
+            let set = Wasserstein.at(radius);
+            let solve = |engine| {
+                set.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap()
+            };
+            let scan = solve(EngineKind::Scan);
+            for engine in [EngineKind::Grid, EngineKind::Tree] {
                 let worst = solve(engine);
-                let off = (worst.value - scan.value).abs();
+                let off = (worst.value() - scan.value()).abs();
                 assert!(off <= 1e-12, "round {round} {engine:?} radius {radius}: off by {off}");
-                assert_eq!(worst.status, Status::Optimal);
+                assert_eq!(worst.status(), Status::Optimal);
             }
         }
     }
@@ -192,18 +193,14 @@ fn the_same_bits_on_one_thread_and_on_two() {
     let seen = population(&space, &(0..n).map(|i| noise(i, 1)).collect::<Vec<_>>());
     let values: Vec<f64> = (0..n).map(|i| noise(i, 2)).collect();
     let problem = Problem::new(&seen, &values).unwrap();
-    for set in [
-        Ambiguity::Wasserstein { radius: 0.02 },
-        Ambiguity::Entropic { radius: 0.02, eta: 50.0 },
-        Ambiguity::Kl { radius: 0.1 },
-    ] {
+    for set in [Wasserstein.at(0.02), Entropic { eta: 50.0 }.at(0.02), Kl.at(0.1)] {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let settings = Settings { detail: Detail::Population, ..Settings::default() };
-            let worst = pool.install(|| set.worst_case(&problem, &settings).unwrap());
+            let worst = pool.install(|| set.worst_case(&problem, settings).unwrap());
             let plan: Vec<_> =
-                worst.plan.iter().map(|m| (m.from, m.to, m.mass.to_bits())).collect();
-            ([worst.value, worst.lower, worst.upper, worst.lambda].map(f64::to_bits), plan)
+                worst.plan().iter().map(|m| (m.from, m.to, m.mass.to_bits())).collect();
+            ([worst.value(), worst.lower(), worst.upper(), worst.lambda()].map(f64::to_bits), plan)
         };
         assert_eq!(on(1), on(2), "{set:?}");
     }
@@ -217,12 +214,14 @@ fn tree_and_scan_give_the_same_bits_on_any_number_of_threads() {
     let seen = population(&space, &(0..3000).map(|i| noise(i, 7)).collect::<Vec<_>>());
     let values: Vec<f64> = (0..3000).map(|i| noise(i, 8)).collect();
     let problem = Problem::new(&seen, &values).unwrap();
-    let set = Ambiguity::Wasserstein { radius: 0.02 };
-    for engine in [Engine::Tree, Engine::Scan] {
+    let set = Wasserstein.at(0.02);
+    for engine in [EngineKind::Tree, EngineKind::Scan] {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let worst = pool.install(|| set.worst_case(&problem, &with(engine)).unwrap());
-            [worst.value, worst.lower, worst.upper, worst.lambda].map(f64::to_bits)
+            let worst = pool.install(|| {
+                set.worst_case(&problem.clone().engine(engine), Settings::default()).unwrap()
+            });
+            [worst.value(), worst.lower(), worst.upper(), worst.lambda()].map(f64::to_bits)
         };
         assert_eq!(on(1), on(2), "{engine:?}");
         assert_eq!(on(1), on(3), "{engine:?}");
@@ -234,13 +233,13 @@ fn a_watcher_can_stop_and_is_told_the_bounds() {
     let seen = population(&line(50), &(0..50).map(|k| f64::from(k % 5)).collect::<Vec<_>>());
     let values: Vec<f64> = (0..50).map(|k| (f64::from(k) / 9.0).powi(2)).collect();
     let problem = Problem::new(&seen, &values).unwrap();
-    let settings = Settings { watch: Some(&|_| false), ..Settings::default() };
+    let settings = Settings { watch: Watch::new(&|_| false), ..Settings::default() };
     let exact = Settings::default();
-    let set = Ambiguity::Wasserstein { radius: 0.01 };
-    let truth = set.worst_case(&problem, &exact).unwrap().value;
-    let stopped = set.worst_case(&problem, &settings).unwrap();
-    assert_eq!(stopped.status, Status::Stopped);
-    assert!(stopped.lower <= truth && truth <= stopped.upper && stopped.gap() > 0.0);
+    let set = Wasserstein.at(0.01);
+    let truth = set.worst_case(&problem, exact).unwrap().value();
+    let stopped = set.worst_case(&problem, settings).unwrap();
+    assert_eq!(stopped.status(), Status::Stopped);
+    assert!(stopped.lower() <= truth && truth <= stopped.upper() && stopped.gap() > 0.0);
 }
 
 #[test]
@@ -259,18 +258,14 @@ fn what_is_refused_is_named() {
     assert!(bad(&[0.0]).contains("1 values for 3 points"));
     let values = [0.0, 1.0, 2.0];
     let problem = Problem::new(&seen, &values).unwrap();
-    let ask = |set: Ambiguity| set.worst_case(&problem, &Settings::default()).unwrap_err();
+    let ask = |set: Ambiguity| set.worst_case(&problem, Settings::default()).unwrap_err();
     for radius in [-0.1, f64::NAN, f64::INFINITY] {
-        for set in [
-            Ambiguity::Wasserstein { radius },
-            Ambiguity::Entropic { radius, eta: 1.0 },
-            Ambiguity::Kl { radius },
-        ] {
+        for set in [Wasserstein.at(radius), Entropic { eta: 1.0 }.at(radius), Kl.at(radius)] {
             assert!(ask(set).is_config() && ask(set).to_string().contains("radius"));
         }
     }
     for eta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(ask(Ambiguity::Entropic { radius: 0.1, eta }).to_string().contains("eta"));
+        assert!(ask(Entropic { eta }.at(0.1)).to_string().contains("eta"));
     }
     let levels = |n: usize| (0..n).map(|k| k.to_string()).collect::<Vec<_>>();
     let huge = (0..12).map(|k| Feature::nominal(format!("x{k}"), levels(10)));

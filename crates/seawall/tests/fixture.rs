@@ -1,7 +1,7 @@
 //! The published comparison of KL and Wasserstein worst cases, from the shared fixture.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use seawall::{Ambiguity, Feature, Population, Problem, Settings, Space};
+use seawall::{Feature, Kl, Population, Problem, Settings, Space, Wasserstein};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn kl_versus_wasserstein() {
         let on =
             |name: &str| Population::from_weights(space.clone(), numbers(&fixture[name])).unwrap();
         if prefix.is_empty() {
-            let mean = on("testing").mean(&values);
+            let mean = on("testing").mean(&values).unwrap();
             assert!((mean - reference["expectation_testing"].as_f64().unwrap()).abs() < 1e-8);
         }
         let training = on("training");
@@ -51,13 +51,13 @@ fn kl_versus_wasserstein() {
             let name = format!("{prefix}{set}");
             for (k, factor) in numbers(&reference["factors"]).into_iter().enumerate() {
                 let set = match set {
-                    "kl" => Ambiguity::Kl { radius: factor * radius },
-                    _ => Ambiguity::Wasserstein { radius: factor * radius },
+                    "kl" => Kl.at(factor * radius),
+                    _ => Wasserstein.at(factor * radius),
                 };
-                let worst = set.worst_case(&problem, &settings).unwrap();
+                let worst = set.worst_case(&problem, settings).unwrap();
                 let expected = reference[&name][k].as_f64().unwrap();
                 let printed = published[&name][k].as_f64().unwrap();
-                let ours = worst.value;
+                let ours = worst.value();
                 println!("{name:24} {factor:>7} {ours:>16.10} {expected:>16.10} {printed:>10}");
                 assert!((ours - expected).abs() <= 1e-8, "{name} at {factor}: {ours}");
             }

@@ -5,19 +5,17 @@ mod common;
 
 use common::{Case, Random, case, radii};
 use proptest::prelude::*;
-use seawall::{Ambiguity, Feature, Population, Problem, Settings, Space, WorstCase};
+use seawall::{
+    Ambiguity, Entropic, Feature, Kl, Population, Problem, Settings, Space, Wasserstein, WorstCase,
+};
 use std::sync::Arc;
 
 fn solve(set: Ambiguity, case: &Case) -> WorstCase {
-    set.worst_case(&case.problem(), &Settings::default()).unwrap()
+    set.worst_case(&case.problem(), Settings::default()).unwrap()
 }
 
 fn sets(radius: f64) -> [Ambiguity; 3] {
-    [
-        Ambiguity::Wasserstein { radius },
-        Ambiguity::Entropic { radius, eta: 5.0 },
-        Ambiguity::Kl { radius },
-    ]
+    [Wasserstein.at(radius), Entropic { eta: 5.0 }.at(radius), Kl.at(radius)]
 }
 
 fn size(case: &Case) -> f64 {
@@ -74,7 +72,7 @@ proptest! {
         let case = case(seed);
         let (scale, tolerance) = (case.scale().max(0.1), 1e-10 * size(&case));
         for at in 0..3 {
-            let value = |r: f64| solve(sets(r * scale)[at], &case).value;
+            let value = |r: f64| solve(sets(r * scale)[at], &case).value();
             let grid: Vec<f64> = (0..9).map(|k| value(f64::from(k) / 8.0)).collect();
             for pair in grid.windows(2) {
                 prop_assert!(pair[1] >= pair[0] - tolerance, "{grid:?}");
@@ -93,17 +91,17 @@ proptest! {
         for radius in radii(&case) {
             for set in sets(radius) {
                 let worst = solve(set, &case);
-                prop_assert!(worst.lower <= worst.value && worst.value <= worst.upper);
-                prop_assert!(worst.gap() <= 1e-9 * worst.value.abs().max(1e-4 * size(&case)),
+                prop_assert!(worst.lower() <= worst.value() && worst.value() <= worst.upper());
+                prop_assert!(worst.gap() <= 1e-9 * worst.value().abs().max(1e-4 * size(&case)),
                     "{set:?}: gap {}", worst.gap());
-                prop_assert!(worst.value <= highest + 1e-12 * size(&case));
-                if !matches!(set, Ambiguity::Entropic { .. }) {
-                    prop_assert!(worst.value >= nominal - 1e-12 * size(&case));
+                prop_assert!(worst.value() <= highest + 1e-12 * size(&case));
+                if !set.set.is_smoothed() {
+                    prop_assert!(worst.value() >= nominal - 1e-12 * size(&case));
                 }
                 let total: f64 = worst.weights().iter().sum();
                 prop_assert!((total - 1.0).abs() < 1e-9, "{set:?}: mass {total}");
                 for feature in 0..case.space().names().len() {
-                    let marginal = worst.marginal(&case.population, feature);
+                    let marginal = worst.marginal(&case.population, feature).unwrap();
                     for shares in [&marginal.nominal, &marginal.worst] {
                         prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
                     }
@@ -117,8 +115,8 @@ proptest! {
         let case = scattered(seed);
         let (other, _) = reshuffled(&case, seed);
         for radius in radii(&case) {
-            for set in [Ambiguity::Wasserstein { radius }, Ambiguity::Kl { radius }] {
-                let (a, b) = (solve(set, &case).value, solve(set, &other).value);
+            for set in [Wasserstein.at(radius), Kl.at(radius)] {
+                let (a, b) = (solve(set, &case).value(), solve(set, &other).value());
                 prop_assert!((a - b).abs() <= 1e-12, "{set:?}: {a} and {b}");
             }
         }
@@ -142,12 +140,12 @@ proptest! {
             values: case.values.clone(),
         };
         for radius in radii(&case) {
-            let plain = solve(Ambiguity::Wasserstein { radius }, &case).value;
-            let set = Ambiguity::Wasserstein { radius };
-            let scaled = set.worst_case(&problem, &Settings::default()).unwrap().value;
+            let plain = solve(Wasserstein.at(radius), &case).value();
+            let set = Wasserstein.at(radius);
+            let scaled = set.worst_case(&problem, Settings::default()).unwrap().value();
             prop_assert!((scaled - (3.0 * plain - 7.0)).abs() <= 1e-12);
-            let further = Ambiguity::Wasserstein { radius: 100.0 * radius };
-            prop_assert!((solve(further, &dear).value - plain).abs() <= 1e-12);
+            let further = Wasserstein.at(100.0 * radius);
+            prop_assert!((solve(further, &dear).value() - plain).abs() <= 1e-12);
         }
     }
 }

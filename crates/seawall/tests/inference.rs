@@ -8,23 +8,24 @@ use seawall::evaluate::{Robust, Support};
 use seawall::inference::{Constants, Resampling, bootstrap, finite_sample};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Detail, Direction, Entry, Log, Settings};
+use seawall::{Detail, Direction, Entry, Log, Matrix, Settings, Wasserstein, Watch};
 
 const RADIUS: f64 = 0.05;
 
 fn policy(log: &Log) -> Policy {
     let all: Vec<f64> = (0..6).flat_map(|x| [1.0 - World::policy(x), World::policy(x)]).collect();
+    let all = Matrix::new(6, 2, all).unwrap();
     Policy::table("p", log.contexts(), log.actions(), &all).unwrap()
 }
 
 fn robust(log: &Log) -> f64 {
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let model = Recipe::Cells.fit(log).unwrap();
-    let values = model.values(log, plain, Unseen::Mean, &settings).unwrap();
-    let set = Ambiguity::Wasserstein { radius: RADIUS };
+    let plain = Wasserstein.at(0.0);
+    let model = Recipe::Cells.fit(log, Watch::NOBODY).unwrap();
+    let values = model.values(log, plain, Unseen::Mean, settings).unwrap();
     let contexts = Robust::new(log, Support::All).unwrap();
-    contexts.evaluate(&policy(log), &values, set, &[RADIUS], None, &settings).unwrap().0[0].value
+    contexts.evaluate(&policy(log), &values, Wasserstein, &[RADIUS], None, settings).unwrap().0[0]
+        .value()
 }
 
 /// The whole population as a log: every context, action and outcome by its probability.
@@ -71,9 +72,10 @@ fn coverage(simulations: usize, rows: usize, replicates: usize) -> (f64, f64) {
     for seed in 0..simulations {
         let log = world.log(rows, 77_000 + seed as u64);
         let estimate = robust(&log);
-        let ask = |log: &Log| Ok(vec![robust(log)]);
+        let ask = |log: &Log, _: Watch<'_>| Ok(vec![robust(log)]);
         let drawn =
-            bootstrap(&log, replicates, Resampling::Multinomial, seed as u64, None, &ask).unwrap();
+            bootstrap(&log, replicates, Resampling::Multinomial, seed as u64, Watch::NOBODY, &ask)
+                .unwrap();
         let interval = drawn.interval(0, estimate, 0.95).unwrap();
         let (low, high) = interval.basic;
         held += usize::from(low <= true_robust && true_robust <= high);
@@ -101,8 +103,8 @@ fn coverage_of_bootstrap_intervals() {
 #[test]
 fn both_bootstraps_agree_and_repeat_themselves() {
     let log = World::new().log(1500, 5);
-    let ask = |log: &Log| Ok(vec![robust(log), log.total()]);
-    let draw = |resampling| bootstrap(&log, 300, resampling, 9, None, &ask).unwrap();
+    let ask = |log: &Log, _: Watch<'_>| Ok(vec![robust(log), log.total()]);
+    let draw = |resampling| bootstrap(&log, 300, resampling, 9, Watch::NOBODY, &ask).unwrap();
     let (a, b) = (draw(Resampling::Multinomial), draw(Resampling::Bayesian));
     assert_eq!(a, draw(Resampling::Multinomial));
     assert!(a.all.iter().all(|r| r[1] == 1500.0));

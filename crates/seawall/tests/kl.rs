@@ -7,11 +7,11 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 use common::{Case, case};
 use proptest::prelude::*;
-use seawall::{Ambiguity, Feature, Population, Problem, Settings, Space, Status, WorstCase};
+use seawall::{Feature, Kl, Population, Problem, Settings, Space, Status, WorstCase};
 use std::sync::Arc;
 
 fn solve(case: &Case, radius: f64) -> WorstCase {
-    Ambiguity::Kl { radius }.worst_case(&case.problem(), &Settings::default()).unwrap()
+    Kl.at(radius).worst_case(&case.problem(), Settings::default()).unwrap()
 }
 
 /// `max Σ q f` with `Σ q = 1` and `Σ q log(q/p) ≤ ε` as a cone program in (q, t):
@@ -66,27 +66,27 @@ proptest! {
             if radius <= 1e-6 { continue; }
             let worst = solve(&case, radius);
             let program = cone_program(&p, &f, radius);
-            prop_assert!((worst.value - program).abs() <= 1e-6, "{} and {program}", worst.value);
-            prop_assert_eq!(worst.status, Status::Optimal);
+            prop_assert!((worst.value() - program).abs() <= 1e-6, "{} and {program}", worst.value());
+            prop_assert_eq!(worst.status(), Status::Optimal);
             // The plan reweights in place; what it pays is the divergence.
             let (mut mass, mut spent, mut mean) = (0.0, 0.0, 0.0);
-            for step in worst.plan.iter() {
+            for step in worst.plan().iter() {
                 prop_assert_eq!(step.from, step.to);
                 mass += step.mass;
                 spent += step.mass * step.cost;
                 mean += step.mass * case.values[step.to];
             }
             prop_assert!((mass - 1.0).abs() < 1e-12 && (spent - radius).abs() < 1e-9 * radius.max(1e-3));
-            prop_assert!((mean - worst.value).abs() < 1e-9);
-            prop_assert!(worst.unobserved_mass == 0.0);
+            prop_assert!((mean - worst.value()).abs() < 1e-9);
+            prop_assert!(worst.unobserved_mass() == 0.0);
         }
         // The limits, exactly.
         let nominal = case.problem().nominal();
-        prop_assert!((solve(&case, 0.0).value - nominal).abs() <= 1e-15 * nominal.abs().max(1.0));
+        prop_assert!((solve(&case, 0.0).value() - nominal).abs() <= 1e-15 * nominal.abs().max(1.0));
         for beyond in [limit, limit * 1.5 + 0.1, 700.0] {
             let worst = solve(&case, beyond.max(limit + 1e-12));
-            prop_assert_eq!(worst.value, highest);
-            prop_assert_eq!(worst.lambda, 0.0);
+            prop_assert_eq!(worst.value(), highest);
+            prop_assert_eq!(worst.lambda(), 0.0);
         }
     }
 }
@@ -99,13 +99,13 @@ fn small_radii_keep_their_digits() {
     let values = [10.0, 12.0];
     let problem = Problem::new(&population, &values).unwrap();
     for radius in [1e-20, 1e-16, 1e-12, 1e-8] {
-        let set = Ambiguity::Kl { radius };
-        let worst = set.worst_case(&problem, &Settings::default()).unwrap();
+        let set = Kl.at(radius);
+        let worst = set.worst_case(&problem, Settings::default()).unwrap();
         let rise = (2.0 * radius).sqrt();
         assert!(
-            (worst.value - 11.0 - rise).abs() <= 2.0 * radius + 4e-15,
+            (worst.value() - 11.0 - rise).abs() <= 2.0 * radius + 4e-15,
             "at {radius}: rose by {}, expected {rise}",
-            worst.value - 11.0
+            worst.value() - 11.0
         );
     }
 }
@@ -115,11 +115,11 @@ fn the_curve_holds_the_value_at_every_radius() {
     for seed in 0..100 {
         let case = case(seed);
         let settings = Settings::default();
-        let mut solver = Ambiguity::Kl { radius: 0.0 }.solver(&case.problem(), &settings).unwrap();
+        let mut solver = Kl.solver(&case.problem(), settings).unwrap();
         let curve = solver.curve(1e-4).unwrap();
         assert!(curve.error() <= 1e-4);
         for radius in [0.0, 1e-6, 0.01, 0.3, 2.0] {
-            let (value, read) = (solver.worst_case(radius).unwrap().value, curve.at(radius));
+            let (value, read) = (solver.worst_case(radius).unwrap().value(), curve.at(radius));
             assert!(read.lower <= value + 1e-9 && value <= read.upper + 1e-9, "{seed} {radius}");
         }
         assert!(solver.curve(0.0).is_err(), "a smooth curve has no finite list of vertices");

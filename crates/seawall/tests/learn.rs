@@ -9,7 +9,10 @@ use seawall::evaluate::{Robust, Support};
 use seawall::learn::{Budget, Groups, Learned, Task, Trees, groups, trees};
 use seawall::outcome::Values;
 use seawall::policy::{Partition, Policy};
-use seawall::{Ambiguity, Direction, Entry, Feature, Log, Settings, Space, Status};
+use seawall::{
+    Direction, Entropic, Entry, Feature, Kl, Log, Matrix, Settings, Space, Status, Wasserstein,
+    Watch,
+};
 use std::sync::Arc;
 
 /// A log and random values of every context and action, ties included.
@@ -19,8 +22,14 @@ fn problem(seed: u64) -> (Log, Values) {
     let cells = log.contexts().len() * log.actions().len();
     let tied = r.chance(0.3);
     let values = (0..cells).map(|_| if tied { r.below(3) as f64 } else { 2.0 * r.unit() - 0.5 });
-    let values = Values::new(log.contexts().len(), values.collect()).unwrap();
+    let values = values_of(&log, values.collect());
     (log, values)
+}
+
+/// Values of every context and action of a log, a row per context.
+fn values_of(log: &Log, cells: Vec<f64>) -> Values {
+    let matrix = Matrix::new(log.contexts().len(), log.actions().len(), cells).unwrap();
+    Values::new(log.contexts(), matrix).unwrap()
 }
 
 /// `min ελ + Σ p_i s_i` with `s_i ≥ Σ_a θ_{g(j),a} m(j, a) − λ c_ij`, θ in simplices with bounds,
@@ -96,27 +105,28 @@ fn joint_program(
 /// Bounds in order, the policy's own worst case on the safe one, and the truth between them.
 fn check(log: &Log, values: &Values, radius: f64, found: &Learned, truth: f64, what: &str) {
     let robust = Robust::new(log, Support::All).unwrap();
-    let set = Ambiguity::Wasserstein { radius };
+    let set = Wasserstein.at(radius);
     let own = robust
-        .evaluate(&found.policy, values, set, &[radius], None, &Settings::default())
+        .evaluate(found.policy(), values, Wasserstein, &[radius], None, Settings::default())
         .unwrap()
         .0[0]
-        .value;
+        .value();
     assert!(
-        (own - found.value).abs() < 1e-9,
+        (own - found.value()).abs() < 1e-9,
         "{what}: its worst case is {own}, not {}",
-        found.value
+        found.value()
     );
     assert!(
-        found.lower - 1e-6 <= truth && truth <= found.upper + 1e-6,
+        found.lower() - 1e-6 <= truth && truth <= found.upper() + 1e-6,
         "{what}: {truth} {found:?}"
     );
-    assert!((found.value - truth).abs() < 1e-6, "{what}: {truth} {found:?}");
-    assert_eq!(found.status, Status::Optimal, "{what}: gap {}", found.gap());
-    let task = Task::new(log, &robust, values, set);
-    let floor = task.floor(&Settings::default()).unwrap();
+    assert!((found.value() - truth).abs() < 1e-6, "{what}: {truth} {found:?}");
+    assert_eq!(found.status(), Status::Optimal, "{what}: gap {}", found.gap());
+    let task = Task::new(log, &robust, values, set).unwrap();
+    let floor = task.floor(Settings::default()).unwrap();
     let sign = log.direction().sign();
-    assert!(sign * floor <= sign * found.value + 1e-9, "{what}: nothing beats greedy");
+    let greedy = if sign > 0.0 { floor.upper } else { floor.lower };
+    assert!(sign * greedy <= sign * found.value() + 1e-9, "{what}: nothing beats greedy");
 }
 
 proptest! {
@@ -149,10 +159,10 @@ proptest! {
         let group = Partition::groups(&asked.by, log.contexts()).unwrap();
         let robust = Robust::new(&log, Support::All).unwrap();
         for radius in [0.0, 0.05, 0.4] {
-            let set = Ambiguity::Wasserstein { radius };
-            let task = Task::new(&log, &robust, &values, set);
+            let set = Wasserstein.at(radius);
+            let task = Task::new(&log, &robust, &values, set).unwrap();
             let truth = joint_program(&log, &values, &group, radius, &asked);
-            let found = match (groups(&task, &asked, None, &Settings::default()), truth) {
+            let found = match (groups(&task, &asked, Settings::default()), truth) {
                 (Err(error), None) => {
                     prop_assert!(error.to_string().contains("met"), "{error}");
                     continue;
@@ -172,10 +182,10 @@ proptest! {
         let by = vec![Partition::of_levels(log.contexts(), "site").unwrap()];
         let robust = Robust::new(&log, Support::All).unwrap();
         let sign = log.direction().sign();
-        for set in [Ambiguity::Kl { radius: 0.2 }, Ambiguity::Entropic { radius: 0.1, eta: 5.0 }] {
-            let task = Task::new(&log, &robust, &values, set);
+        for set in [Kl.at(0.2), Entropic { eta: 5.0 }.at(0.1)] {
+            let task = Task::new(&log, &robust, &values, set).unwrap();
             let asked = Groups { tolerance: 1e-7, ..Groups::new(by.clone()) };
-            let found = groups(&task, &asked, None, &Settings::default()).unwrap();
+            let found = groups(&task, &asked, Settings::default()).unwrap();
             prop_assert!(found.gap() <= 1e-5, "{set:?} {}", found.gap());
             let actions = log.actions().len();
             for k in 0..=20u32 {
@@ -183,10 +193,10 @@ proptest! {
                 let rows = [row(f64::from(k) / 20.0), row(f64::from(20 - k) / 20.0)];
                 let group = Partition::groups(&by, log.contexts()).unwrap();
                 let all: Vec<f64> = group.iter().flat_map(|&g| rows[g].clone()).collect();
+                let all = Matrix::new(group.len(), actions, all).unwrap();
                 let policy = Policy::table("p", log.contexts(), log.actions(), &all).unwrap();
-                let radii = [set.radius()];
-                let own = robust.evaluate(&policy, &values, set, &radii, None, &Settings::default()).unwrap().0[0].value;
-                let bound = if sign > 0.0 { found.lower } else { found.upper };
+                let own = robust.evaluate(&policy, &values, set.set, &[set.radius], None, Settings::default()).unwrap().0[0].value();
+                let bound = if sign > 0.0 { found.lower() } else { found.upper() };
                 prop_assert!(sign * own >= sign * bound - 1e-9, "{set:?}: {own} {bound}");
             }
         }
@@ -212,12 +222,10 @@ fn wide(seed: u64, rows: usize, levels: usize, actions: usize) -> (Log, Values) 
     let names = (0..actions).map(|a| format!("a{a}")).collect();
     let direction = if r.chance(0.5) { Direction::Cost } else { Direction::Reward };
     let cells = contexts.len() * actions;
-    let values =
-        Values::new(contexts.len(), (0..cells).map(|_| (8.0 * r.unit()).round() / 4.0).collect());
-    (
-        Log::new(contexts, names, outcomes, vec![0.0, 1.0], direction, entries).unwrap(),
-        values.unwrap(),
-    )
+    let values = (0..cells).map(|_| (8.0 * r.unit()).round() / 4.0).collect();
+    let log = Log::new(contexts, names, outcomes, vec![0.0, 1.0], direction, entries).unwrap();
+    let values = values_of(&log, values);
+    (log, values)
 }
 
 /// Every tree of a depth as the action of each context.
@@ -268,23 +276,24 @@ proptest! {
         let all = every_tree(log.contexts(), 2, depth, &points);
         let sign = log.direction().sign();
         for radius in [0.0, 0.1, 0.5] {
-            let set = Ambiguity::Wasserstein { radius };
-            let task = Task::new(&log, &robust, &values, set);
-            let found = trees(&task, Trees::new(depth), None, &Settings::default()).unwrap();
+            let set = Wasserstein.at(radius);
+            let task = Task::new(&log, &robust, &values, set).unwrap();
+            let found = trees(&task, Trees::new(depth), Settings::default()).unwrap();
             let value = |tree: &Vec<(usize, usize)>| {
                 let row = |&(_, a): &(usize, usize)| [f64::from(u8::from(a == 0)), f64::from(u8::from(a == 1))];
                 let probabilities: Vec<f64> = tree.iter().flat_map(row).collect();
+                let probabilities = Matrix::new(tree.len(), 2, probabilities).unwrap();
                 let policy = Policy::table("t", log.contexts(), log.actions(), &probabilities).unwrap();
-                let found = robust.evaluate(&policy, &values, set, &[radius], None, &Settings::default());
-                sign * found.unwrap().0[0].value
+                let found = robust.evaluate(&policy, &values, Wasserstein, &[radius], None, Settings::default());
+                sign * found.unwrap().0[0].value()
             };
             let truth = sign * all.iter().map(value).fold(f64::INFINITY, f64::min);
             check(&log, &values, radius, &found, truth, &format!("depth {depth}, radius {radius}"));
             // The mixture is no worse than the best tree, and its bounds meet.
-            let mixture = found.mixture.as_ref().unwrap();
-            prop_assert!(sign * mixture.value <= sign * truth + 1e-7);
-            prop_assert!(mixture.upper - mixture.lower <= 1e-7, "{mixture:?}");
-            let total: f64 = mixture.parts.iter().map(|p| p.0).sum();
+            let mixture = found.mixture().unwrap();
+            prop_assert!(sign * mixture.value() <= sign * truth + 1e-7);
+            prop_assert!(mixture.upper() - mixture.lower() <= 1e-7, "{mixture:?}");
+            let total: f64 = mixture.parts().iter().map(|p| p.0).sum();
             prop_assert!((total - 1.0).abs() < 1e-9);
         }
     }
@@ -315,10 +324,10 @@ proptest! {
         }
         let truth = sign * lp.solve().unwrap().solution().unwrap().objective();
         let robust = Robust::new(&log, Support::All).unwrap();
-        let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius });
-        let found = trees(&task, Trees::new(1), None, &Settings::default()).unwrap();
-        let mixture = found.mixture.unwrap();
-        prop_assert!((mixture.value - truth).abs() < 1e-6, "{truth} {mixture:?}");
+        let task = Task::new(&log, &robust, &values, Wasserstein.at(radius)).unwrap();
+        let found = trees(&task, Trees::new(1), Settings::default()).unwrap();
+        let mixture = found.mixture().unwrap();
+        prop_assert!((mixture.value() - truth).abs() < 1e-6, "{truth} {mixture:?}");
     }
 }
 
@@ -335,8 +344,8 @@ fn at_radius_zero_the_search_is_exact_with_three_actions() {
         let all = every_tree(log.contexts(), 3, 1, &points);
         let best = |depth: usize| {
             let robust = Robust::new(&log, Support::All).unwrap();
-            let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius: 0.0 });
-            sign * trees(&task, Trees::new(depth), None, &Settings::default()).unwrap().value
+            let task = Task::new(&log, &robust, &values, Wasserstein.at(0.0)).unwrap();
+            sign * trees(&task, Trees::new(depth), Settings::default()).unwrap().value()
         };
         let one = all.iter().map(mean).fold(f64::INFINITY, f64::min);
         assert!((best(1) - one).abs() < 1e-9, "{one}");
@@ -369,24 +378,24 @@ fn at_radius_zero_the_search_is_exact_with_three_actions() {
 fn what_cannot_be_learned_is_refused() {
     let (log, values) = problem(1);
     let robust = Robust::new(&log, Support::All).unwrap();
-    let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius: 0.1 });
+    let task = Task::new(&log, &robust, &values, Wasserstein.at(0.1)).unwrap();
     let settings = Settings::default();
     for depth in [0, 9] {
-        let error = trees(&task, Trees::new(depth), None, &settings).unwrap_err().to_string();
+        let error = trees(&task, Trees::new(depth), settings).unwrap_err().to_string();
         assert!(error.contains(&format!("depth {depth}")), "{error}");
     }
     assert!(Partition::of_levels(log.contexts(), "agee").unwrap_err().to_string().contains("age"));
     let actions = log.actions().len();
     let asked = Groups { least: vec![0.6; actions], ..Groups::new(Vec::new()) };
-    assert!(groups(&task, &asked, None, &settings).unwrap_err().to_string().contains("above 1"));
+    assert!(groups(&task, &asked, settings).unwrap_err().to_string().contains("above 1"));
     let budget = Budget { action: 0, most: 0.05, worst_case: false };
     let asked =
         Groups { least: vec![0.1; actions], budgets: vec![budget], ..Groups::new(Vec::new()) };
-    let error = groups(&task, &asked, None, &settings).unwrap_err().to_string();
+    let error = groups(&task, &asked, settings).unwrap_err().to_string();
     assert!(error.contains("\"a0\"") && error.contains("cannot be met"), "{error}");
-    let stop = |_| false;
-    let found = trees(&task, Trees::new(2), Some(&stop), &settings).unwrap();
-    assert!(found.lower <= found.upper);
+    let stopped = settings.watched(Watch::new(&|_| false));
+    let found = trees(&task, Trees::new(2), stopped).unwrap();
+    assert!(found.lower() <= found.upper());
 }
 
 /// The unit of the costs changes nothing: values, bounds and status scale with it.
@@ -397,12 +406,12 @@ fn certificates_do_not_depend_on_the_unit_of_cost() {
     let by = vec![Partition::of_levels(log.contexts(), "site").unwrap()];
     let settings = Settings::default();
     let ask = |factor: f64| {
-        let all = (0..values.actions()).flat_map(|a| values.action(a)).map(|v| v * factor);
-        let scaled = Values::new(values.contexts(), all.collect()).unwrap();
-        let task = Task::new(&log, &robust, &scaled, Ambiguity::Wasserstein { radius: 0.1 });
-        let group = groups(&task, &Groups::new(by.clone()), None, &settings).unwrap();
-        let tree = trees(&task, Trees::new(2), None, &settings).unwrap();
-        [group, tree].map(|l| (l.value / factor, l.lower / factor, l.status))
+        let all = values.matrix().cells().iter().map(|v| v * factor);
+        let scaled = values_of(&log, all.collect());
+        let task = Task::new(&log, &robust, &scaled, Wasserstein.at(0.1)).unwrap();
+        let group = groups(&task, &Groups::new(by.clone()), settings).unwrap();
+        let tree = trees(&task, Trees::new(2), settings).unwrap();
+        [group, tree].map(|l| (l.value() / factor, l.lower() / factor, l.status()))
     };
     let plain = ask(1.0);
     for factor in [1e-9, 1e-5, 1e5, 1e10, 1e13] {
@@ -443,14 +452,14 @@ fn leaves_of_exactly_the_least_share_are_allowed() {
         .unwrap();
         // Action p is right below, q above.
         let cost = |a: i32, x: i32| f64::from(u8::from((x >= count - right) == (a == 0)));
-        let values = (0..2).flat_map(|a| (0..count).map(move |x| cost(a, x))).collect();
-        let values = Values::new(count as usize, values).unwrap();
+        let values = (0..count).flat_map(|x| (0..2).map(move |a| cost(a, x))).collect();
+        let values = values_of(&log, values);
         let robust = Robust::new(&log, Support::All).unwrap();
-        let task = Task::new(&log, &robust, &values, Ambiguity::Wasserstein { radius: 0.0 });
+        let task = Task::new(&log, &robust, &values, Wasserstein.at(0.0)).unwrap();
         for depth in 1..=2 {
             let asked = Trees { least_share: share, ..Trees::new(depth) };
-            let found = trees(&task, asked, None, &Settings::default()).unwrap();
-            assert!(found.value.abs() < 1e-12, "{count} {right} {share}: {}", found.value);
+            let found = trees(&task, asked, Settings::default()).unwrap();
+            assert!(found.value().abs() < 1e-12, "{count} {right} {share}: {}", found.value());
         }
     }
 }

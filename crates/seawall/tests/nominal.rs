@@ -5,11 +5,24 @@ mod common;
 
 use common::{Random, World, log, repeatable};
 use proptest::prelude::*;
-use seawall::evaluate::{Estimator, Propensity, logistic};
+use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity, logistic};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, choose};
 use seawall::policy::Policy;
-use seawall::{Direction, Entry, Feature, Log, Space};
+use seawall::{Direction, Entry, Feature, Log, Matrix, Space, Watch};
 use std::sync::Arc;
+
+/// A policy's estimates from cells, an unseen action's mean standing in.
+fn estimates(
+    log: &Log,
+    propensity: &Propensity,
+    clip: Option<f64>,
+    folds: usize,
+    policy: &Policy,
+) -> Nominal {
+    let (log, options) = (log.clone().shared(), FitOptions { clip, unseen: Unseen::Mean, folds });
+    let fitted = Fitted::new(&log, &Recipe::Cells, propensity, options, Watch::NOBODY).unwrap();
+    fitted.nominal(policy, Watch::NOBODY).unwrap()
+}
 
 proptest! {
     #![proptest_config(repeatable(100))]
@@ -20,7 +33,7 @@ proptest! {
         let shares: Vec<f64> = log.action_totals().iter().map(|n| n / log.total()).collect();
         let policy = Policy::constant(&log, "a1").unwrap();
         let design = Propensity::Design(shares.clone());
-        let found = Estimator::new(&log, &Recipe::Cells, &design, None, Unseen::Mean, 2).unwrap().nominal(&policy);
+        let found = estimates(&log, &design, None, 2, &policy);
         // One by one, each row as often as it weighs.
         let mut rows = Vec::new();
         for e in log.entries() {
@@ -39,10 +52,10 @@ proptest! {
         prop_assert!((found.snips.value - snips).abs() < 1e-10);
         prop_assert!((found.snips.se - spread.sqrt() / (n * mass)).abs() < 1e-10);
         let effective = (mass * n).powi(2) / (n * mean(&|r| r.0 * r.0));
-        prop_assert!((found.overlap.effective - effective).abs() < 1e-8);
+        prop_assert!((found.overlap.effective_sample_size - effective).abs() < 1e-8);
         // Clipping is counted and only lowers.
         let clip = 0.5 / shares[1];
-        let clipped = Estimator::new(&log, &Recipe::Cells, &design, Some(clip), Unseen::Mean, 2).unwrap().nominal(&policy);
+        let clipped = estimates(&log, &design, Some(clip), 2, &policy);
         prop_assert!((clipped.overlap.clipped - log.action_totals()[1]).abs() < 1e-9);
         prop_assert!((clipped.ips.value - 0.5 * ips).abs() < 1e-10);
     }
@@ -62,7 +75,7 @@ proptest! {
         }
         let actions = ["p", "q", "r"].map(str::to_owned).to_vec();
         let log = Log::new(Arc::new(contexts), actions, Arc::new(outcomes), vec![0.0, 1.0], Direction::Cost, entries).unwrap();
-        let (fitted, shares) = (logistic(&log, 0.0).unwrap(), Policy::behaviour(&log));
+        let (fitted, shares) = (logistic(&log, 0.0, Watch::NOBODY).unwrap(), Policy::behaviour(&log));
         for context in 0..3 {
             for action in 0..3 {
                 let (a, b) = (fitted.probability(context, action), shares.probability(context, action));
@@ -70,7 +83,7 @@ proptest! {
             }
         }
         // A strong ridge leaves the shares of the whole log.
-        let ridged = logistic(&log, 1e9).unwrap();
+        let ridged = logistic(&log, 1e9, Watch::NOBODY).unwrap();
         let overall = log.action_totals()[0] / log.total();
         prop_assert!((ridged.probability(2, 0) - overall).abs() < 1e-4);
     }
@@ -84,10 +97,9 @@ fn coverage(simulations: usize) -> [f64; 4] {
         let log = world.log(1000, 1000 + seed as u64);
         let all: Vec<f64> =
             (0..6).flat_map(|x| [1.0 - World::policy(x), World::policy(x)]).collect();
+        let all = Matrix::new(6, 2, all).unwrap();
         let policy = Policy::table("p", log.contexts(), log.actions(), &all).unwrap();
-        let found = Estimator::new(&log, &Recipe::Cells, &Propensity::Known, None, Unseen::Mean, 5)
-            .unwrap()
-            .nominal(&policy);
+        let found = estimates(&log, &Propensity::Known, None, 5, &policy);
         for (held, e) in held.iter_mut().zip([found.dm, found.ips, found.snips, found.dr]) {
             *held += usize::from(e.lower <= World::truth() && World::truth() <= e.upper);
         }
@@ -139,7 +151,7 @@ fn cross_validation_chooses_the_depth_that_helps() {
         Log::new(contexts, actions, outcomes, vec![0.0, 1.0], Direction::Cost, entries).unwrap();
     let offered =
         [0, 1, 2, 6].map(|max_depth| TreeSettings { max_depth, ..TreeSettings::default() });
-    let found = choose(&log, &[offered.to_vec(), offered.to_vec()], 5).unwrap();
+    let found = choose(&log, &[offered.to_vec(), offered.to_vec()], 5, Watch::NOBODY).unwrap();
     assert_eq!(found[0].settings.max_depth, 0, "{found:?}");
     assert_eq!(found[1].settings.max_depth, 2, "{found:?}");
     assert!(found.iter().all(|c| c.error > 0.15 && c.error < 0.26));
@@ -168,7 +180,8 @@ fn trees_split_at_any_scale() {
     let rows: Vec<_> = (0..8).map(|k| (k % 2, k / 4, (k % 2) as usize, 5.0)).collect();
     for values in [vec![0.0, 1e-9], vec![1e9, 1e9 + 1.0], vec![-1e-300, 1e-300], vec![0.0, 1e140]] {
         let log = plain_log(&rows, values.clone());
-        let model = Recipe::Tree(vec![TreeSettings::default(); 2]).fit(&log).unwrap();
+        let model =
+            Recipe::Tree(vec![TreeSettings::default(); 2]).fit(&log, Watch::NOBODY).unwrap();
         let leaves = model.leaves().unwrap();
         assert_eq!(leaves.all().len(), 4, "{values:?}");
         for (node, expected) in [(1, values[0]), (2, values[1])] {
@@ -182,11 +195,7 @@ fn trees_split_at_any_scale() {
 #[test]
 fn odd_logs_still_have_answers() {
     let uniform = Propensity::Design(vec![0.5, 0.5]);
-    let ask = |log: &Log| {
-        let estimator =
-            Estimator::new(log, &Recipe::Cells, &uniform, None, Unseen::Mean, 5).unwrap();
-        estimator.nominal(&Policy::uniform(log))
-    };
+    let ask = |log: &Log| estimates(log, &uniform, None, 5, &Policy::uniform(log));
     let heavy = plain_log(&[(0, 0, 0, 3e9), (0, 1, 1, 2e9), (1, 0, 1, 7.0)], vec![0.0, 1.0]);
     let found = ask(&heavy);
     assert!((found.dr.value - 0.5).abs() < 0.01, "{found:?}");
@@ -203,10 +212,13 @@ fn odd_logs_still_have_answers() {
         (0..16).map(|k| (k % 2, (k / 2) % 2, (k / 4) as usize % 2, 0.50005)).collect();
     assert!(ask(&plain_log(&halves, vec![0.0, 1.0])).dm.se < 1.0);
     let only = plain_log(&[(0, 0, 0, 6.0), (1, 1, 1, 6.0)], vec![0.0, 1.0]);
-    let never =
-        Policy::table("never", only.contexts(), only.actions(), &[0.0, 1.0, 1.0, 0.0]).unwrap();
-    let estimator = Estimator::new(&only, &Recipe::Cells, &uniform, None, Unseen::Mean, 5).unwrap();
-    let found = estimator.nominal(&never);
-    assert!(found.ips.value.is_nan() && found.dr.value.is_nan() && found.overlap.effective == 0.0);
+    let never = Matrix::new(2, 2, vec![0.0, 1.0, 1.0, 0.0]).unwrap();
+    let never = Policy::table("never", only.contexts(), only.actions(), &never).unwrap();
+    let found = estimates(&only, &uniform, None, 5, &never);
+    assert!(
+        found.ips.value.is_nan()
+            && found.dr.value.is_nan()
+            && found.overlap.effective_sample_size == 0.0
+    );
     assert!(found.dm.value.is_finite());
 }

@@ -3,15 +3,16 @@
 
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Branch, Partition, Parts, Policy, Rule, Softmax, Test, encode};
-use seawall::{Feature, Space};
+use seawall::{Feature, Matrix, Space};
+use std::sync::Arc;
 
-fn space() -> Space {
-    Space::grid([
+fn space() -> Arc<Space> {
+    let space = Space::grid([
         Feature::numeric("age").levels([35.0, 45.0, 55.5]).with_missing(),
         Feature::ordinal("stage", ["I", "II"]),
         Feature::nominal("site", ["north", "south", "west"]).with_missing(),
-    ])
-    .unwrap()
+    ]);
+    Arc::new(space.unwrap())
 }
 
 fn actions() -> Vec<String> {
@@ -43,6 +44,7 @@ fn rules() -> Vec<Rule> {
     let n = space.len();
     let all: Vec<f64> =
         (0..n).flat_map(|i| [i as f64 / n as f64, 1.0 - i as f64 / n as f64]).collect();
+    let all = Matrix::new(n, 2, all).unwrap();
     vec![
         Rule::Uniform,
         Rule::Constant { action: "control".to_owned() },
@@ -61,8 +63,8 @@ fn rules() -> Vec<Rule> {
         },
         Rule::Tree { root: split(older, leaf(0.9), split(north, leaf(0.25), leaf(0.0))) },
         Rule::Softmax(softmax),
-        Rule::table(&space, &all, |_| true, None),
-        Rule::table(&space, &all, |i| i % 2 == 0, Some(vec![0.5, 0.5])),
+        Rule::table(&space, &all, |_| true, None).unwrap(),
+        Rule::table(&space, &all, |i| i % 2 == 0, Some(vec![0.5, 0.5])).unwrap(),
     ]
 }
 
@@ -111,7 +113,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let (space, actions) = (space(), actions());
     let policy = Policy::new("p", rules()[3].clone(), &space, &actions).unwrap();
     let json = PolicyFile::new(&policy, &space, &actions).unwrap().to_json().unwrap();
-    let refused = |json: &str, space: &Space, actions: &[String]| {
+    let refused = |json: &str, space: &Arc<Space>, actions: &[String]| {
         PolicyFile::from_json(json).and_then(|f| f.on(space, actions)).unwrap_err().to_string()
     };
     for (find, put, words) in [
@@ -138,7 +140,8 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(refused(half, &space, &actions).contains("EOF"), "{}", refused(half, &space, &actions));
     let more = ["treat", "control", "wait"].map(str::to_owned);
     assert!(refused(&json, &space, &more).contains("\"wait\""));
-    let other = Space::grid([Feature::numeric("age").levels([1.0, 2.0])]).unwrap();
+    let other = Space::grid([Feature::numeric("age").levels([1.0, 2.0])]);
+    let other = Arc::new(other.unwrap());
     assert!(refused(&json, &other, &actions).contains("\"site\""));
 }
 

@@ -8,7 +8,10 @@ use proptest::prelude::*;
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, Values};
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Direction, Entry, Feature, Log, Population, Settings, Space};
+use seawall::{
+    Direction, Entropic, Entry, Feature, Kl, Log, Matrix, Population, Settings, Space, Wasserstein,
+    Watch,
+};
 use std::sync::Arc;
 
 /// The worst case of values around a population, by a linear program.
@@ -45,22 +48,24 @@ fn random_policy(log: &Log, seed: u64) -> Policy {
         let total: f64 = raw.iter().sum();
         raw.into_iter().map(move |p| p / total).collect::<Vec<_>>()
     };
-    let all: Vec<f64> = (0..log.contexts().len()).flat_map(|_| row(r)).collect();
+    let contexts = log.contexts().len();
+    let all: Vec<f64> = (0..contexts).flat_map(|_| row(r)).collect();
+    let all = Matrix::new(contexts, actions, all).unwrap();
     Policy::table("random", log.contexts(), log.actions(), &all).unwrap()
 }
 
 fn cell_values(log: &Log, cost_radius: f64) -> Values {
-    let set = Ambiguity::Wasserstein { radius: cost_radius };
-    let model = Recipe::Cells.fit(log).unwrap();
-    model.values(log, set, Unseen::Error, &Settings::default()).unwrap()
+    let set = Wasserstein.at(cost_radius);
+    let model = Recipe::Cells.fit(log, Watch::NOBODY).unwrap();
+    model.values(log, set, Unseen::Error, Settings::default()).unwrap()
 }
 
 fn robust(log: &Log, policy: &Policy, radius: f64, cost_radius: f64) -> seawall::WorstCase {
     let values = cell_values(log, cost_radius);
     let contexts = Robust::new(log, Support::All).unwrap();
-    let set = Ambiguity::Wasserstein { radius };
-    let found =
-        contexts.evaluate(policy, &values, set, &[radius], None, &Settings::default()).unwrap();
+    let found = contexts
+        .evaluate(policy, &values, Wasserstein, &[radius], None, Settings::default())
+        .unwrap();
     found.0.into_iter().next().unwrap()
 }
 
@@ -79,14 +84,14 @@ proptest! {
             for &radius in &RADII {
                 let found = robust(&log, &policy, radius, cost_radius);
                 let expected = nested(&log, &policy, radius, cost_radius);
-                prop_assert!((found.value - expected).abs() < 1e-6, "{found:?} {expected}");
-                prop_assert!(found.lower - 1e-6 <= expected && expected <= found.upper + 1e-6);
+                prop_assert!((found.value() - expected).abs() < 1e-6, "{found:?} {expected}");
+                prop_assert!(found.lower() - 1e-6 <= expected && expected <= found.upper() + 1e-6);
                 // Monotone in the context radius, and in the cost radius.
-                prop_assert!(sign * found.value >= before - 1e-12);
-                before = sign * found.value;
+                prop_assert!(sign * found.value() >= before - 1e-12);
+                before = sign * found.value();
                 if k > 0 {
                     let less = robust(&log, &policy, radius, RADII[k - 1]);
-                    prop_assert!(sign * found.value >= sign * less.value - 1e-12);
+                    prop_assert!(sign * found.value() >= sign * less.value() - 1e-12);
                 }
             }
         }
@@ -95,7 +100,7 @@ proptest! {
     #[test]
     fn a_cost_radius_of_zero_is_the_plain_mean(seed in any::<u64>()) {
         let log = log(seed);
-        let (values, model) = (cell_values(&log, 0.0), Recipe::Cells.fit(&log).unwrap());
+        let (values, model) = (cell_values(&log, 0.0), Recipe::Cells.fit(&log, Watch::NOBODY).unwrap());
         let leaves = model.leaves().unwrap();
         for context in 0..log.contexts().len() {
             for action in 0..log.actions().len() {
@@ -104,16 +109,15 @@ proptest! {
                 });
                 let (sum, n) = own.fold((0.0, 0.0), |(s, n), e| (s + e.weight * log.value(e), n + e.weight));
                 prop_assert!((values.at(context, action) - sum / n).abs() < 1e-12);
-                let leaf = &leaves.all()[leaves.place(context, action).unwrap()];
+                let leaf = &leaves.all()[leaves.leaf_of(context, action).unwrap()];
                 prop_assert!((leaf.weight() - n).abs() < 1e-12);
             }
         }
         // The observed support is a lower bound of the full one: here all contexts are observed.
         let policy = random_policy(&log, seed);
-        let set = Ambiguity::Wasserstein { radius: 0.1 };
         let ask = |support| {
             let contexts = Robust::new(&log, support).unwrap();
-            contexts.evaluate(&policy, &values, set, &[0.1], None, &Settings::default()).unwrap().0[0].value
+            contexts.evaluate(&policy, &values, Wasserstein, &[0.1], None, Settings::default()).unwrap().0[0].value()
         };
         prop_assert!((ask(Support::All) - ask(Support::Observed)).abs() < 1e-12);
     }
@@ -144,19 +148,18 @@ fn seven_events_make_a_grid_of_outcomes() {
     let log = Log::new(contexts, actions, outcomes, values, Direction::Cost, entries).unwrap();
     let policy = Policy::uniform(&log);
     for cost_radius in [0.05, 0.5] {
-        let found = robust(&log, &policy, 0.1, cost_radius).value;
+        let found = robust(&log, &policy, 0.1, cost_radius).value();
         let expected = nested(&log, &policy, 0.1, cost_radius);
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
     // Moving everybody across one event costs 1: at radius 7 everything happens to everyone.
-    assert!((robust(&log, &policy, 0.0, 7.0).value - 9.0).abs() < 1e-9);
+    assert!((robust(&log, &policy, 0.0, 7.0).value() - 9.0).abs() < 1e-9);
     // Any set will do for costs.
     let model = Recipe::Tree(vec![TreeSettings { max_depth: 1, ..TreeSettings::default() }; 2]);
-    let model = model.fit(&log).unwrap();
-    let mean =
-        model.values(&log, Ambiguity::Kl { radius: 0.0 }, Unseen::Error, &Settings::default());
-    for set in [Ambiguity::Kl { radius: 0.1 }, Ambiguity::Entropic { radius: 0.1, eta: 1e3 }] {
-        let values = model.values(&log, set, Unseen::Error, &Settings::default()).unwrap();
+    let model = model.fit(&log, Watch::NOBODY).unwrap();
+    let mean = model.values(&log, Kl.at(0.0), Unseen::Error, Settings::default());
+    for set in [Kl.at(0.1), Entropic { eta: 1e3 }.at(0.1)] {
+        let values = model.values(&log, set, Unseen::Error, Settings::default()).unwrap();
         for context in 0..3 {
             let plain = mean.as_ref().unwrap().at(context, 0);
             assert!(values.at(context, 0) > plain && values.at(context, 0) < 9.0);
@@ -180,9 +183,9 @@ fn unseen_actions_are_refused_or_filled() {
     let actions = vec!["p".to_owned(), "q".to_owned()];
     let log = Log::new(contexts, actions, outcomes, vec![0.0, 1.0, 5.0], Direction::Cost, entries)
         .unwrap();
-    let model = Recipe::Cells.fit(&log).unwrap();
-    let plain = Ambiguity::Wasserstein { radius: 0.0 };
-    let ask = |unseen| model.values(&log, plain, unseen, &Settings::default());
+    let model = Recipe::Cells.fit(&log, Watch::NOBODY).unwrap();
+    let plain = Wasserstein.at(0.0);
+    let ask = |unseen| model.values(&log, plain, unseen, Settings::default());
     let error = ask(Unseen::Error).unwrap_err().to_string();
     assert!(error.contains("1 for \"p\"") && error.contains("unseen = \"mean\""), "{error}");
     assert_eq!(ask(Unseen::Mean).unwrap().at(1, 0), 0.5);

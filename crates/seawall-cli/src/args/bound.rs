@@ -1,10 +1,11 @@
 //! The words of `seawall bound`.
 
-use super::SetName;
+use super::{SET, set_text};
 use crate::cmd;
 use clap::{Args as ClapArgs, ValueEnum};
-use seawall::{Direction, Engine, Kind};
+use seawall::{Direction, EngineKind, Kind, Wasserstein};
 use seawall_study::bound::{Context, Request, SupportKind};
+use seawall_study::evaluate::SetChange;
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -49,9 +50,9 @@ pub struct Bound {
         allow_negative_numbers = true
     )]
     radius: Vec<f64>,
-    /// The set of populations
-    #[arg(long, value_enum, default_value_t = SetName::Wasserstein)]
-    set: SetName,
+    /// The set of populations: wasserstein, entropic, kl or tv
+    #[arg(long, value_name = SET, value_parser = set_text, default_value = "wasserstein")]
+    set: String,
     /// The sharpness of the entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     eta: Option<f64>,
@@ -92,8 +93,9 @@ enum EngineName {
 impl Bound {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<(Request, cmd::bound::Outputs), cmd::Failure> {
-        let set = self.set.with(self.eta, "--set")?;
-        if let (Some(_), false) = (self.eta, self.set == SetName::Entropic) {
+        let change = SetChange { name: Some(self.set), eta: self.eta };
+        let set = change.apply(Wasserstein.into())?;
+        if self.eta.is_some() && set.parameter("eta").is_none() {
             return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
         }
         let outputs = cmd::bound::Outputs::new(self.curve, self.plan, &self.file, self.json)?;
@@ -109,10 +111,10 @@ impl Bound {
                 SupportName::Grid => SupportKind::Grid,
             },
             engine: match self.engine {
-                EngineName::Auto => Engine::Auto,
-                EngineName::Grid => Engine::Grid,
-                EngineName::Tree => Engine::Tree,
-                EngineName::Scan => Engine::Scan,
+                EngineName::Auto => EngineKind::Auto,
+                EngineName::Grid => EngineKind::Grid,
+                EngineName::Tree => EngineKind::Tree,
+                EngineName::Scan => EngineKind::Scan,
             },
             direction: if self.reward { Direction::Reward } else { Direction::Cost },
             curve: outputs.curve.is_some(),

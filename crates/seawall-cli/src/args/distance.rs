@@ -63,9 +63,6 @@ pub(super) struct Radius {
 impl Radius {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<radius::Asked, Failure> {
-        if self.splits == 0 {
-            return Err(Failure::usage("--splits is 0; expected at least 1"));
-        }
         let Radius { study, target, splits, seed, json } = self;
         Ok(radius::Asked { study, target, splits, seed, json })
     }

@@ -1,12 +1,12 @@
 //! The words of the commands about policies: learn, apply, explain.
 
-use super::SetName;
 use super::study::SupportName;
+use super::{SET, set_text};
 use crate::cmd::Failure;
-use crate::cmd::learn::{Asked, Outputs};
+use crate::cmd::learn::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
-use seawall::learn::{Gradient, Schedule};
-use seawall_study::learn::{ACCURACY, CONTEXTS, Limits, Method, Plan, Spec};
+use seawall::learn::Gradient;
+use seawall_study::learn::{CONTEXTS, Changes, Limits, Method, Spec};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -39,9 +39,9 @@ pub(super) struct Learn {
     /// How far the population of contexts may be; the study's first radius if not said
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     radius: Option<f64>,
-    /// The set of populations of contexts
-    #[arg(long, value_enum)]
-    set: Option<SetName>,
+    /// The set of populations of contexts: wasserstein, entropic, kl or tv
+    #[arg(long, value_name = SET, value_parser = set_text)]
+    set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     eta: Option<f64>,
@@ -49,8 +49,8 @@ pub(super) struct Learn {
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     cost_radius: Option<f64>,
     /// The set of populations of outcomes
-    #[arg(long, value_enum)]
-    cost_set: Option<SetName>,
+    #[arg(long, value_name = SET, value_parser = set_text)]
+    cost_set: Option<String>,
     /// Which contexts mass may move to
     #[arg(long, value_enum)]
     support: Option<SupportName>,
@@ -161,72 +161,8 @@ fn named(text: &str) -> Result<(String, f64), String> {
 
 impl Learn {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(PathBuf, Asked, Outputs), Failure> {
-        for (option, radius) in [("--radius", self.radius), ("--cost-radius", self.cost_radius)] {
-            if let Some(radius) = radius.filter(|r| !(*r >= 0.0 && r.is_finite())) {
-                return Err(Failure::usage(format!(
-                    "{option} is {radius}; expected a finite number ≥ 0"
-                )));
-            }
-        }
-        let stochastic = self.method == MethodName::Bsgd;
-        let by_hand = self.steps.is_some() || self.batch.is_some() || self.step.is_some();
-        if !stochastic
-            && (by_hand || self.delta.is_some() || self.trace.is_some() || self.resume.is_some())
-        {
-            return Err(Failure::usage(
-                "--delta, --steps, --batch, --step, --trace and --resume belong to --method bsgd",
-            ));
-        }
-        for (option, count) in
-            [("--seeds", self.seeds), ("--contexts", self.contexts), ("--restarts", self.restarts)]
-        {
-            if count == 0 {
-                return Err(Failure::usage(format!("{option} is 0; expected at least 1")));
-            }
-        }
-        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
-            return Err(Failure::usage(format!(
-                "--temperature is {}; expected a number > 0",
-                self.temperature
-            )));
-        }
-        if self.tolerance.is_some()
-            && !self.policy.starts_with("groups")
-            && !self.policy.starts_with("tree")
-        {
-            return Err(Failure::usage("--tolerance is for groups and trees, solved exactly"));
-        }
-        for (option, limits) in [("--at-least", &self.at_least), ("--at-most", &self.at_most)] {
-            if let Some(k) =
-                (1..limits.len()).find(|&k| limits[..k].iter().any(|l| l.0 == limits[k].0))
-            {
-                return Err(Failure::usage(format!("{option} names {:?} twice", limits[k].0)));
-            }
-        }
-        if let Some(delta) = self.delta.filter(|d| !(*d > 0.0 && *d < 1.0)) {
-            return Err(Failure::usage(format!(
-                "--delta is {delta}; expected a number between 0 and 1"
-            )));
-        }
-        let schedule = match by_hand {
-            true => Plan::Steps(Schedule {
-                steps: self.steps.unwrap_or(10_000),
-                points: self.batch.unwrap_or(200),
-                step: self.step.unwrap_or(1.0),
-                contexts: self.contexts,
-            }),
-            false => Plan::Accuracy(self.delta.unwrap_or(ACCURACY), self.contexts),
-        };
-        let gradient = Gradient {
-            temperature: self.temperature,
-            ridge: self.ridge,
-            restarts: self.restarts,
-            seed: self.seed,
-            ..Gradient::default()
-        };
-        let asked = Asked {
-            policy: Spec::typed(&self.policy)?,
+    pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
+        let changes = Changes {
             method: match self.method {
                 MethodName::Auto => Method::Auto,
                 MethodName::Exact => Method::Exact,
@@ -234,10 +170,10 @@ impl Learn {
                 MethodName::Bsgd => Method::Bsgd,
             },
             radius: self.radius,
+            set: self.set,
             eta: self.eta,
-            set: self.set.map(|name| name.with(self.eta, "--set")).transpose()?,
             cost_radius: self.cost_radius,
-            cost_set: self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?,
+            cost_set: self.cost_set,
             support: self.support.map(SupportName::meaning),
             limits: Limits {
                 least: self.at_least,
@@ -247,12 +183,24 @@ impl Learn {
                 least_share: self.least_share,
                 tolerance: self.tolerance,
             },
-            gradient,
-            schedule,
+            gradient: Gradient {
+                temperature: self.temperature,
+                ridge: self.ridge,
+                restarts: self.restarts,
+                seed: self.seed,
+                ..Gradient::default()
+            },
+            delta: self.delta,
+            steps: self.steps,
+            batch: self.batch,
+            step: self.step,
+            contexts: self.contexts,
             seeds: self.seeds,
             honest: self.honest,
+            traced: self.trace.is_some() || self.resume.is_some(),
+            ..Changes::new(Spec::typed(&self.policy)?)
         };
         let outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
-        Ok((self.study, asked, outputs))
+        Ok((self.study, changes, outputs))
     }
 }

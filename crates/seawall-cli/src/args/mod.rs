@@ -7,8 +7,8 @@ mod report;
 mod study;
 
 use crate::cmd::{self, Failure};
-use clap::{Parser, Subcommand, ValueEnum};
-use seawall_study::bound::Set;
+use clap::{Parser, Subcommand};
+use seawall::Set;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]
@@ -58,30 +58,31 @@ enum Command {
     Bound(bound::Bound),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SetName {
-    Wasserstein,
-    Entropic,
-    Kl,
-}
+/// How a set of populations is typed.
+const SET: &str = "NAME[:PARAMETER=X]";
 
-impl SetName {
-    /// The set of this name; `option` is how it was asked for.
-    fn with(self, eta: Option<f64>, option: &str) -> Result<Set, Failure> {
-        match (self, eta) {
-            (SetName::Wasserstein, _) => Ok(Set::Wasserstein),
-            (SetName::Kl, _) => Ok(Set::Kl),
-            (SetName::Entropic, Some(eta)) if eta > 0.0 && eta.is_finite() => {
-                Ok(Set::Entropic { eta })
-            }
-            (SetName::Entropic, Some(eta)) => {
-                Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")))
-            }
-            (SetName::Entropic, None) => Err(Failure::usage(format!(
-                "{option} entropic needs --eta E; larger is closer to exact, for example --eta 100"
-            ))),
+/// Refuses a set that there is not, before any work. What parameters it needs is looked at later,
+/// for `--eta` may give one.
+fn set_text(text: &str) -> Result<String, String> {
+    let name = text.split(':').next().unwrap_or_default();
+    match Set::names().any(|known| known == name) {
+        true => Ok(text.to_owned()),
+        false => {
+            let known: Vec<&str> = Set::names().collect();
+            Err(format!("expected one of {}", known.join(", ")))
         }
     }
+}
+
+/// What was typed wrong, on one line.
+pub fn usage_error(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let told = lines.take_while(|line| !line.starts_with("Usage:"));
+    let told: Vec<&str> = told.filter(|line| !line.starts_with("For more information")).collect();
+    let line = told.join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    format!("{line} (seawall --help, or --help after a command, lists what there is)")
 }
 
 impl Args {
@@ -107,8 +108,8 @@ impl Args {
                 cmd::evaluate::run(&study, &changes, &outputs)
             }
             Command::Learn(learn) => {
-                let (study, asked, outputs) = learn.meaning()?;
-                cmd::learn::run(&study, &asked, &outputs)
+                let (study, changes, outputs) = learn.meaning()?;
+                cmd::learn::run(&study, &changes, &outputs)
             }
             Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
             Command::Explain(explain) => cmd::apply::explain(&explain.policy),

@@ -4,7 +4,9 @@ use crate::cmd::Failure;
 use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
 use seawall::inference::Resampling;
+use seawall::{Error, Field, Wording};
 use seawall_study::evaluate::Bootstrap;
+use seawall_study::fields::FrontEnd;
 use seawall_study::learn::Spec;
 use seawall_study::report::{LEARN, REPLICATES};
 use seawall_study::study::PolicySpec;
@@ -59,22 +61,18 @@ pub(super) struct Report {
 impl Report {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
-        if !(self.level > 0.0 && self.level < 1.0) {
-            return Err(Failure::usage(format!(
-                "--level is {}; expected a number between 0 and 1",
-                self.level
-            )));
-        }
-        let bootstrap = (self.bootstrap > 0).then_some(Bootstrap {
+        let bootstrap = Bootstrap {
             replicates: self.bootstrap,
             level: self.level,
             resampling: Resampling::Multinomial,
             seed: self.seed,
-        });
+        };
+        Bootstrap { replicates: 1, ..bootstrap }.check_counts()?;
+        let bootstrap = (self.bootstrap > 0).then_some(bootstrap);
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
         for text in kinds {
-            match Spec::typed(&text).map_err(|e| Failure::usage(renamed(&e.to_string())))? {
+            match Spec::typed(&text).map_err(|e| learned(&e))? {
                 Spec::Given(_) => {
                     return Err(Failure::usage(format!(
                         "--learn {text}: expected greedy, groups:COL[=PARTS][,COL...], tree:DEPTH \
@@ -96,7 +94,22 @@ impl Report {
     }
 }
 
-/// What `learn` says of its `--policy`, said of `--learn`.
-fn renamed(message: &str) -> String {
-    message.replacen("--policy", "--learn", 1)
+/// The kind of policy is the value of `--learn` here.
+struct OfLearn;
+
+impl Wording for OfLearn {
+    fn subject(&self, field: Field) -> String {
+        match field {
+            Field::Policy => "--learn".to_owned(),
+            field => FrontEnd::Cli.subject(field),
+        }
+    }
+
+    fn setting(&self, field: Field, value: &str) -> String {
+        FrontEnd::Cli.setting(field, value)
+    }
+}
+
+fn learned(error: &Error) -> Failure {
+    Failure::usage(error.worded(&OfLearn))
 }

@@ -1,6 +1,6 @@
 //! The words of the commands that take a study: demo, init, check, evaluate.
 
-use super::SetName;
+use super::{SET, set_text};
 use crate::cmd::Failure;
 use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
@@ -79,9 +79,9 @@ pub(super) struct Evaluate {
     /// How far the population of contexts may be
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     radius: Vec<f64>,
-    /// The set of populations of contexts
-    #[arg(long, value_enum)]
-    set: Option<SetName>,
+    /// The set of populations of contexts: wasserstein, entropic, kl or tv
+    #[arg(long, value_name = SET, value_parser = set_text)]
+    set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     eta: Option<f64>,
@@ -89,8 +89,8 @@ pub(super) struct Evaluate {
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     cost_radius: Vec<f64>,
     /// The set of populations of outcomes
-    #[arg(long, value_enum)]
-    cost_set: Option<SetName>,
+    #[arg(long, value_name = SET, value_parser = set_text)]
+    cost_set: Option<String>,
     /// Which contexts mass may move to: every combination of levels, or those observed
     #[arg(long, value_enum)]
     support: Option<SupportName>,
@@ -112,6 +112,9 @@ pub(super) struct Evaluate {
     /// The seed of the bootstrap
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Do not compare the policies with each other, which takes the whole curve of each
+    #[arg(long)]
+    no_compare: bool,
     /// The paper's finite-sample bound at this probability of error
     #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
     bounds: Option<f64>,
@@ -138,41 +141,23 @@ impl SupportName {
 impl Evaluate {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
-        for (option, radii) in [("--radius", &self.radius), ("--cost-radius", &self.cost_radius)] {
-            if let Some(radius) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
-                return Err(Failure::usage(format!(
-                    "{option} is {radius}; expected a finite number ≥ 0"
-                )));
-            }
-        }
-        if self.bootstrap == Some(0) {
-            return Err(Failure::usage("--bootstrap is 0; expected at least 1"));
-        }
-        for (option, share) in [("--level", self.level), ("--bounds", self.bounds)] {
-            if let Some(share) = share.filter(|s| !(*s > 0.0 && *s < 1.0)) {
-                return Err(Failure::usage(format!(
-                    "{option} is {share}; expected a number between 0 and 1"
-                )));
-            }
-        }
         let bootstrap = self.bootstrap.map(|replicates| Bootstrap {
             replicates,
             level: self.level.unwrap_or(0.95),
             resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
             seed: self.seed,
         });
-        let set = self.set.map(|name| name.with(self.eta, "--set")).transpose()?;
-        let cost_set = self.cost_set.map(|name| name.with(self.eta, "--cost-set")).transpose()?;
         let changes = Changes {
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             radii: self.radius,
-            set,
+            set: self.set,
             eta: self.eta,
             cost_radii: self.cost_radius,
-            cost_set,
+            cost_set: self.cost_set,
             support: self.support.map(SupportName::meaning),
             bootstrap,
             bounds: self.bounds,
+            no_compare: self.no_compare,
         };
         let outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
         Ok((self.study, changes, outputs))

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// A policy file, checked.
 fn read(path: &Path) -> Result<PolicyFile, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
     let file = PolicyFile::from_json(&text).and_then(|file| file.check().map(|()| file));
     Ok(file.map_err(|e| e.within(path.display()))?)
 }
@@ -47,7 +46,7 @@ pub fn explain(policy: &Path) -> Result<(), Failure> {
     let file = read(policy)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}: chooses among {}.", file.name, file.actions.join(", "))?;
-    for line in file.words() {
+    for line in file.explain() {
         writeln!(out, "{line}")?;
     }
     Ok(())

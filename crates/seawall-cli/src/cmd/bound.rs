@@ -2,7 +2,8 @@
 
 use super::{Failure, destinations};
 use crate::show;
-use seawall_study::bound::{Bound, Doing, Request, bound};
+use seawall::Watch;
+use seawall_study::bound::{Bound, Request, bound};
 use seawall_study::write::{csv_field, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,9 +34,7 @@ impl Outputs {
 /// Answers, writes the files, then prints.
 pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let found = bound(request, &|doing| {
-        wait.say(|| words(request, doing));
-    })?;
+    let found = bound(request, Watch::new(&wait.follow()))?;
     drop(wait);
     // All files are complete before the first one takes its name.
     let mut files = Vec::new();
@@ -43,7 +42,7 @@ pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
         files.push(prepare(path.clone(), |out| curve(&found, out))?);
     }
     if let Some(path) = &outputs.plan {
-        files.push(prepare(path.clone(), |out| plan(request, &found, out))?);
+        files.push(prepare(path.clone(), |out| plan(&found, out))?);
     }
     files.into_iter().try_for_each(|file| file.keep())?;
     let mut out = std::io::stdout().lock();
@@ -51,22 +50,9 @@ pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
-        show::bound::print(request, &found, outputs, &mut out)?;
+        show::bound::print(&found, outputs, &mut out)?;
     }
     Ok(())
-}
-
-fn words(request: &Request, doing: Doing) -> String {
-    match doing {
-        Doing::Reading(rows) => format!("reading {}: {rows} rows", request.path.display()),
-        Doing::Solving(at, progress) => format!(
-            "radius {}: {} evaluations, gap {:.1e}",
-            request.radii[at], progress.evaluations, progress.gap
-        ),
-        Doing::Curve(progress) => {
-            format!("curve: {} evaluations, error {:.1e}", progress.evaluations, progress.gap)
-        }
-    }
 }
 
 /// The curve's vertices, by rising radius.
@@ -82,7 +68,7 @@ fn curve(found: &Bound, out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 /// The plans' entries: which row's mass goes to which row's place.
-fn plan(request: &Request, found: &Bound, out: &mut dyn Write) -> std::io::Result<()> {
+fn plan(found: &Bound, out: &mut dyn Write) -> std::io::Result<()> {
     let space = found.population.space();
     write!(out, "radius,from_row,to_row,mass,cost")?;
     for side in ["from", "to"] {
@@ -91,8 +77,8 @@ fn plan(request: &Request, found: &Bound, out: &mut dyn Write) -> std::io::Resul
         }
     }
     writeln!(out)?;
-    for (radius, worst) in request.radii.iter().zip(&found.worst) {
-        for step in worst.plan.iter() {
+    for (radius, worst) in found.request.radii.iter().zip(&found.worst) {
+        for step in worst.plan().iter() {
             let (from, to) = (found.row_of[step.from], found.row_of[step.to]);
             write!(out, "{radius},{from},{to},{},{}", step.mass, step.cost)?;
             for point in [step.from, step.to] {

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use crate::show;
+use seawall::Watch;
 use seawall_study::check::check;
 use seawall_study::load::{Loaded, load};
 use seawall_study::study::study;
@@ -11,16 +12,14 @@ use std::path::Path;
 /// Reads a study's data, showing how far it got.
 pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<Loaded, Failure> {
     let study = study(path)?;
-    let data = study.data.display().to_string();
-    Ok(load(study, &|rows| wait.say(|| format!("reading {data}: {rows} rows")))?)
+    Ok(load(study, Watch::new(&wait.follow()))?)
 }
 
 /// Prints everything about a study's data.
 pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = read(path, &wait)?;
-    wait.say(|| "fitting the outcome model".to_owned());
-    let found = check(&loaded)?;
+    let found = check(&loaded, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();
     if json {

@@ -2,8 +2,9 @@
 
 use super::Failure;
 use crate::show;
+use seawall::Watch;
 use seawall_study::bound::Context;
-use seawall_study::distance::{Answer, between_tables, to_target};
+use seawall_study::distance::{SampleDistance, between_tables, to_target};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,17 +33,18 @@ pub enum Asked {
 /// Answers and prints.
 pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let (answer, from, to): (Answer, &Path, &Path) = match asked {
+    let follow = wait.follow();
+    let watch = Watch::new(&follow);
+    let (answer, from, to): (SampleDistance, &Path, &Path) = match asked {
         Asked::Tables { from, to, contexts, weight } => {
-            wait.hold("reading and solving");
-            (between_tables(from, to, contexts, weight.as_deref(), eta)?, from, to)
+            (between_tables(from, to, contexts, weight.as_deref(), eta, watch)?, from, to)
         }
         Asked::Target { study, target } => {
             let loaded = super::check::read(study, &wait)?;
-            wait.hold("solving");
-            (to_target(&loaded, target, eta)?, study, target)
+            (to_target(&loaded, target, eta, watch)?, study, target)
         }
     };
+    drop(follow);
     drop(wait);
     let mut out = std::io::stdout().lock();
     if json {

@@ -2,8 +2,8 @@
 
 use super::{Failure, destinations};
 use crate::show;
-use seawall::Space;
-use seawall_study::evaluate::{Changes, Doing, Evaluation, Question, evaluate};
+use seawall::{Space, Watch};
+use seawall_study::evaluate::{Changes, Evaluation, Question, evaluate};
 use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,14 +42,14 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
             destination(output, &input)?;
         }
     }
-    question.curve = outputs.curve.is_some() || question.policies.len() > 1;
+    question.curve = outputs.curve.is_some();
     question.worst = outputs.worst.is_some() || !outputs.json;
-    let found = evaluate(&loaded, &question, &|doing| wait.say(|| words(doing)))?;
+    let found = evaluate(&loaded, &question, Watch::new(&wait.follow()))?;
     drop(wait);
     // All files are complete before the first one takes its name.
     let mut files = Vec::new();
     if let Some(path) = &outputs.curve {
-        files.push(prepare(path.clone(), |out| curves(&question, &found, out))?);
+        files.push(prepare(path.clone(), |out| curves(&found, out))?);
     }
     if let Some(path) = &outputs.worst {
         files.push(prepare(path.clone(), |out| populations(&found, out))?);
@@ -60,30 +60,17 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
-        show::evaluate::print(&question, &found, outputs, &mut out)?;
+        show::evaluate::print(&found, outputs, &mut out)?;
     }
     Ok(())
 }
 
-/// What is being done.
-pub fn words(doing: Doing<'_>) -> String {
-    match doing {
-        Doing::Resampling(done) => format!("resampling: {done} replicates"),
-        Doing::Fitting => "fitting the outcome model".to_owned(),
-        Doing::Costs(radius) => format!("worst cases of outcomes at cost radius {radius}"),
-        Doing::Solving(policy, progress) => {
-            let (evaluations, gap) = (progress.evaluations, progress.gap);
-            format!("{policy}: {evaluations} evaluations, gap {gap:.1e}")
-        }
-    }
-}
-
 /// The curves' vertices, policy by policy, by rising radius.
-fn curves(question: &Question, found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
+fn curves(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "policy,cost_radius,radius,value,lambda")?;
     for policy in &found.policies {
         let name = csv_field(&policy.name);
-        for (cost_radius, curve) in question.cost.radii.iter().zip(&policy.curves) {
+        for (cost_radius, curve) in found.question.cost.radii.iter().zip(&policy.curves) {
             for vertex in curve.vertices() {
                 let lambda = match vertex.lambda {
                     l if l.is_finite() => l.to_string(),

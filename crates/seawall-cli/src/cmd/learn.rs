@@ -2,12 +2,9 @@
 
 use super::{Failure, destinations};
 use crate::show;
-use seawall::evaluate::Support;
-use seawall::learn::{Gradient, State};
-use seawall::{Error, Log, Progress};
-use seawall_study::bound::Set;
-use seawall_study::learn::{Limits, Method, Plan, Question, Spec, learn};
-use seawall_study::load::Loaded;
+use seawall::learn::State;
+use seawall::{Error, Log, Progress, Watch};
+use seawall_study::learn::{Changes, Method, Spec, learn};
 use seawall_study::trace;
 use seawall_study::write::{destination, prepare};
 use serde::{Deserialize, Serialize};
@@ -15,37 +12,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// What is asked; None where the study file says.
-#[derive(Debug)]
-pub struct Asked {
-    /// Which kind of policy.
-    pub policy: Spec,
-    /// How.
-    pub method: Method,
-    /// The radius.
-    pub radius: Option<f64>,
-    /// The sharpness of the study's entropic sets.
-    pub eta: Option<f64>,
-    /// The set of contexts.
-    pub set: Option<Set>,
-    /// The cost radius.
-    pub cost_radius: Option<f64>,
-    /// The set of outcomes.
-    pub cost_set: Option<Set>,
-    /// Which contexts mass may move to.
-    pub support: Option<Support>,
-    /// Limits on the policy, and when to stop.
-    pub limits: Limits,
-    /// Gradients' settings.
-    pub gradient: Gradient,
-    /// The stochastic schedule.
-    pub schedule: Plan,
-    /// Stochastic runs.
-    pub seeds: usize,
-    /// Whether to value on rows left out too.
-    pub honest: bool,
-}
 
 /// Where the answer goes.
 pub struct Outputs {
@@ -107,48 +73,23 @@ struct Saved {
 
 const FORMAT: &str = "seawall-state-1";
 
-impl Asked {
-    fn question(&self, loaded: &Loaded) -> Result<Question, Failure> {
-        let usual = Question::of(loaded, self.policy.clone());
-        let sharp = |set: Set| match (set, self.eta) {
-            (Set::Entropic { .. }, Some(eta)) => Set::Entropic { eta },
-            (set, _) => set,
-        };
-        let context = sharp(self.set.unwrap_or(usual.context.0));
-        let cost = sharp(self.cost_set.unwrap_or(usual.cost.0));
-        let entropic = |set: &Set| matches!(set, Set::Entropic { .. });
-        if let (Some(eta), false) = (self.eta, [context, cost].iter().any(entropic)) {
-            return Err(Failure::usage(format!(
-                "--eta {eta} belongs to an entropic set: --set entropic"
-            )));
-        }
-        Ok(Question {
-            method: self.method,
-            context: (context, self.radius.unwrap_or(usual.context.1)),
-            cost: (cost, self.cost_radius.unwrap_or(usual.cost.1)),
-            support: self.support.unwrap_or(usual.support),
-            limits: self.limits.clone(),
-            gradient: self.gradient,
-            schedule: self.schedule,
-            seeds: self.seeds,
-            honest: self.honest,
-            ..usual
-        })
-    }
-}
-
 /// Learns, writes the files, then prints.
-pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure> {
+pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read(path, &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
     let state = Some(outputs.state.clone());
+    // A given policy is an input, too.
+    let given: Vec<_> = match &changes.policy {
+        Spec::Given(spec) => vec![spec.clone()],
+        _ => Vec::new(),
+    };
     for output in [&outputs.out, &outputs.trace, &picture, &state].into_iter().flatten() {
-        for input in loaded.inputs(&[]) {
+        for input in loaded.inputs(&given) {
             destination(output, &input)?;
         }
     }
-    if outputs.resume.is_none() && outputs.state.exists() && asked.method == Method::Bsgd {
+    if outputs.resume.is_none() && outputs.state.exists() && changes.method == Method::Bsgd {
         return Err(Error::config(format!(
             "{}: a stopped run would be kept there, but the file exists; go on from it with \
              --resume, or move it away",
@@ -156,7 +97,7 @@ pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure>
         ))
         .into());
     }
-    let question = asked.question(&loaded)?;
+    let question = changes.apply(&loaded)?;
     // What a state must have been saved for: the same question of the same study and data.
     let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text, hash(loaded.log()));
     let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
@@ -164,11 +105,11 @@ pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure>
     let flag = stopped.clone();
     // Where no handler can be set, Ctrl-C ends the program as ever.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    let follow = |progress: Progress| {
-        wait.say(|| words(&question, progress));
+    let follow = |progress: Progress<'_>| {
+        wait.show(progress);
         !stopped.load(Ordering::Relaxed)
     };
-    let answer = learn(&loaded, &question, state, Some(&follow))?;
+    let answer = learn(&loaded, &question, state, Watch::new(&follow))?;
     drop(wait);
     let mut files = Vec::new();
     if let Some(path) = &outputs.out {
@@ -195,13 +136,15 @@ pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure>
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
-        show::learn::print(path, &question, &answer, outputs, &mut out)?;
+        show::learn::print(path, &answer, outputs, &mut out)?;
     }
     if stopped.load(Ordering::Relaxed) {
         let next = kept.map_or(String::new(), |path| {
             format!("; go on with the same command and --resume {}", path.display())
         });
-        eprintln!("stopped: this is the best policy so far{next}");
+        return Err(Failure::Interrupted(format!(
+            "interrupted: this is the best policy so far{next}"
+        )));
     }
     Ok(())
 }
@@ -223,7 +166,7 @@ fn hash(log: &Log) -> u64 {
 
 fn resumed(path: &Path, fingerprint: &str) -> Result<State, Failure> {
     let bad = |what: String| Error::input(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
     let saved: Saved = serde_json::from_str(&text)
         .map_err(|e| bad(format!("not a state that a stopped run left: {e}")))?;
     if saved.format != FORMAT || saved.question != fingerprint {
@@ -233,14 +176,4 @@ fn resumed(path: &Path, fingerprint: &str) -> Result<State, Failure> {
         .into());
     }
     Ok(saved.state)
-}
-
-fn words(question: &Question, progress: Progress) -> String {
-    match (question.method, &question.policy) {
-        (Method::Bsgd, _) => format!("stochastic gradients: {} steps", progress.evaluations),
-        (_, Spec::Softmax) => {
-            format!("iteration {}, value {:.6}", progress.evaluations, progress.gap)
-        }
-        _ => format!("iteration {}, gap {:.1e}", progress.evaluations, progress.gap),
-    }
 }

@@ -11,9 +11,13 @@ pub mod learn;
 pub mod radius;
 pub mod report;
 
+use seawall_study::fields::FrontEnd;
 use seawall_study::write::destination;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// The exit code of a run that was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// Why a command did not end well.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub enum Failure {
     Usage(String),
     /// Standard output is gone.
     Output(std::io::Error),
+    /// It was interrupted; what there was to show was shown.
+    Interrupted(String),
 }
 
 impl Failure {
@@ -35,9 +41,11 @@ impl Failure {
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
-            Failure::Refused(error) if error.is_numeric() => 1,
+            Failure::Refused(error) if error.is_stopped() => INTERRUPTED,
+            Failure::Refused(error) if error.is_numeric() || error.is_internal() => 1,
             Failure::Refused(_) | Failure::Usage(_) => 2,
             Failure::Output(_) => 1,
+            Failure::Interrupted(_) => INTERRUPTED,
         }
     }
 }
@@ -45,8 +53,8 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(error) => error.fmt(f),
-            Failure::Usage(message) => f.write_str(message),
+            Failure::Refused(error) => f.write_str(&error.worded(&FrontEnd::Cli)),
+            Failure::Usage(message) | Failure::Interrupted(message) => f.write_str(message),
             Failure::Output(error) => write!(f, "standard output: {error}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use crate::show;
+use seawall::Watch;
 use seawall_study::radius::{Request, radius};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,7 @@ pub fn run(asked: &Asked) -> Result<(), Failure> {
     let loaded = super::check::read(&asked.study, &wait)?;
     let target: Option<&Path> = asked.target.as_deref();
     let request = Request { target, splits: asked.splits, seed: asked.seed };
-    let all = 2 * asked.splits;
-    let answer =
-        radius(&loaded, &request, &|done| wait.say(|| format!("distance {done} of {all}")))?;
+    let answer = radius(&loaded, &request, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();
     if asked.json {

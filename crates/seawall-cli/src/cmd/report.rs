@@ -1,11 +1,11 @@
 //! `seawall report`.
 
 use super::Failure;
-use super::evaluate::words;
 use crate::show;
+use seawall::Watch;
 use seawall_study::evaluate::Bootstrap;
 use seawall_study::learn::Spec;
-use seawall_study::report::{Request, Stage, report};
+use seawall_study::report::{Request, report};
 use seawall_study::study::PolicySpec;
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
@@ -44,7 +44,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         bootstrap: asked.bootstrap,
         seed: asked.seed,
     };
-    let page = report(&loaded, &request, &|stage| wait.say(|| told(stage)))?.html()?;
+    let page = report(&loaded, &request, Watch::new(&wait.follow()))?.html()?;
     prepare(out, |file| file.write_all(page.as_bytes()))?.keep()?;
     drop(wait);
     let size = page.len().div_ceil(1000);
@@ -54,14 +54,4 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         asked.out.display()
     )?;
     Ok(())
-}
-
-fn told(stage: Stage<'_>) -> String {
-    match stage {
-        Stage::Halves(done) => format!("distances between halves of the log: {done}"),
-        Stage::Learning(policy, progress) => {
-            format!("learning {policy}: {} steps, gap {:.1e}", progress.evaluations, progress.gap)
-        }
-        Stage::Evaluating(doing) => words(doing),
-    }
 }

@@ -4,7 +4,7 @@ use super::{gap, label, number, percent};
 use crate::cmd::bound::Outputs;
 use comfy_table::Table;
 use seawall::{Direction, Kind, Space, Support, WorstCase};
-use seawall_study::bound::{Bound, Request, Set, SupportKind};
+use seawall_study::bound::{Bound, SupportKind};
 use seawall_study::shift;
 use std::io::{Result, Write};
 
@@ -12,12 +12,8 @@ use std::io::{Result, Write};
 const MOVES: usize = 3;
 
 /// Prints everything.
-pub fn print(
-    request: &Request,
-    found: &Bound,
-    outputs: &Outputs,
-    out: &mut dyn Write,
-) -> Result<()> {
+pub fn print(found: &Bound, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+    let request = &found.request;
     let space = found.population.space();
     let support = match (found.support, space.support()) {
         (SupportKind::Grid, Support::Grid(grid)) => {
@@ -45,12 +41,12 @@ pub fn print(
         found.direction
     )?;
     writeln!(out, "What a move costs: {}.\n", costs(space))?;
-    writeln!(out, "{}\n", table(request, found))?;
+    writeln!(out, "{}\n", table(found))?;
     for note in &found.notes {
         writeln!(out, "Note: {note}.")?;
     }
     for (radius, worst) in request.radii.iter().zip(&found.worst) {
-        moves(request, found, *radius, worst, out)?;
+        moves(found, *radius, worst, out)?;
     }
     if let (Some(curve), Some(path)) = (&found.curve, &outputs.curve) {
         let exact = if curve.is_exact() {
@@ -85,8 +81,8 @@ fn costs(space: &Space) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn table(request: &Request, found: &Bound) -> Table {
-    let entropic = matches!(request.set, Set::Entropic { .. });
+fn table(found: &Bound) -> Table {
+    let entropic = found.request.set.is_smoothed();
     let mut header =
         vec!["set", "radius", "worst case", "lower", "upper", "gap", "lambda", "status"];
     if entropic {
@@ -96,14 +92,17 @@ fn table(request: &Request, found: &Bound) -> Table {
     let mut table = super::table(&header);
     for answer in &found.results {
         let mut row = vec![
-            answer.eta.map_or(answer.set.to_owned(), |eta| format!("{} η={eta}", answer.set)),
+            match answer.eta {
+                Some(eta) => format!("{} η={eta}", answer.set.name()),
+                None => answer.set.name().to_owned(),
+            },
             answer.radius.to_string(),
             number(answer.value),
             number(answer.lower),
             number(answer.upper),
             gap(answer.gap),
             answer.lambda.map_or("infinite".to_owned(), number),
-            answer.status.clone(),
+            answer.status.to_string(),
         ];
         if entropic {
             row.extend(
@@ -119,26 +118,20 @@ fn table(request: &Request, found: &Bound) -> Table {
 }
 
 /// The largest moves at one radius.
-fn moves(
-    request: &Request,
-    found: &Bound,
-    radius: f64,
-    worst: &WorstCase,
-    out: &mut dyn Write,
-) -> Result<()> {
-    if let Set::Kl = request.set {
+fn moves(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
+    if !found.request.set.moves_mass() {
         return reweighted(found, radius, worst, out);
     }
-    let largest = worst.plan.largest(MOVES);
+    let largest = worst.plan().largest(MOVES);
     if largest.is_empty() {
         return writeln!(out, "Radius {radius}: nobody moves.");
     }
-    let moved: f64 = worst.plan.iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
+    let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
     writeln!(out, "Radius {radius}: {} of the population moves.", percent(moved))?;
     shifts(found, worst, out)?;
     writeln!(out, "  Largest moves:")?;
     for step in largest {
-        let words = match shift::words(&shift::changes(found.population.space(), &step), label) {
+        let words = match shift::phrase(&shift::changes(found.population.space(), &step), label) {
             words if words.is_empty() => "to another row of the same context".to_owned(),
             words => words,
         };
@@ -186,7 +179,7 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
             writeln!(out, "  {name}: {} → {}", of(before), of(&after))?;
             continue;
         }
-        let marginal = worst.marginal(&found.population, k);
+        let marginal = worst.marginal(&found.population, k).map_err(std::io::Error::other)?;
         let shares = marginal.nominal.iter().zip(&marginal.worst);
         let mut levels: Vec<(&String, f64, f64)> =
             marginal.labels.iter().zip(shares).map(|(l, (a, b))| (l, *a, *b)).collect();
@@ -205,7 +198,7 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
 fn reweighted(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
     let nominal = found.population.weights();
     let mut gains: Vec<(f64, usize)> =
-        worst.plan.iter().map(|m| (m.mass - nominal[m.to], m.to)).collect();
+        worst.plan().iter().map(|m| (m.mass - nominal[m.to], m.to)).collect();
     gains.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     gains.retain(|g| g.0 > 0.0);
     if gains.is_empty() {

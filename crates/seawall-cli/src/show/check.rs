@@ -1,6 +1,8 @@
 //! Facts about a study's data, as tables.
 
 use super::{label, number, percent, table};
+use seawall::evaluate::PropensitySource;
+use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::Check;
 use std::io::{Result, Write};
 
@@ -12,7 +14,7 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
     for f in &found.features {
         features.add_row([
             label(&f.name),
-            f.kind.to_owned(),
+            f.kind.name().to_owned(),
             f.levels.to_string(),
             label(&f.ends.0),
             label(&f.ends.1),
@@ -38,11 +40,11 @@ const SHOWN: usize = 12;
 /// The outcome model.
 fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
     match found.model {
-        "table" => return writeln!(out, "Outcome model: predicted values from a table."),
-        "cells" => writeln!(out, "Outcome model: every context and action by itself.\n")?,
+        ModelKind::Table => return writeln!(out, "Outcome model: predicted values from a table."),
+        ModelKind::Cells => writeln!(out, "Outcome model: every context and action by itself.\n")?,
         _ => writeln!(out, "Outcome model: a regression tree per action.\n")?,
     }
-    let trees = found.model == "tree";
+    let trees = found.model == ModelKind::Tree;
     let chosen = found.actions.iter().any(|a| a.tree.is_some_and(|t| t.cross_validated.is_some()));
     let mut header = vec!["action", "leaves", "smallest leaf"];
     if trees {
@@ -114,9 +116,9 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
     more(found, out)?;
     let p = &found.propensity;
     let source = match p.source {
-        "known" => "from the log",
-        "design" => "by design",
-        "cells" => "estimated as shares in each context",
+        PropensitySource::Known => "from the log",
+        PropensitySource::Design => "by design",
+        PropensitySource::Cells => "estimated as shares in each context",
         _ => "estimated by a logistic model",
     };
     let clip = p.clip.map_or(String::new(), |c| format!("; ratios clipped at {}", number(c)));
@@ -128,8 +130,8 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
     )?;
     if found.actions.iter().any(|a| a.unseen > 0) {
         let words = match found.unseen {
-            "mean" => "the action's mean over the log stands in",
-            "worst" => "the worst outcome stands in",
+            Unseen::Mean => "the action's mean over the log stands in",
+            Unseen::Worst => "the worst outcome stands in",
             _ => "evaluation will refuse until [model] unseen says what stands in",
         };
         writeln!(out, "Where the model has no value for an action: {words}.")?;

@@ -2,12 +2,12 @@
 
 use super::{label, number, percent, shift, table};
 use seawall::Move;
-use seawall_study::distance::Answer;
+use seawall_study::distance::SampleDistance;
 use std::io::{Result, Write};
 use std::path::Path;
 
 /// Prints everything.
-pub fn print(answer: &Answer, from: &Path, to: &Path, out: &mut dyn Write) -> Result<()> {
+pub fn print(answer: &SampleDistance, from: &Path, to: &Path, out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "From {} ({} points) to {} ({} points):",

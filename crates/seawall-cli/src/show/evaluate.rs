@@ -4,25 +4,22 @@
 use super::{between, check, gap, label, level, number, percent, shift, short, table};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
-use seawall_study::bound::Set;
-use seawall_study::evaluate::{EstimateAnswer, Evaluation, PolicyAnswer, Question};
+use seawall::Direction;
+use seawall::evaluate::Estimate;
+use seawall_study::evaluate::{Evaluation, PolicyResult, Question};
 use seawall_study::shift::sentence;
 use std::io::{Result, Write};
 
 /// Prints everything.
-pub fn print(
-    question: &Question,
-    found: &Evaluation,
-    outputs: &Outputs,
-    out: &mut dyn Write,
-) -> Result<()> {
+pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+    let question = &found.question;
     check::summary(&found.diagnostics, out)?;
     coverage(question, found, out)?;
     writeln!(out, "\nIf nothing shifts ({}; 95% intervals):\n", found.direction)?;
     writeln!(out, "{}", nominal(found))?;
     let worst = match found.direction {
-        "lower is better" => "highest",
-        _ => "lowest",
+        Direction::Cost => "highest",
+        Direction::Reward => "lowest",
     };
     writeln!(out, "\nWithin each radius, the {worst} it could be:\n")?;
     writeln!(out, "{}\n", robust(question, found))?;
@@ -63,12 +60,12 @@ pub fn print(
 
 /// Whether contexts or outcomes are smoothed.
 fn is_entropic(question: &Question) -> bool {
-    [question.context.set, question.cost.set].iter().any(|s| matches!(s, Set::Entropic { .. }))
+    [question.context.set, question.cost.set].iter().any(|set| set.is_smoothed())
 }
 
 fn nominal(found: &Evaluation) -> comfy_table::Table {
     let mut shown = table(&["policy", "direct method", "IPS", "self-normalised", "doubly robust"]);
-    let words = |e: &EstimateAnswer| match e.value.is_nan() {
+    let estimate = |e: &Estimate| match e.value.is_nan() {
         true => "no such rows".to_owned(),
         false => format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper)),
     };
@@ -76,10 +73,10 @@ fn nominal(found: &Evaluation) -> comfy_table::Table {
         let n = &policy.nominal;
         shown.add_row([
             label(&policy.name),
-            words(&n.dm),
-            words(&n.ips),
-            words(&n.snips),
-            words(&n.dr),
+            estimate(&n.dm),
+            estimate(&n.ips),
+            estimate(&n.snips),
+            estimate(&n.dr),
         ]);
     }
     shown
@@ -120,7 +117,7 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
 
 fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
     let entropic = is_entropic(question);
-    let smoothed_costs = matches!(question.cost.set, Set::Entropic { .. });
+    let smoothed_costs = question.cost.set.is_smoothed();
     let several_costs = smoothed_costs || question.cost.radii.iter().any(|r| *r > 0.0);
     let mut header = vec!["policy", "set", "radius"];
     if several_costs {
@@ -140,10 +137,13 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 Some(eta) => format!("{set} η={eta}"),
                 None => set.to_owned(),
             };
-            let mut row =
-                vec![label(&policy.name), name(answer.set, answer.eta), number(answer.radius)];
+            let mut row = vec![
+                label(&policy.name),
+                name(answer.set.name(), answer.eta),
+                number(answer.radius),
+            ];
             if several_costs {
-                row.push(name(answer.cost_set, answer.cost_eta));
+                row.push(name(answer.cost_set.name(), answer.cost_eta));
                 row.push(number(answer.cost_radius));
             }
             row.extend([
@@ -152,7 +152,7 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 number(answer.upper),
                 gap(answer.gap),
                 answer.lambda.map_or("infinite".to_owned(), number),
-                answer.status.clone(),
+                answer.status.to_string(),
             ]);
             if entropic {
                 let exact = [answer.exact_lower, answer.exact_upper];
@@ -217,7 +217,7 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 
 fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for b in &found.breakdown {
-        writeln!(out, "{}", b.words(label))?;
+        writeln!(out, "{}", b.sentence(label))?;
     }
     if !found.breakdown.is_empty() {
         writeln!(out)?;
@@ -228,11 +228,11 @@ fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 /// The worst case of one policy in words: all radii in a line each, the first one in full.
 fn explain(
     question: &Question,
-    policy: &PolicyAnswer,
+    policy: &PolicyResult,
     found: &Evaluation,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let moves = question.context.set != Set::Kl;
+    let moves = question.context.set.moves_mass();
     writeln!(out, "What would hurt {}:", policy.name)?;
     let radii = question.context.radii.len();
     let cases = policy.results.iter().zip(&policy.worst).take(radii);

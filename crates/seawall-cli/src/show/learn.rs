@@ -2,7 +2,9 @@
 
 use super::{gap, number};
 use crate::cmd::learn::Outputs;
-use seawall_study::learn::{Answer, Question, Spec};
+use seawall::Direction;
+use seawall::learn::Method;
+use seawall_study::learn::{LearnSupport, LearnedPolicy, Spec};
 use std::io::{Result, Write};
 use std::path::Path;
 
@@ -12,21 +14,20 @@ const LINES: usize = 40;
 /// Prints everything.
 pub fn print(
     study: &Path,
-    question: &Question,
-    answer: &Answer,
+    answer: &LearnedPolicy,
     outputs: &Outputs,
     out: &mut dyn Write,
 ) -> Result<()> {
     let cost = match answer.cost_radius {
         0.0 => String::new(),
-        radius => format!(", {} costs of radius {}", answer.cost_set, number(radius)),
+        radius => format!(", {} costs of radius {}", answer.cost_set.name(), number(radius)),
     };
     writeln!(
         out,
         "Learned {} ({}) over a {} set of radius {}{cost}; {}.\n",
         answer.policy,
         answer.method,
-        answer.set,
+        answer.set.name(),
         number(answer.radius),
         answer.direction
     )?;
@@ -37,8 +38,8 @@ pub fn print(
         writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
     }
     let (better, bound, floor, weaker) = match answer.direction {
-        "lower is better" => ("below", answer.lower, "Floor", "a lower"),
-        _ => ("above", answer.upper, "Ceiling", "an upper"),
+        Direction::Cost => ("below", answer.lower, "Floor", "a lower"),
+        Direction::Reward => ("above", answer.upper, "Ceiling", "an upper"),
     };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
@@ -56,13 +57,13 @@ pub fn print(
             number(answer.nominal_value)
         )?,
     }
-    match (&question.policy, answer.method) {
+    match (&answer.question.policy, answer.method) {
         (Spec::Greedy, _) => writeln!(
             out,
             "No policy whatever has a worst case {better} {}, at any radius greedy is best.",
             number(answer.greedy_floor)
         )?,
-        (_, "exact") => writeln!(
+        (_, Method::Exact) => writeln!(
             out,
             "No policy of this kind has a worst case {better} {}: gap {}, {}, {} iterations, \
              {:.2} s.",
@@ -72,7 +73,7 @@ pub fn print(
             answer.iterations,
             answer.seconds
         )?,
-        (_, "bsgd") => writeln!(
+        (_, Method::Bsgd) => writeln!(
             out,
             "Stochastic: {} steps in all, {:.2} s; there is no certificate but the floor.",
             answer.iterations, answer.seconds
@@ -83,14 +84,14 @@ pub fn print(
             answer.iterations, answer.seconds
         )?,
     }
-    if question.policy != Spec::Greedy {
+    if answer.question.policy != Spec::Greedy {
         writeln!(
             out,
             "{floor}: no policy whatever has a worst case {better} {} (the greedy one).",
             number(answer.greedy_floor)
         )?;
     }
-    if answer.support == "sampled" {
+    if answer.support == LearnSupport::Sampled {
         writeln!(
             out,
             "The combinations of levels are too many to list: they were drawn from, and the worst \

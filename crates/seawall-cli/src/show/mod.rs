@@ -10,40 +10,34 @@ mod shift;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use seawall::Progress;
 pub use seawall_study::words::{between, gap, level, number, percent, short};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Says what is being done, on a terminal, once it has taken a second.
 pub struct Wait {
     started: Instant,
-    bar: Arc<OnceLock<ProgressBar>>,
+    bar: OnceLock<ProgressBar>,
 }
 
 impl Wait {
     /// Starts the clock.
     pub fn new() -> Self {
-        Wait { started: Instant::now(), bar: Arc::new(OnceLock::new()) }
+        Wait { started: Instant::now(), bar: OnceLock::new() }
     }
 
-    /// Says what is being done by something that reports nothing itself.
-    pub fn hold(&self, words: &'static str) {
-        let place = Arc::downgrade(&self.bar);
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs(1));
-            if let Some(place) = place.upgrade() {
-                place.get_or_init(bar).set_message(words);
-            }
-        });
-    }
-
-    /// Says it; the work is to go on.
-    pub fn say(&self, words: impl FnOnce() -> String) -> bool {
-        if self.started.elapsed() < Duration::from_secs(1) {
-            return true;
+    /// Shows how far work has got; it is to go on.
+    pub fn show(&self, progress: Progress<'_>) -> bool {
+        if self.started.elapsed() >= Duration::from_secs(1) {
+            self.bar.get_or_init(bar).set_message(progress.to_string());
         }
-        self.bar.get_or_init(bar).set_message(words());
         true
+    }
+
+    /// A function that shows progress, for a watch.
+    pub fn follow(&self) -> impl Fn(Progress<'_>) -> bool + Sync {
+        |progress| self.show(progress)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Radii that the data suggest, in words.
 
 use super::{label, number, table};
-use seawall_study::radius::{Answer, Spread};
+use seawall_study::radius::{Spread, SuggestedRadii};
 use std::io::{Result, Write};
 
 /// Prints everything.
-pub fn print(answer: &Answer, out: &mut dyn Write) -> Result<()> {
+pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
     let mut shown =
         table(&["distance", "draws", "mean", "sd", "smallest", "median", "95%", "largest"]);
     let mut row = |name: &str, s: &Spread| {
@@ -37,7 +37,7 @@ pub fn print(answer: &Answer, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "\nWhere the study's policies stop being better than one another:")?;
     }
     for b in &answer.breakdown {
-        writeln!(out, " {}", b.words(label))?;
+        writeln!(out, " {}", b.sentence(label))?;
     }
     writeln!(out, "\nRecommended: {}. For the study file, under [robust]:", answer.words)?;
     writeln!(out, "{}", answer.line)

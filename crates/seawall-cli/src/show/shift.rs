@@ -23,7 +23,7 @@ pub fn tables(
     let mut shown = table(&["feature", "level", "nominal", "worst case", "came from"]);
     let mut unchanged = Vec::new();
     for (k, name) in space.names().enumerate() {
-        let marginal = worst.marginal(population, k);
+        let marginal = worst.marginal(population, k).map_err(std::io::Error::other)?;
         let levels = most_changed(&marginal);
         if levels.is_empty() {
             unchanged.push(label(name));
@@ -47,7 +47,7 @@ pub fn tables(
         writeln!(out, " Unchanged: {}.", unchanged.join(", "))?;
     }
     if moves {
-        commonest(space, worst.plan.iter(), out)?;
+        commonest(space, worst.plan().iter(), out)?;
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ pub fn commonest(
     }
     for told in all {
         let (share, cost) = (percent(told.mass), number(told.cost));
-        let words = shift::words(&told.changes, label);
+        let words = shift::phrase(&told.changes, label);
         writeln!(out, "   {share} of the population: {words} (cost {cost} each)")?;
     }
     Ok(())

@@ -21,6 +21,7 @@ from seawall._native import (
     InputError,
     NumericError,
     SeawallError,
+    Stopped,
     __version__,
 )
 from seawall.arrays import (
@@ -56,6 +57,7 @@ __all__ = [
     "Radius",
     "SeawallError",
     "SeawallWarning",
+    "Stopped",
     "Study",
     "WorstCase",
     "__version__",

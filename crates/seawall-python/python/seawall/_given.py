@@ -172,15 +172,26 @@ def coded(
             found.append(array(f"contexts[{name!r}]", column, 1, missing=True))
             labels.append(None)
             continue
-        values = column.tolist()
-        present = [v for v in values if not gone(v)]
-        try:
-            levels = sorted(set(present))
-        except TypeError:
-            raise _native.InputError(
-                f"contexts[{name!r}] holds values of several types; expected one"
-            ) from None
-        place = {level: k for k, level in enumerate(levels)}
-        found.append(np.array([np.nan if gone(v) else place[v] for v in values], dtype=np.float64))
+        codes, levels = _levels(name, column)
+        found.append(codes)
         labels.append([str(level) for level in levels])
     return found, labels
+
+
+def _levels(name: str, column: npt.NDArray[Any]) -> tuple[Floats, list[Any]]:
+    """Each value's place among the distinct ones in sorted order, NaN where missing; and those."""
+    if column.dtype.kind in "fiubUS":
+        missing = np.isnan(column) if column.dtype.kind == "f" else None
+        levels, places = np.unique(column, return_inverse=True)
+        codes = places.reshape(column.shape).astype(np.float64)
+        if missing is not None and missing.any():
+            codes[missing] = np.nan
+            levels = levels[~np.isnan(levels)]
+        return codes, levels.tolist()
+    values = column.tolist()
+    try:
+        listed = sorted({v for v in values if not gone(v)})
+    except TypeError:
+        raise _native.InputError(f"contexts[{name!r}] holds values of several types; expected one") from None
+    place = {level: k for k, level in enumerate(listed)}
+    return np.array([np.nan if gone(v) else place[v] for v in values], dtype=np.float64), listed

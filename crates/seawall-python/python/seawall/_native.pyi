@@ -15,6 +15,7 @@ __all__ = [
     "Learned",
     "NumericError",
     "SeawallError",
+    "Stopped",
     "Study",
     "Table",
     "__version__",
@@ -34,6 +35,7 @@ class SeawallError(Exception): ...
 class InputError(SeawallError): ...
 class ConfigError(SeawallError): ...
 class NumericError(SeawallError): ...
+class Stopped(SeawallError): ...
 
 @final
 class Table:
@@ -78,6 +80,7 @@ class Study:
         cost_set: str | None,
         support: str | None,
         curve: bool,
+        compare: bool,
         bootstrap: int | None,
         level: float,
         bayesian: bool,

@@ -37,6 +37,8 @@ def _build(kind: Any, value: Any) -> Any:
         return [_build(args[0], item) for item in value]
     if origin is tuple:
         return tuple(value)
+    if origin is dict or kind is Any or kind is None:
+        return value
     if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
         return _build(next(a for a in args if a is not type(None)), value)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
@@ -46,10 +48,9 @@ def _build(kind: Any, value: Any) -> Any:
 
 def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
     hints = typing.get_type_hints(kind)
-    # JSON's `lambda` is no name in Python.
+    # JSON's `lambda` is no name in Python. A key that a class lacks is an error: nothing is dropped.
     given = {("lambda_" if k == "lambda" else k): v for k, v in values.items()}
-    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    fields = {k: _build(hints[k], v) for k, v in given.items() if k in known}
+    fields = {k: _build(hints.get(k), v) for k, v in given.items()}
     return kind(**fields, **more)
 
 
@@ -114,6 +115,17 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class TreeFacts:
+    """How an action's regression tree was grown."""
+
+    max_depth: int
+    min_samples_leaf: float
+    min_samples_split: float
+    ccp_alpha: float
+    cross_validated: float | None = None
+
+
+@dataclass(frozen=True)
 class ActionFacts:
     """One action in the data."""
 
@@ -125,6 +137,7 @@ class ActionFacts:
     unseen: int
     leaves: int | None = None
     smallest_leaf: float | None = None
+    tree: TreeFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -274,6 +287,7 @@ class Breakdown:
     cost_radius: float
     radius: float | None
     crosses_again: bool = False
+    between: tuple[float, float] | None = None
     interval: Interval | None = None
 
 
@@ -303,6 +317,9 @@ class Bounds:
     needed_rows: float
     rows: float
     holds: bool
+    smallest_context_mass: float
+    smallest_propensity: float
+    largest_outcome: float
 
 
 @dataclass(frozen=True)
@@ -395,8 +412,8 @@ class Evaluation(_Result):
         return self._native
 
     def curve(self, policy: str | int = 0, cost: int = 0) -> Any:
-        """A policy's worst case against the radius, whole. Asked for with `evaluate(curve=True)`,
-        or by evaluating several policies."""
+        """A policy's worst case against the radius: whole with `evaluate(curve=True)`; as far as
+        comparing policies needs it, if several were evaluated."""
         from seawall.arrays import Curve
 
         at, _ = self._place(policy, None)
@@ -474,6 +491,46 @@ class Honest:
     halves: list[float]
 
 
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a number."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A policy drawn at random among a few trees: its worst case, and the share and the parameters of
+    each."""
+
+    value: float
+    lower: float
+    upper: float
+    parts: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many stochastic steps, how many points and contexts a step, how long the steps."""
+
+    steps: int
+    points: int
+    step: float
+    contexts: int
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Stochastic runs: λ, and the mean and spread of their own worst cases."""
+
+    count: int
+    lambda_: float
+    mean: float
+    sd: float
+    schedule: Schedule
+
+
 @dataclass(frozen=True, repr=False)
 class Learned(_Result):
     """A learned policy, and what is certified of it."""
@@ -492,11 +549,15 @@ class Learned(_Result):
     status: str
     iterations: int
     greedy_floor: float
+    greedy: Range
     nominal_value: float
+    parameters: Any
     seconds: float
     policy: Policy
     exact_lower: float | None = None
     exact_upper: float | None = None
+    mixture: Mixture | None = None
+    runs: Runs | None = None
     honest: Honest | None = None
     _json: str = ""
     _native: NativeLearned | None = field(default=None, compare=False)
@@ -544,12 +605,23 @@ class Spread:
     largest: float
 
 
+@dataclass(frozen=True)
+class CostRadius:
+    """Cost radii of the order `constant / √n` in a leaf of n rows."""
+
+    constant: float
+    median_rows: float
+    median: float
+    smallest_leaf: float
+
+
 @dataclass(frozen=True, repr=False)
 class Radius(_Result):
     """Radii that the data suggest, and why."""
 
     halves: Spread
     bootstrap: Spread
+    cost: CostRadius
     recommended: list[float]
     words: str
     line: str

@@ -329,6 +329,7 @@ class Study:
         cost_set: str | None = None,
         support: str | None = None,
         curve: bool = False,
+        compare: bool = True,
         bootstrap: int | None = None,
         level: float = 0.95,
         bayesian: bool = False,
@@ -338,7 +339,8 @@ class Study:
         progress: Progress | None = None,
     ) -> Evaluation:
         """What policies would have cost, nominally and in the worst case. What is not said is as in
-        the study."""
+        the study. With `compare=False` the policies are not compared with each other, which takes the
+        whole curve of each."""
         if bayesian and bootstrap is None:
             raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
         found = self._native.evaluate(
@@ -350,6 +352,7 @@ class Study:
             cost_set=cost_set,
             support=support,
             curve=curve,
+            compare=compare,
             bootstrap=None if bootstrap is None else _given.count("bootstrap", bootstrap),
             level=_given.real("level", level),
             bayesian=bayesian,

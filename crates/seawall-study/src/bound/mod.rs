@@ -6,10 +6,11 @@
 
 mod support;
 
+use crate::evaluate::{check_radii, set_name};
 use crate::read::{Column, Table, Wanted, table};
 use seawall::{
-    Ambiguity, Curve, Detail, Direction, Engine, Error, Kind, Population, Problem, Progress,
-    Result, Settings, WorstCase,
+    Ambiguity, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
+    Problem, Progress, Result, Set, Settings, Stage, Status, Watch, WorstCase,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ pub struct Request {
     /// Whether rows are scattered points or the cells of a grid.
     pub support: SupportKind,
     /// Which engine.
-    pub engine: Engine,
+    pub engine: EngineKind,
     /// Whether higher values are worse or better.
     pub direction: Direction,
     /// Whether the whole curve is wanted too.
@@ -49,31 +50,6 @@ pub struct Request {
     pub plan: bool,
     /// Whether the largest moves will be told.
     pub moves: bool,
-}
-
-/// A kind of ambiguity set, without its radius.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Set {
-    /// Exact Wasserstein.
-    Wasserstein,
-    /// Entropic Wasserstein of this η.
-    Entropic {
-        /// The sharpness η.
-        eta: f64,
-    },
-    /// KL.
-    Kl,
-}
-
-impl Set {
-    /// The set at a radius.
-    pub fn at(self, radius: f64) -> Ambiguity {
-        match self {
-            Set::Wasserstein => Ambiguity::Wasserstein { radius },
-            Set::Entropic { eta } => Ambiguity::Entropic { radius, eta },
-            Set::Kl => Ambiguity::Kl { radius },
-        }
-    }
 }
 
 /// The two kinds of support.
@@ -97,11 +73,12 @@ pub struct Context {
     pub weight: Option<f64>,
 }
 
-/// One answer, as plain data.
+/// The worst case at one radius, as plain data.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
-    /// The set's name.
-    pub set: &'static str,
+pub struct RadiusBound {
+    /// The set.
+    #[serde(serialize_with = "set_name")]
+    pub set: Set,
     /// The radius, in units of the ground cost (nats for KL).
     pub radius: f64,
     /// The sharpness of an entropic set.
@@ -117,7 +94,7 @@ pub struct Answer {
     /// How fast the worst case worsens with the radius; None where it is infinite.
     pub lambda: Option<f64>,
     /// How the solve ended.
-    pub status: String,
+    pub status: Status,
     /// Evaluations of the dual.
     pub evaluations: usize,
     /// The share of the worst-case population on rows of weight 0.
@@ -145,9 +122,9 @@ pub struct Bound {
     /// The mean if nothing shifts.
     pub nominal: f64,
     /// Whether lower or higher is better.
-    pub direction: &'static str,
+    pub direction: Direction,
     /// One answer per radius.
-    pub results: Vec<Answer>,
+    pub results: Vec<RadiusBound>,
     /// What a reader should know about the data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -163,23 +140,15 @@ pub struct Bound {
     /// The row, counted from 1, of each point of the space.
     #[serde(skip)]
     pub row_of: Vec<usize>,
+    /// What was asked.
+    #[serde(skip)]
+    pub request: Request,
 }
 
-/// What is being done, for who watches.
-#[derive(Clone, Copy, Debug)]
-pub enum Doing {
-    /// Reading; so many rows so far.
-    Reading(usize),
-    /// Solving at the radius of this place in the request; how far it got.
-    Solving(usize, Progress),
-    /// Following the curve; how far it got.
-    Curve(Progress),
-}
-
-/// Answers a request. `watch` is told what is being done.
-pub fn bound(request: &Request, watch: &(dyn Fn(Doing) + Sync)) -> Result<Bound> {
+/// Answers a request.
+pub fn bound(request: &Request, watch: Watch<'_>) -> Result<Bound> {
     let wanted = wanted(request)?;
-    let table = table(&request.path, &wanted, &|rows| watch(Doing::Reading(rows)))?;
+    let table = table(&request.path, &wanted, watch)?;
     let values = numbers(&table, 0, &request.value)?;
     check_numbers(&table, values, &request.value, "a finite number", f64::is_finite)?;
     let weights = match &request.weight {
@@ -215,82 +184,76 @@ fn solve(
     population: Population,
     values: &[f64],
     row_of: Vec<usize>,
-    watch: &(dyn Fn(Doing) + Sync),
+    watch: Watch<'_>,
 ) -> Result<Bound> {
-    let problem = Problem::new(&population, values)?.direction(request.direction);
-    let solving = std::sync::atomic::AtomicUsize::new(0);
-    let follow = |progress| {
-        let at = solving.load(std::sync::atomic::Ordering::Relaxed);
-        watch(if at < request.radii.len() {
-            Doing::Solving(at, progress)
-        } else {
-            Doing::Curve(progress)
-        });
-        true
-    };
+    let geometry = Geometry::with(&population, request.engine).shared();
+    let problem = Problem::on(&geometry, values)?.direction(request.direction);
     let settings = Settings {
-        engine: request.engine,
         detail: if request.plan || request.moves { Detail::Plan } else { Detail::Population },
         plan_floor: if request.plan { 1e-9 } else { 1e-5 },
         max_vertices: CURVE_VERTICES,
-        watch: Some(&follow),
+        watch,
         ..Settings::default()
     };
-    let mut solver = request.set.at(0.0).solver(&problem, &settings)?;
+    let mut solver = request.set.solver(&problem, settings)?;
     let (mut worst, mut results) = (Vec::new(), Vec::new());
-    for (at, &radius) in request.radii.iter().enumerate() {
-        solving.store(at, std::sync::atomic::Ordering::Relaxed);
+    for &radius in &request.radii {
         let start = Instant::now();
         let case = solver.worst_case(radius)?;
-        results.push(answer(request.set.at(radius), &case, start.elapsed().as_secs_f64()));
+        if case.status() == Status::Stopped {
+            return Err(Error::stopped());
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        results.push(radius_bound(request.set.at(radius), &case, seconds));
         worst.push(case);
     }
-    solving.store(request.radii.len(), std::sync::atomic::Ordering::Relaxed);
-    let curve = match (request.curve, request.set) {
+    let curve = match (request.curve, request.set.has_exact_curve()) {
         (false, _) => None,
-        (true, Set::Wasserstein) => Some(solver.curve(0.0)?),
-        (true, _) => {
+        (true, true) => Some(solver.curve(0.0)?),
+        (true, false) => {
             let range = |(low, high): (f64, f64), &f: &f64| (low.min(f), high.max(f));
             let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), range);
             let tolerance = (CURVE_TOLERANCE * (high - low)).max(f64::MIN_POSITIVE);
             Some(solver.curve(tolerance)?)
         }
     };
-    let (nominal, direction) = (problem.nominal(), request.direction.words());
+    watch.tell(Progress::of(Stage::Curve))?;
+    let nominal = problem.nominal();
     let notes = notes(request, nominal, solver.value_at_zero());
-    let (rows, support) = (table.rows, request.support);
     drop(solver);
     Ok(Bound {
-        rows,
-        support,
+        rows: table.rows,
+        support: request.support,
         nominal,
-        direction,
+        direction: request.direction,
         results,
         notes,
         worst,
         curve,
         population,
         row_of,
+        request: request.clone(),
     })
 }
 
-fn answer(set: Ambiguity, worst: &WorstCase, seconds: f64) -> Answer {
-    Answer {
-        set: set.name(),
-        radius: set.radius(),
-        eta: if let Ambiguity::Entropic { eta, .. } = set { Some(eta) } else { None },
-        value: worst.value,
-        lower: worst.lower,
-        upper: worst.upper,
+fn radius_bound(within: Ambiguity, worst: &WorstCase, seconds: f64) -> RadiusBound {
+    let smoothed = worst.smoothed();
+    RadiusBound {
+        set: within.set,
+        radius: within.radius,
+        eta: within.set.parameter("eta"),
+        value: worst.value(),
+        lower: worst.lower(),
+        upper: worst.upper(),
         gap: worst.gap(),
-        lambda: Some(worst.lambda).filter(|l| l.is_finite()),
-        status: worst.status.to_string(),
-        evaluations: worst.evaluations,
-        unobserved_mass: worst.unobserved_mass,
+        lambda: Some(worst.lambda()).filter(|l| l.is_finite()),
+        status: worst.status(),
+        evaluations: worst.evaluations(),
+        unobserved_mass: worst.unobserved_mass(),
         seconds,
-        exact_lower: worst.entropic.map(|e| e.exact_lower),
-        exact_upper: worst.entropic.map(|e| e.exact_upper),
-        entropy: worst.entropic.map(|e| e.entropy),
+        exact_lower: smoothed.map(|s| s.exact_lower),
+        exact_upper: smoothed.map(|s| s.exact_upper),
+        entropy: smoothed.map(|s| s.entropy),
     }
 }
 
@@ -298,13 +261,13 @@ fn answer(set: Ambiguity, worst: &WorstCase, seconds: f64) -> Answer {
 fn notes(request: &Request, nominal: f64, at_zero: f64) -> Vec<String> {
     let mut notes = Vec::new();
     let free = (at_zero - nominal).abs() > 1e-9 * nominal.abs().max(at_zero.abs());
-    if request.set == Set::Wasserstein && free {
+    if request.set.moves_mass() && !request.set.is_smoothed() && free {
         notes.push(format!(
             "some moves are free (rows with the same context but different values, or a column of \
              weight 0), so the worst case is {at_zero} already at radius 0, not the nominal mean"
         ));
     }
-    if let Set::Entropic { .. } = request.set {
+    if request.set.is_smoothed() {
         notes.push(
             "an entropic value alone is no bound of the worst case: exact_lower and exact_upper \
              are"
@@ -322,13 +285,7 @@ fn wanted(request: &Request) -> Result<Vec<(&str, Wanted)>> {
     if request.radii.is_empty() {
         return Err(Error::config("give at least one radius"));
     }
-    for &radius in &request.radii {
-        if !(radius >= 0.0 && radius.is_finite()) {
-            return Err(Error::config(format!(
-                "the radius is {radius}; expected a finite number ≥ 0"
-            )));
-        }
-    }
+    check_radii(Field::Radius, &request.radii)?;
     if let Some(context) = request.contexts.iter().find(|c| c.name == request.value) {
         return Err(Error::config(format!(
             "{:?} is both the value and a context: the value follows from where a row is",

@@ -18,9 +18,10 @@ use axis::{Axis, place};
 use check::outcome_complaint;
 use combine::{Combinations, Pairs};
 use foldhash::fast::FixedState;
-use seawall::{Entry, Error, Log, Result};
+use seawall::{Entry, Error, Log, Progress, Result, Stage, Watch};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A context space of more cells than this is made of the contexts seen instead of a grid.
 const MOST_CELLS: f64 = 2e7;
@@ -31,7 +32,7 @@ const MOST_OUTCOMES: f64 = 4096.0;
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// The log.
-    pub log: Log,
+    pub log: Arc<Log>,
     /// The files read.
     pub files: Vec<PathBuf>,
     /// Rows read.
@@ -46,9 +47,8 @@ pub struct Counted {
     pub combinations: usize,
 }
 
-/// Reads and counts a study's data. `watch` is told the rows read so far; if it says
-/// `false` the reading stops, and an error says so.
-pub fn count(study: &Study, watch: &dyn Fn(usize) -> bool) -> Result<Counted> {
+/// Reads and counts a study's data.
+pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
     let files = files(&study.data)?;
     let mut counter = Counter::new(study);
     check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
@@ -59,16 +59,11 @@ pub fn count(study: &Study, watch: &dyn Fn(usize) -> bool) -> Result<Counted> {
         stream.read(file, &mut |columns| {
             counter.take(columns, file, from)?;
             from += columns.rows;
-            go_on(watch(rows + from))
+            watch.tell(Progress::of(Stage::Reading).done(rows + from))
         })?;
         rows += from;
     }
     counter.finish(files, rows, &stream.into_distinct())
-}
-
-/// An error if the work is to stop.
-fn go_on(more: bool) -> Result<()> {
-    if more { Ok(()) } else { Err(Error::config("the reading was stopped")) }
 }
 
 /// Counts rows that are in memory already; messages call them by the study's `data`.
@@ -76,7 +71,7 @@ pub fn count_batches(
     study: &Study,
     columns: &[String],
     batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
-    watch: &dyn Fn(usize) -> bool,
+    watch: Watch<'_>,
 ) -> Result<Counted> {
     let mut counter = Counter::new(study);
     check_columns(study, &study.data, columns, &counter.names)?;
@@ -85,7 +80,7 @@ pub fn count_batches(
     stream.read_batches(&study.data, batches, &mut |columns| {
         counter.take(columns, &study.data, rows)?;
         rows += columns.rows;
-        go_on(watch(rows))
+        watch.tell(Progress::of(Stage::Reading).done(rows))
     })?;
     counter.finish(vec![study.data.clone()], rows, &stream.into_distinct())
 }
@@ -426,7 +421,7 @@ impl<'s> Counter<'s> {
         let log = Log::new(contexts, actions, outcomes, values, direction, entries)
             .map_err(|e| e.within(path.display()))?;
         Ok(Counted {
-            log,
+            log: log.shared(),
             files,
             rows,
             filtered: self.filtered,

@@ -1,11 +1,12 @@
 //! The answers of an evaluation, as plain data.
 
+use super::Question;
 use crate::check::Check;
 use crate::words::{between, number};
-use seawall::evaluate::Estimate;
+use seawall::evaluate::{Nominal, Overlap, Support};
 use seawall::inference::Interval;
 use seawall::policy::Policy;
-use seawall::{Curve, Population, WorstCase};
+use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
 use serde::{Serialize, Serializer};
 
 /// All answers, as plain data.
@@ -23,36 +24,39 @@ pub struct Evaluation {
     /// Those with rows.
     pub observed_cells: usize,
     /// Whether lower or higher is better.
-    pub direction: &'static str,
+    pub direction: Direction,
     /// Facts about the data.
     pub diagnostics: Check,
     /// The answers, policy by policy.
-    pub policies: Vec<PolicyAnswer>,
+    pub policies: Vec<PolicyResult>,
     /// Where policies stop being better than one another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub breakdown: Vec<BreakdownAnswer>,
+    pub breakdown: Vec<PolicyBreakdown>,
     /// With a bootstrap: every pair of policies, the first minus the second.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub differences: Vec<DifferenceAnswer>,
+    pub differences: Vec<PolicyDifference>,
     /// The paper's finite-sample bound, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bounds: Option<BoundsAnswer>,
+    pub bounds: Option<FiniteSampleBounds>,
     /// The population of contexts that the worst cases start from.
     #[serde(skip)]
     pub population: Population,
+    /// What was asked.
+    #[serde(skip)]
+    pub question: Question,
 }
 
 /// The answers for one policy.
 #[derive(Clone, Debug, Serialize)]
-pub struct PolicyAnswer {
+pub struct PolicyResult {
     /// The policy's name.
     pub name: String,
     /// The nominal estimates.
-    pub nominal: NominalAnswer,
+    pub nominal: Nominal,
     /// How well the log covers the policy.
-    pub overlap: OverlapAnswer,
+    pub overlap: Overlap,
     /// The worst cases: every context radius at every cost radius.
-    pub results: Vec<RobustAnswer>,
+    pub results: Vec<RobustValue>,
     /// The worst cases themselves, in the same order.
     #[serde(skip)]
     pub worst: Vec<WorstCase>,
@@ -67,60 +71,17 @@ pub struct PolicyAnswer {
     pub policy: Policy,
 }
 
-/// The nominal estimates.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct NominalAnswer {
-    /// The direct method.
-    pub dm: EstimateAnswer,
-    /// Inverse propensity scores.
-    pub ips: EstimateAnswer,
-    /// Self-normalised inverse propensity scores.
-    pub snips: EstimateAnswer,
-    /// Doubly robust, cross-fitted.
-    pub dr: EstimateAnswer,
-}
-
-/// An estimate and its 95% interval.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct EstimateAnswer {
-    /// The estimate.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// The lower end.
-    pub lower: f64,
-    /// The upper end.
-    pub upper: f64,
-}
-
-impl From<Estimate> for EstimateAnswer {
-    fn from(e: Estimate) -> Self {
-        EstimateAnswer { value: e.value, se: e.se, lower: e.lower, upper: e.upper }
-    }
-}
-
-/// How well the log covers a policy.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OverlapAnswer {
-    /// How many rows the weighted ones are worth.
-    pub effective_sample_size: f64,
-    /// The mean ratio of the policy to the propensity.
-    pub mean_ratio: f64,
-    /// The policy's share of choices never made in the context they are made in.
-    pub uncovered: f64,
-    /// Rows whose ratio was clipped.
-    pub clipped: f64,
-}
-
 /// One worst case.
 #[derive(Clone, Debug, Serialize)]
-pub struct RobustAnswer {
+pub struct RobustValue {
     /// The set of contexts.
-    pub set: &'static str,
+    #[serde(serialize_with = "set_name")]
+    pub set: Set,
     /// Its radius.
     pub radius: f64,
     /// The set of outcomes.
-    pub cost_set: &'static str,
+    #[serde(serialize_with = "set_name")]
+    pub cost_set: Set,
     /// Its radius.
     pub cost_radius: f64,
     /// The sharpness of an entropic set of contexts.
@@ -129,7 +90,7 @@ pub struct RobustAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_eta: Option<f64>,
     /// Which contexts mass may move to.
-    pub support: &'static str,
+    pub support: Support,
     /// The worst case.
     pub value: f64,
     /// The truth is not below this.
@@ -141,12 +102,12 @@ pub struct RobustAnswer {
     /// How fast the worst case worsens with the radius; None where it is infinite.
     pub lambda: Option<f64>,
     /// How the solve ended.
-    pub status: String,
+    pub status: Status,
     /// The share of the worst-case population on contexts never observed.
     pub unobserved_mass: f64,
     /// The interval by the bootstrap, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<IntervalAnswer>,
+    pub interval: Option<Interval>,
     /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_lower: Option<f64>,
@@ -155,26 +116,9 @@ pub struct RobustAnswer {
     pub exact_upper: Option<f64>,
 }
 
-/// An interval by the bootstrap.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct IntervalAnswer {
-    /// The replicates' standard deviation.
-    pub se: f64,
-    /// The percentile interval.
-    pub percentile: (f64, f64),
-    /// The basic interval.
-    pub basic: (f64, f64),
-}
-
-impl From<Interval> for IntervalAnswer {
-    fn from(i: Interval) -> Self {
-        IntervalAnswer { se: i.se, percentile: i.percentile, basic: i.basic }
-    }
-}
-
 /// One policy's worst case minus another's.
 #[derive(Clone, Debug, Serialize)]
-pub struct DifferenceAnswer {
+pub struct PolicyDifference {
     /// The policy.
     pub policy: String,
     /// The other.
@@ -186,12 +130,12 @@ pub struct DifferenceAnswer {
     /// The difference.
     pub value: f64,
     /// Its interval.
-    pub interval: IntervalAnswer,
+    pub interval: Interval,
 }
 
 /// The paper's finite-sample bound, term by term.
 #[derive(Clone, Debug, Serialize)]
-pub struct BoundsAnswer {
+pub struct FiniteSampleBounds {
     /// The probability of error.
     pub delta: f64,
     /// The bound on the error of a robust value.
@@ -222,7 +166,7 @@ pub struct BoundsAnswer {
 
 /// From which radius on a policy is no longer better than another.
 #[derive(Clone, Debug, Serialize)]
-pub struct BreakdownAnswer {
+pub struct PolicyBreakdown {
     /// The policy that is better at radius 0.
     pub policy: String,
     /// The other.
@@ -231,9 +175,15 @@ pub struct BreakdownAnswer {
     pub cost_radius: f64,
     /// The radius, None if there is none.
     pub radius: Option<f64>,
+    /// Where the curves were followed only so far: the radius is between these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<(f64, f64)>,
+    /// Whether the curves were followed only so far.
+    #[serde(skip)]
+    pub rough: bool,
     /// Its interval by the bootstrap, if asked for, among the replicates that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<IntervalAnswer>,
+    pub interval: Option<Interval>,
     /// Radii were looked at up to this one.
     #[serde(skip)]
     pub up_to: f64,
@@ -241,9 +191,9 @@ pub struct BreakdownAnswer {
     pub crosses_again: bool,
 }
 
-impl BreakdownAnswer {
+impl PolicyBreakdown {
     /// In a sentence, names as `tell` tells them.
-    pub fn words(&self, tell: impl Fn(&str) -> String) -> String {
+    pub fn sentence(&self, tell: impl Fn(&str) -> String) -> String {
         let cost = match self.cost_radius > 0.0 {
             true => format!(" (cost radius {})", self.cost_radius),
             false => String::new(),
@@ -251,20 +201,34 @@ impl BreakdownAnswer {
         let (policy, against) = (tell(&self.policy), tell(&self.against));
         let again = if self.crosses_again { " (better again further on)" } else { "" };
         // A basic interval may reach below 0, where no radius is.
-        let interval = |i: IntervalAnswer| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
+        let interval = |i: Interval| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
+        let rough = match (self.rough, self.between) {
+            (false, _) => String::new(),
+            (true, Some((low, high))) if high.is_finite() => format!(
+                " (between {} and {}: a rough curve, --curve for the exact one)",
+                number(low),
+                number(high)
+            ),
+            (true, _) => " (by a rough curve; --curve for the exact one)".to_owned(),
+        };
         match self.radius {
             Some(radius) => format!(
-                "{policy} is no worse than {against} up to radius {}{}, and worse just beyond{again}{cost}.",
+                "{policy} is no worse than {against} up to radius {}{}{rough}, and worse just beyond{again}{cost}.",
                 number(radius),
                 self.interval.map_or(String::new(), |i| format!(" {}", interval(i)))
             ),
             None if self.up_to.is_finite() => format!(
-                "{policy} is no worse than {against} at any radius up to {}{cost}.",
+                "{policy} is no worse than {against} at any radius up to {}{cost}{rough}.",
                 number(self.up_to)
             ),
-            None => format!("{policy} is no worse than {against} at any radius{cost}."),
+            None => format!("{policy} is no worse than {against} at any radius{cost}{rough}."),
         }
     }
+}
+
+/// A set by its name alone; its parameters have fields of their own.
+pub(crate) fn set_name<S: Serializer>(set: &Set, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(set.name())
 }
 
 fn whole<S: Serializer>(rows: &f64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,10 +1,62 @@
 //! What is asked differently from the study file.
 
 use super::{Bootstrap, Question};
-use crate::bound::Set;
 use crate::study::{PolicySpec, SetSpec};
 use seawall::evaluate::Support;
-use seawall::{Error, Result};
+use seawall::{Error, Field, Result, Set};
+
+/// Another set of populations, as it was asked for: by its name, and an η apart from it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SetChange {
+    /// Its name, perhaps with parameters: `kl`, `entropic:eta=100`.
+    pub name: Option<String>,
+    /// The sharpness of an entropic set; of the study's own if no set is named.
+    pub eta: Option<f64>,
+}
+
+impl SetChange {
+    /// The set that is meant, given the study's own. An η where no set takes one is the caller's
+    /// to refuse: it may be meant for another set.
+    pub fn apply(&self, own: Set) -> Result<Set> {
+        match (&self.name, self.eta) {
+            (None, None) => Ok(own),
+            (None, Some(eta)) => own.with_parameter("eta", eta),
+            (Some(text), eta) => {
+                let wants = |p: &seawall::Parameter| p.name == "eta";
+                let takes = Set::parameters_of(text).is_some_and(|p| p.iter().any(wants));
+                match eta.filter(|_| takes) {
+                    Some(eta) => Set::named(text, &[("eta", eta)]),
+                    None => text.parse(),
+                }
+            }
+        }
+    }
+}
+
+/// The sets of contexts and of outcomes with changes made; refuses an η that neither takes.
+pub(crate) fn changed_sets(
+    (context, cost): (Set, Set),
+    (set, other): (&Option<String>, &Option<String>),
+    eta: Option<f64>,
+) -> Result<(Set, Set)> {
+    let change = |name: &Option<String>| SetChange { name: name.clone(), eta };
+    let context = change(set).apply(context)?;
+    let cost = change(other).apply(cost).map_err(cost_set)?;
+    let takes = |set: &Set| set.parameter("eta").is_some();
+    match eta {
+        Some(eta) if !takes(&context) && !takes(&cost) => Err(Error::field(
+            Field::Eta,
+            format!("is {eta}, but it belongs to an entropic set, and there is none"),
+        )
+        .advise(Field::Set, &["entropic"])),
+        _ => Ok((context, cost)),
+    }
+}
+
+/// An error about a set, said of the set of outcomes.
+fn cost_set(error: Error) -> Error {
+    if error.about() == Some(Field::Set) { error.of(Field::CostSet) } else { error }
+}
 
 /// What is asked differently from the study file.
 #[derive(Clone, Debug, Default)]
@@ -13,46 +65,77 @@ pub struct Changes {
     pub policies: Vec<PolicySpec>,
     /// Other radii.
     pub radii: Vec<f64>,
-    /// Another set of contexts.
-    pub set: Option<Set>,
-    /// Another sharpness of the study's entropic sets.
+    /// Another set of contexts, by name.
+    pub set: Option<String>,
+    /// Another sharpness of entropic sets.
     pub eta: Option<f64>,
     /// Other cost radii.
     pub cost_radii: Vec<f64>,
-    /// Another set of outcomes.
-    pub cost_set: Option<Set>,
+    /// Another set of outcomes, by name.
+    pub cost_set: Option<String>,
     /// Another support.
     pub support: Option<Support>,
     /// Intervals by resampling the rows.
     pub bootstrap: Option<Bootstrap>,
     /// The probability of error of finite-sample bounds.
     pub bounds: Option<f64>,
+    /// Not to compare the policies with each other.
+    pub no_compare: bool,
 }
 
 impl Changes {
     /// The study's question with the changes made.
     pub fn apply(&self, mut question: Question) -> Result<Question> {
+        check_radii(Field::Radius, &self.radii)?;
+        check_radii(Field::CostRadius, &self.cost_radii)?;
         if !self.policies.is_empty() {
             question.policies.clone_from(&self.policies);
         }
-        change(&mut question.context, self.set, self.eta, &self.radii);
-        change(&mut question.cost, self.cost_set, self.eta, &self.cost_radii);
-        let entropic = |spec: &SetSpec| matches!(spec.set, Set::Entropic { .. });
-        if self.eta.is_some() && !entropic(&question.context) && !entropic(&question.cost) {
-            return Err(Error::config("eta belongs to an entropic set; there is none"));
-        }
+        let own = (question.context.set, question.cost.set);
+        let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
+        change(&mut question.context, context, &self.radii);
+        change(&mut question.cost, cost, &self.cost_radii);
         question.support = self.support.unwrap_or(question.support);
+        question.compare = !self.no_compare;
+        if let Some(b) = &self.bootstrap {
+            b.check_counts()?;
+        }
         question.bootstrap = self.bootstrap;
+        if let Some(delta) = self.bounds.filter(|d| !(*d > 0.0 && *d < 1.0)) {
+            let what = format!("is {delta}; expected a number between 0 and 1");
+            return Err(Error::field(Field::Bounds, what));
+        }
         question.bounds = self.bounds;
         Ok(question)
     }
 }
 
-fn change(spec: &mut SetSpec, set: Option<Set>, eta: Option<f64>, radii: &[f64]) {
-    spec.set = match (set.unwrap_or(spec.set), eta) {
-        (Set::Entropic { .. }, Some(eta)) => Set::Entropic { eta },
-        (set, _) => set,
-    };
+impl Bootstrap {
+    /// Refuses no replicates, and a level that is none.
+    pub fn check_counts(&self) -> Result<()> {
+        if self.replicates == 0 {
+            return Err(Error::field(Field::Bootstrap, "is 0; expected at least 1"));
+        }
+        match self.level > 0.0 && self.level < 1.0 {
+            true => Ok(()),
+            false => {
+                let what = format!("is {}; expected a number between 0 and 1", self.level);
+                Err(Error::field(Field::Level, what))
+            }
+        }
+    }
+}
+
+/// Refuses a radius that is none.
+pub(crate) fn check_radii(field: Field, radii: &[f64]) -> Result<()> {
+    match radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
+        Some(r) => Err(Error::field(field, format!("is {r}; expected a finite number ≥ 0"))),
+        None => Ok(()),
+    }
+}
+
+fn change(spec: &mut SetSpec, set: Set, radii: &[f64]) {
+    spec.set = set;
     if !radii.is_empty() {
         spec.radii = radii.to_vec();
     }

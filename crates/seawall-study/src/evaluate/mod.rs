@@ -5,27 +5,32 @@ mod changes;
 mod resample;
 
 pub use answer::*;
-pub use changes::Changes;
+pub use changes::{Changes, SetChange};
+pub(crate) use changes::{changed_sets, check_radii};
 
-use crate::bound::Set;
 use crate::check::facts;
 use crate::load::Loaded;
 use crate::study::{PolicySpec, SetSpec};
 use crate::words::number;
 use answer::count;
-use seawall::evaluate::{Estimator, Nominal, Robust, Support};
+use seawall::evaluate::{Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Curve, Detail, Direction, Error, Log, Progress, Result, Settings, WorstCase};
-use std::sync::atomic::{AtomicBool, Ordering};
+use seawall::{
+    Curve, Detail, Direction, Error, Field, Geometry, Log, Progress, Result, Settings, Stage,
+    Status, Watch, WorstCase,
+};
+use std::sync::Arc;
 
-/// Folds of the doubly robust estimate.
-const FOLDS: usize = 5;
 /// How closely smooth curves are followed, relative to the values' range.
 const CURVE_TOLERANCE: f64 = 1e-6;
 /// Past so many vertices the exact curve is left unfinished, and its error said.
 const CURVE_VERTICES: usize = 20_000;
+/// Steps of evaluations that a curve may take which was not asked for, but only compares policies;
+/// and vertices that it has in any case.
+const COMPARING: f64 = 3e9;
+const FEW_VERTICES: usize = 24;
 
 /// What is asked of a study.
 #[derive(Clone, Debug)]
@@ -38,7 +43,9 @@ pub struct Question {
     pub cost: SetSpec,
     /// Which contexts mass may move to.
     pub support: Support,
-    /// Whether the curves are wanted.
+    /// Whether the policies are compared with each other.
+    pub compare: bool,
+    /// Whether the curves are wanted, as exact as they can be.
     pub curve: bool,
     /// Curves are wanted up to this radius.
     pub curve_up_to: f64,
@@ -72,6 +79,7 @@ impl Question {
             context: study.context_set.clone(),
             cost: study.cost_set.clone(),
             support: study.support,
+            compare: true,
             curve: false,
             curve_up_to: f64::INFINITY,
             worst: true,
@@ -81,44 +89,39 @@ impl Question {
     }
 }
 
-/// What is being done, for who watches.
-#[derive(Clone, Copy, Debug)]
-pub enum Doing<'a> {
-    /// Fitting the outcome model and its cross-fits.
-    Fitting,
-    /// The worst cases of outcomes at a cost radius.
-    Costs(f64),
-    /// Solving for a policy; how far it got.
-    Solving(&'a str, Progress),
-    /// Resampling; so many replicates done.
-    Resampling(usize),
-}
+impl Question {
+    /// Whether policies are compared, there being several.
+    fn compares(&self) -> bool {
+        self.compare && self.policies.len() > 1
+    }
 
-/// Called as the work goes on; returning `false` stops it, and an error says so.
-pub type Watch<'a> = &'a (dyn Fn(Doing<'_>) -> bool + Sync);
+    /// Vertices of a curve at most: where policies are only compared, as many as take little time.
+    fn vertices(&self, geometry: &Geometry) -> usize {
+        match self.curve {
+            true => CURVE_VERTICES,
+            false => ((COMPARING / geometry.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES),
+        }
+    }
+}
 
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let log = loaded.log();
-    go_on(watch, Doing::Fitting)?;
-    let clip = loaded.study.clip;
-    let unseen = loaded.study.unseen;
-    let estimator = Estimator::new(log, &loaded.recipe, &loaded.propensity, clip, unseen, FOLDS)?;
-    let mut diagnostics = facts(loaded, estimator.model(), estimator.propensities());
-    let settings = Settings { detail: Detail::Value, ..Settings::default() };
+    let fitted = loaded.fitted(watch)?;
+    let mut diagnostics = facts(loaded, fitted);
+    let settings = Settings { watch, ..Settings::default() };
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
-        go_on(watch, Doing::Costs(radius))?;
-        let set = question.cost.set.at(radius);
-        costs.push(estimator.model().values(log, set, loaded.study.unseen, &settings)?);
+        let at = question.cost.set.at(radius);
+        costs.push(fitted.values(at, settings).map_err(|e| e.of(Field::CostRadius))?);
     }
-    let robust = Robust::new(log, question.support)?;
-    let mut policies: Vec<PolicyAnswer> = Vec::new();
+    let robust = fitted.robust(question.support)?;
+    let mut policies: Vec<PolicyResult> = Vec::new();
     for spec in &question.policies {
-        let policy = loaded.policy(spec, &costs[0]).map_err(|e| {
+        let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
-        let nominal = estimator.nominal(&policy);
+        let nominal = fitted.nominal(&policy, watch)?;
         let ratio = nominal.overlap.mean_ratio;
         if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
             diagnostics.notes.push(format!(
@@ -128,7 +131,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
                 number(ratio)
             ));
         }
-        policies.push(answer(question, &robust, policy, nominal, &costs, watch)?);
+        policies.push(policy_result(question, &robust, policy, nominal, &costs, watch)?);
         if *spec == PolicySpec::Greedy {
             diagnostics.notes.push(
                 "greedy was chosen on the very rows that value it, so its estimates are too good"
@@ -136,9 +139,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
-    let breakdown = breakdowns(question, &policies, log.direction());
+    let limit = question.vertices(robust.geometry());
+    let breakdown = breakdowns(question, &policies, log.direction(), limit);
     let bounds = match question.bounds {
-        Some(delta) => Some(bounds_answer(question, log, estimator.propensities(), delta)?),
+        Some(delta) => Some(bounds(question, log, fitted.propensities(), delta)?),
         None => None,
     };
     let left_out = diagnostics.left_out;
@@ -156,6 +160,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         bounds,
         policies,
         population: robust.population().clone(),
+        question: question.clone(),
     };
     if let Some(asked) = &question.bootstrap {
         resample::intervals(loaded, question, asked, &mut found, watch)?;
@@ -164,22 +169,23 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
 }
 
 /// The finite-sample bound of the question's sets.
-fn bounds_answer(
+fn bounds(
     question: &Question,
     log: &Log,
     propensities: &[f64],
     delta: f64,
-) -> Result<BoundsAnswer> {
-    if question.context.set == Set::Kl || question.cost.set == Set::Kl {
-        return Err(Error::config(
-            "the finite-sample bounds are for Wasserstein and entropic sets, not for kl",
+) -> Result<FiniteSampleBounds> {
+    let sets = [question.context.set, question.cost.set];
+    if let Some(set) = sets.iter().find(|set| !set.moves_mass()) {
+        return Err(Error::field(
+            Field::Bounds,
+            format!("is for Wasserstein and entropic sets, not for {}", set.name()),
         ));
     }
     let constants = Constants::of(log, propensities)?;
-    let eta = |set: Set| if let Set::Entropic { eta } = set { Some(eta) } else { None };
-    let etas = (eta(question.context.set), eta(question.cost.set));
+    let etas = (question.context.set.parameter("eta"), question.cost.set.parameter("eta"));
     let bound = finite_sample(&constants, delta, etas)?;
-    Ok(BoundsAnswer {
+    Ok(FiniteSampleBounds {
         delta,
         total: bound.total,
         sampling: bound.sampling,
@@ -196,120 +202,95 @@ fn bounds_answer(
     })
 }
 
-const STOPPED: &str = "the evaluation was stopped";
-
-/// Says what is being done, and whether to go on with it.
-fn go_on(watch: Watch<'_>, doing: Doing<'_>) -> Result<()> {
-    match watch(doing) {
-        true => Ok(()),
-        false => Err(Error::config(STOPPED)),
-    }
-}
-
 /// One policy's answers.
-fn answer(
+fn policy_result(
     question: &Question,
     robust: &Robust,
     policy: Policy,
     nominal: Nominal,
-    costs: &[Values],
+    costs: &[Arc<Values>],
     watch: Watch<'_>,
-) -> Result<PolicyAnswer> {
-    let stopped = AtomicBool::new(false);
-    let follow = |progress| {
-        let more = watch(Doing::Solving(policy.name(), progress));
-        stopped.fetch_or(!more, Ordering::Relaxed);
-        more
+) -> Result<PolicyResult> {
+    let follow = |progress: Progress<'_>| {
+        watch.go_on(Progress { stage: Stage::Policy(policy.name()), ..progress })
     };
     let settings = Settings {
         detail: if question.worst { Detail::Plan } else { Detail::Population },
         plan_floor: 1e-5,
-        max_vertices: CURVE_VERTICES,
+        max_vertices: question.vertices(robust.geometry()),
         max_radius: question.curve_up_to,
-        watch: Some(&follow),
+        watch: Watch::new(&follow),
         ..Settings::default()
     };
     // All contexts of a space that was too large for a grid are those observed.
     let grid = matches!(robust.population().space().support(), seawall::Support::Grid(_));
-    let support = match question.support {
-        Support::All if grid => "grid",
-        _ => "observed",
-    };
-    let radii = &question.context.radii;
+    let support = if grid { question.support } else { Support::Observed };
+    let (set, radii) = (question.context.set, &question.context.radii);
     let (mut results, mut worst, mut curves) = (Vec::new(), Vec::new(), Vec::new());
     for (values, &cost_radius) in costs.iter().zip(&question.cost.radii) {
-        let set = question.context.set.at(0.0);
         // By how much entropic costs may be too good, on the safe side.
         let safe_side = robust.direction().sign() * values.smoothing();
-        let tolerance = match (question.curve, question.context.set) {
+        let tolerance = match (question.curve || question.compares(), set.has_exact_curve()) {
             (false, _) => None,
-            (true, Set::Wasserstein) => Some(0.0),
-            (true, _) => {
-                let all = robust.values(&policy, values);
+            (true, true) => Some(0.0),
+            (true, false) => {
+                let all = robust.values(&policy, values)?;
                 let low = all.iter().copied().fold(f64::INFINITY, f64::min);
                 let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 Some((CURVE_TOLERANCE * (high - low)).max(f64::MIN_POSITIVE))
             }
         };
-        let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, &settings)?;
-        if stopped.load(Ordering::Relaxed) {
-            return Err(Error::config(STOPPED));
-        }
+        let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, settings)?;
+        // A curve has no status of its own, so the watch is asked once more.
+        watch.tell(Progress::of(Stage::Policy(policy.name())))?;
         for (&radius, case) in radii.iter().zip(cases) {
-            results.push(robust_answer(question, radius, cost_radius, &case, safe_side, support));
+            if case.status() == Status::Stopped {
+                return Err(Error::stopped());
+            }
+            results.push(robust_value(question, radius, cost_radius, &case, safe_side, support));
             worst.push(case);
         }
         curves.extend(curve);
     }
-    Ok(PolicyAnswer {
+    Ok(PolicyResult {
         name: policy.name().to_owned(),
-        nominal: NominalAnswer {
-            dm: nominal.dm.into(),
-            ips: nominal.ips.into(),
-            snips: nominal.snips.into(),
-            dr: nominal.dr.into(),
-        },
-        overlap: OverlapAnswer {
-            effective_sample_size: nominal.overlap.effective,
-            mean_ratio: nominal.overlap.mean_ratio,
-            uncovered: nominal.overlap.uncovered,
-            clipped: nominal.overlap.clipped,
-        },
+        nominal,
+        overlap: nominal.overlap,
         results,
         worst,
         curves,
-        values: costs.iter().map(|values| robust.values(&policy, values)).collect(),
+        values: costs.iter().map(|v| robust.values(&policy, v)).collect::<Result<_>>()?,
         policy,
     })
 }
 
-fn robust_answer(
+fn robust_value(
     question: &Question,
     radius: f64,
     cost_radius: f64,
     case: &WorstCase,
     safe_side: f64,
-    support: &'static str,
-) -> RobustAnswer {
-    let smoothed = case.entropic.is_some() || safe_side != 0.0;
+    support: Support,
+) -> RobustValue {
+    let smoothed = case.smoothed();
     let (lower, upper) =
-        case.entropic.map_or((case.lower, case.upper), |e| (e.exact_lower, e.exact_upper));
-    let eta = |set: Set| if let Set::Entropic { eta } = set { Some(eta) } else { None };
-    RobustAnswer {
-        set: question.context.set.at(radius).name(),
+        smoothed.map_or((case.lower(), case.upper()), |s| (s.exact_lower, s.exact_upper));
+    let smoothed = smoothed.is_some() || safe_side != 0.0;
+    RobustValue {
+        set: question.context.set,
         radius,
-        cost_set: question.cost.set.at(cost_radius).name(),
+        cost_set: question.cost.set,
         cost_radius,
-        eta: eta(question.context.set),
-        cost_eta: eta(question.cost.set),
+        eta: question.context.set.parameter("eta"),
+        cost_eta: question.cost.set.parameter("eta"),
         support,
-        value: case.value,
-        lower: case.lower,
-        upper: case.upper,
+        value: case.value(),
+        lower: case.lower(),
+        upper: case.upper(),
         gap: case.gap(),
-        lambda: Some(case.lambda).filter(|l| l.is_finite()),
-        status: case.status.to_string(),
-        unobserved_mass: case.unobserved_mass,
+        lambda: Some(case.lambda()).filter(|l| l.is_finite()),
+        status: case.status(),
+        unobserved_mass: case.unobserved_mass(),
         interval: None,
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
@@ -317,14 +298,14 @@ fn robust_answer(
 }
 
 /// Where a curve becomes worse than another, as far as they were followed.
-fn breakdown(question: &Question, curve: &Curve, against: &Curve) -> Option<f64> {
-    let radius = curve.breakdown_against(against)?.radius;
-    Some(radius).filter(|r| *r <= question.curve_up_to)
+fn breakdown(question: &Question, curve: &Curve, against: &Curve) -> Option<seawall::Breakdown> {
+    curve.breakdown_against(against).filter(|b| b.radius <= question.curve_up_to)
 }
 
 /// Whether a curve that became worse than another becomes better again further on.
 fn crosses_again(question: &Question, sign: f64, curve: &Curve, against: &Curve) -> bool {
     let Some(first) = breakdown(question, curve, against) else { return false };
+    let first = first.radius;
     let vertices = curve.vertices().iter().chain(against.vertices()).map(|v| v.radius);
     let mut beyond = vertices.filter(|r| *r > first && *r <= question.curve_up_to);
     let size = curve.at(first).value.abs();
@@ -334,9 +315,13 @@ fn crosses_again(question: &Question, sign: f64, curve: &Curve, against: &Curve)
 /// Every pair of policies that have curves: from where on the better one is no longer better.
 fn breakdowns(
     question: &Question,
-    policies: &[PolicyAnswer],
+    policies: &[PolicyResult],
     direction: Direction,
-) -> Vec<BreakdownAnswer> {
+    limit: usize,
+) -> Vec<PolicyBreakdown> {
+    if !question.compares() {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     for (at, &cost_radius) in question.cost.radii.iter().enumerate() {
         for (k, first) in policies.iter().enumerate() {
@@ -351,11 +336,16 @@ fn breakdowns(
                 } else {
                     ((second, b), (first, a))
                 };
-                found.push(BreakdownAnswer {
+                let at = breakdown(question, better, other);
+                let cut = |curve: &Curve| curve.vertices().len() >= limit;
+                let rough = limit < CURVE_VERTICES && (cut(better) || cut(other));
+                found.push(PolicyBreakdown {
                     policy: policy.name.clone(),
                     against: against.name.clone(),
                     cost_radius,
-                    radius: breakdown(question, better, other),
+                    radius: at.map(|b| b.radius),
+                    between: at.filter(|_| rough).map(|b| (b.lower, b.upper)),
+                    rough,
                     interval: None,
                     up_to: question.curve_up_to,
                     crosses_again: crosses_again(question, sign, better, other),

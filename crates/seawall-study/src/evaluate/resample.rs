@@ -1,15 +1,13 @@
 //! Intervals for robust values: the rows are drawn again and everything is worked out anew.
 
-use super::{
-    Bootstrap, DifferenceAnswer, Doing, Evaluation, IntervalAnswer, Question, Watch, breakdown,
-};
+use super::{Bootstrap, Evaluation, PolicyDifference, Question, breakdown};
 use crate::load::Loaded;
 use crate::words::level;
 use seawall::evaluate::Robust;
-use seawall::inference::{Replicates, bootstrap};
+use seawall::inference::{Interval, Replicates, bootstrap};
 use seawall::outcome::Unseen;
 use seawall::policy::Policy;
-use seawall::{Curve, Detail, Log, Progress, Result, Settings};
+use seawall::{Curve, Detail, Log, Result, Settings, Watch};
 
 /// How closely a replicate's curve is followed, relative to the values.
 const CURVE: f64 = 1e-4;
@@ -34,23 +32,25 @@ pub(super) fn intervals(
     let solved = if many { &[] } else { &question.context.radii[..] };
     let read = if many { &question.context.radii[..] } else { &[] };
     let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
-    let settings =
-        Settings { detail: Detail::Value, max_radius: question.curve_up_to, ..Settings::default() };
-    let ask = |log: &Log| -> Result<Vec<f64>> {
-        let model = loaded.recipe.fit(log)?;
+    let ask = |log: &Log, watch: Watch<'_>| -> Result<Vec<f64>> {
+        let model = loaded.recipe.fit(log, watch)?;
+        let (detail, max_radius) = (Detail::Value, question.curve_up_to);
+        let settings = Settings { detail, max_radius, watch, ..Settings::default() };
         let robust = Robust::new(log, question.support)?;
         let mut numbers = Vec::new();
         let mut all_curves: Vec<Vec<Curve>> = vec![Vec::new(); policies.len()];
         for &cost_radius in &question.cost.radii {
-            let set = question.cost.set.at(cost_radius);
-            let values = model.values(log, set, unseen, &settings)?;
+            let costs = question.cost.set.at(cost_radius);
+            let values = model.values(log, costs, unseen, settings)?;
+            let max_vertices = question.vertices(robust.geometry());
+            let settings = Settings { max_vertices, ..settings };
             for (policy, own) in policies.iter().zip(&mut all_curves) {
-                let context = question.context.set.at(0.0);
+                let context = question.context.set;
                 let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
                 let tolerance = curves.then_some(CURVE * size);
                 let (worst, curve) =
-                    robust.evaluate(policy, &values, context, solved, tolerance, &settings)?;
-                numbers.extend(worst.iter().map(|w| w.value));
+                    robust.evaluate(policy, &values, context, solved, tolerance, settings)?;
+                numbers.extend(worst.iter().map(|w| w.value()));
                 for &radius in read {
                     numbers.push(curve.as_ref().map_or(f64::NAN, |c| c.at(radius).value));
                 }
@@ -62,20 +62,13 @@ pub(super) fn intervals(
             let at = question.cost.radii.iter().position(|r| *r == b.cost_radius).unwrap_or(0);
             let (a, other) = (&all_curves[place(&b.policy)], &all_curves[place(&b.against)]);
             let pair = a.get(at).zip(other.get(at));
-            let radius = pair.and_then(|(a, b)| breakdown(question, a, b));
-            numbers.push(radius.unwrap_or(f64::NAN));
+            let found = pair.and_then(|(a, b)| breakdown(question, a, b));
+            numbers.push(found.map_or(f64::NAN, |b| b.radius));
         }
         Ok(numbers)
     };
-    let follow = |progress: Progress| watch(Doing::Resampling(progress.evaluations));
-    let replicates = bootstrap(
-        loaded.log(),
-        asked.replicates,
-        asked.resampling,
-        asked.seed,
-        Some(&follow),
-        &ask,
-    )?;
+    let (log, resampling) = (loaded.log(), asked.resampling);
+    let replicates = bootstrap(log, asked.replicates, resampling, asked.seed, watch, &ask)?;
     fill(question, asked, &replicates, found)
 }
 
@@ -107,7 +100,7 @@ fn fill(
                 None => x.clamp(low, high),
                 Some(_) => x,
             };
-            let mut interval: IntervalAnswer = interval.into();
+            let mut interval = interval;
             interval.basic = (clamp(interval.basic.0), clamp(interval.basic.1));
             result.interval = Some(interval);
         }
@@ -115,7 +108,7 @@ fn fill(
     let first = question.cost.radii.len() * policies * radii;
     for (k, b) in found.breakdown.iter_mut().enumerate() {
         if let Some(radius) = b.radius {
-            b.interval = Some(replicates.interval(first + k, radius, asked.level)?.into());
+            b.interval = Some(replicates.interval(first + k, radius, asked.level)?);
         }
     }
     let mut differences = Vec::new();
@@ -125,8 +118,8 @@ fn fill(
                 let apart = |r: &Vec<f64>| vec![r[place(k, at)] - r[place(m, at)]];
                 let apart = Replicates { all: replicates.all.iter().map(apart).collect() };
                 let value = x.value - y.value;
-                let interval: IntervalAnswer = apart.interval(0, value, asked.level)?.into();
-                differences.push(DifferenceAnswer {
+                let interval: Interval = apart.interval(0, value, asked.level)?;
+                differences.push(PolicyDifference {
                     policy: a.name.clone(),
                     against: b.name.clone(),
                     radius: x.radius,

@@ -1,22 +1,27 @@
 //! Learning a policy from a study: from the question to a policy file and what is known of it.
 
+mod changes;
 mod spec;
 
+pub use changes::Changes;
 pub use spec::Spec;
 
-use crate::bound::Set;
+use crate::evaluate::set_name;
 use crate::load::Loaded;
-use seawall::evaluate::{Estimator, Robust, Support};
+use seawall::evaluate::{Fitted, Support};
 use seawall::learn::{
-    Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task, Trees, bsgd,
-    groups, softmax, trees,
+    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task,
+    Trees,
 };
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
-use seawall::policy::{Partition, Policy, Rule};
-use seawall::{Ambiguity, Detail, Error, Log, Result, Settings, Status, Watch, WorstCase};
+use seawall::policy::{Partition, Rule};
+use seawall::{
+    Ambiguity, Detail, Direction, Error, Field, Log, Result, Set, Settings, Status, Watch,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How to learn.
@@ -39,10 +44,10 @@ pub struct Question {
     pub policy: Spec,
     /// How.
     pub method: Method,
-    /// The set of contexts and its radius.
-    pub context: (Set, f64),
-    /// The set of outcomes and its radius.
-    pub cost: (Set, f64),
+    /// The set of contexts.
+    pub context: Ambiguity,
+    /// The set of outcomes.
+    pub cost: Ambiguity,
     /// Which contexts mass may move to.
     pub support: Support,
     /// Limits on the policy, and when to stop.
@@ -61,12 +66,11 @@ impl Question {
     /// What the study file asks, at its first radii, by the usual settings.
     pub fn of(loaded: &Loaded, policy: Spec) -> Self {
         let study = &loaded.study;
-        let first = |radii: &[f64]| radii.first().copied().unwrap_or(0.0);
         Question {
             policy,
             method: Method::Auto,
-            context: (study.context_set.set, first(&study.context_set.radii)),
-            cost: (study.cost_set.set, first(&study.cost_set.radii)),
+            context: study.context_set.first(),
+            cost: study.cost_set.first(),
             support: study.support,
             limits: Limits::default(),
             gradient: Gradient::default(),
@@ -108,26 +112,39 @@ pub enum Plan {
     Steps(Schedule),
 }
 
-/// What came of it, as plain data.
+/// A support as a learned policy's worst case is valued on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LearnSupport {
+    /// Every combination of levels.
+    Grid,
+    /// The contexts observed.
+    Observed,
+    /// Combinations drawn, as they are too many to list; the value is over those observed.
+    Sampled,
+}
+
+/// A learned policy and what is known of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct LearnedPolicy {
     /// The policy's name.
     pub policy: String,
     /// How it was found.
-    pub method: &'static str,
+    pub method: learn::Method,
     /// The set of contexts.
-    pub set: &'static str,
+    #[serde(serialize_with = "set_name")]
+    pub set: Set,
     /// Its radius.
     pub radius: f64,
     /// The set of outcomes.
-    pub cost_set: &'static str,
+    #[serde(serialize_with = "set_name")]
+    pub cost_set: Set,
     /// Its radius.
     pub cost_radius: f64,
-    /// Which contexts mass may move to: `grid`, `observed`, or `sampled` where they are too many
-    /// to list; the value is then over those observed.
-    pub support: &'static str,
+    /// Which contexts mass may move to.
+    pub support: LearnSupport,
     /// Whether lower or higher is better.
-    pub direction: &'static str,
+    pub direction: Direction,
     /// The policy's worst case.
     pub value: f64,
     /// See [`Learned::lower`].
@@ -137,7 +154,7 @@ pub struct Answer {
     /// How far apart the bounds are.
     pub gap: f64,
     /// How it ended.
-    pub status: String,
+    pub status: Status,
     /// With an entropic set of contexts: bounds of the policy's exact worst case, for the smoothed
     /// value alone is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,8 +164,10 @@ pub struct Answer {
     pub exact_upper: Option<f64>,
     /// Steps taken.
     pub iterations: usize,
-    /// The greedy policy's worst case, which no policy beats.
+    /// No policy whatever has a better worst case than this.
     pub greedy_floor: f64,
+    /// Bounds of the greedy policy's worst case, the side that is not the floor among them.
+    pub greedy: Bounds,
     /// The policy's mean if nothing shifts, by the outcome model.
     pub nominal_value: f64,
     /// What the policy does.
@@ -157,13 +176,13 @@ pub struct Answer {
     pub seconds: f64,
     /// For trees: the best mixture of them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mixture: Option<MixtureAnswer>,
+    pub mixture: Option<MixtureResult>,
     /// For stochastic runs: λ, and the mean and spread of the runs' own worst cases.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<RunsAnswer>,
+    pub runs: Option<RunsResult>,
     /// The value on rows that did not choose the policy, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub honest: Option<HonestAnswer>,
+    pub honest: Option<HonestResult>,
     /// The policy itself.
     #[serde(skip)]
     pub file: PolicyFile,
@@ -176,11 +195,14 @@ pub struct Answer {
     /// Names of the parameters of stochastic runs.
     #[serde(skip)]
     pub names: Vec<String>,
+    /// What was asked.
+    #[serde(skip)]
+    pub question: Question,
 }
 
 /// A mixture of trees.
 #[derive(Clone, Debug, Serialize)]
-pub struct MixtureAnswer {
+pub struct MixtureResult {
     /// Its worst case.
     pub value: f64,
     /// See [`Learned::lower`].
@@ -193,7 +215,7 @@ pub struct MixtureAnswer {
 
 /// Stochastic runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct RunsAnswer {
+pub struct RunsResult {
     /// How many.
     pub count: usize,
     /// λ averaged over steps and runs.
@@ -209,7 +231,7 @@ pub struct RunsAnswer {
 /// Values on rows that did not choose the policy: learned on one half, valued on the other, both
 /// ways.
 #[derive(Clone, Debug, Serialize)]
-pub struct HonestAnswer {
+pub struct HonestResult {
     /// The mean of the two halves' worst cases.
     pub value: f64,
     /// The mean of the two halves' doubly robust estimates.
@@ -218,122 +240,119 @@ pub struct HonestAnswer {
     pub halves: Vec<f64>,
 }
 
-/// Learns what is asked. `watch` may stop it; `state` goes on from where stochastic runs stopped.
+/// Learns what is asked; `state` goes on from where stochastic runs stopped.
 pub fn learn(
     loaded: &Loaded,
     question: &Question,
     state: Option<State>,
-    watch: Option<Watch<'_>>,
-) -> Result<Answer> {
+    watch: Watch<'_>,
+) -> Result<LearnedPolicy> {
     let start = Instant::now();
     let log = loaded.log();
-    let settings = Settings::default();
-    let found = Found::new(loaded, log, question, state, watch, &settings)?;
-    let honest =
-        if question.honest { Some(honest(loaded, question, watch, &settings)?) } else { None };
-    let learned = &found.learned;
+    let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
+    let honest = if question.honest { Some(honest(loaded, question, watch)?) } else { None };
+    let (learned, actions) = (&found.learned, log.actions());
+    let rule = learned.policy().rule();
     let population = log.population()?;
-    let plain = question.context.0.at(question.context.1);
-    let costs = question.cost.0.at(question.cost.1);
-    let mut file = PolicyFile::new(&learned.policy, log.contexts(), log.actions())?;
+    let mut file = PolicyFile::new(learned.policy(), log.contexts(), actions)?;
     file.name = question.policy.text();
-    Ok(Answer {
+    Ok(LearnedPolicy {
         policy: file.name.clone(),
-        method: learned.method,
-        set: plain.name(),
-        radius: plain.radius(),
-        cost_set: costs.name(),
-        cost_radius: costs.radius(),
+        method: learned.method(),
+        set: question.context.set,
+        radius: question.context.radius,
+        cost_set: question.cost.set,
+        cost_radius: question.cost.radius,
         support: match (question.support, found.sampled) {
-            (_, true) => "sampled",
-            (Support::All, _) => "grid",
-            (Support::Observed, _) => "observed",
+            (_, true) => LearnSupport::Sampled,
+            (Support::Observed, _) => LearnSupport::Observed,
+            _ => LearnSupport::Grid,
         },
-        direction: log.direction().words(),
-        value: learned.value,
-        lower: learned.lower,
-        upper: learned.upper,
+        direction: log.direction(),
+        value: learned.value(),
+        lower: learned.lower(),
+        upper: learned.upper(),
         gap: learned.gap(),
-        status: learned.status.to_string(),
-        exact_lower: found.exact.map(|e| e.0),
-        exact_upper: found.exact.map(|e| e.1),
-        iterations: learned.iterations,
-        greedy_floor: found.floor,
-        nominal_value: population.mean(&learned.policy.values(&found.values)),
-        parameters: parameters(learned.policy.rule(), log.actions()),
+        status: learned.status(),
+        exact_lower: found.exact.map(|e| e.lower),
+        exact_upper: found.exact.map(|e| e.upper),
+        iterations: learned.iterations(),
+        greedy_floor: match log.direction() {
+            Direction::Cost => found.floor.lower,
+            Direction::Reward => found.floor.upper,
+        },
+        greedy: found.floor,
+        nominal_value: population.mean(&learned.policy().values(&found.values)?)?,
+        parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
-        mixture: learned.mixture.as_ref().map(|m| MixtureAnswer {
-            value: m.value,
-            lower: m.lower,
-            upper: m.upper,
+        mixture: learned.mixture().map(|m| MixtureResult {
+            value: m.value(),
+            lower: m.lower(),
+            upper: m.upper(),
             parts: m
-                .parts
+                .parts()
                 .iter()
-                .map(|(share, p)| json!({"share": share, "parameters": parameters(p.rule(), log.actions())}))
+                .map(|(share, p)| json!({"share": share, "parameters": parameters(p.rule(), actions)}))
                 .collect(),
         }),
         runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
         honest,
+        words: file.explain(),
         file,
-        words: learned.policy.rule().words(log.actions(), &|name| {
-            let values = |k: usize| log.contexts().level_values(k);
-            let missing = |k| values(k).any(|v| v == seawall::Value::Missing);
-            log.contexts().feature(name).is_ok_and(missing)
-        }),
-        names: names(learned.policy.rule(), log.actions()),
+        names: names(rule, actions),
         state: found.descent.map(|(descent, _)| descent.state),
+        question: question.clone(),
     })
 }
 
 /// A learned policy and what it was learned from.
 struct Found {
     learned: Learned,
-    floor: f64,
-    values: Values,
+    floor: Bounds,
+    values: Arc<Values>,
     descent: Option<(Descent, Schedule)>,
     /// Bounds of the exact worst case, where something is smoothed.
-    exact: Option<(f64, f64)>,
+    exact: Option<Bounds>,
     /// Whether the support was drawn from, being too large to list.
     sampled: bool,
 }
 
 impl Found {
-    /// Learns from a log, which may be a part of the study's.
+    /// Learns from what was fitted, to the study's log or a part of it.
     fn new(
         loaded: &Loaded,
-        log: &Log,
+        fitted: &Fitted,
         question: &Question,
         state: Option<State>,
-        watch: Option<Watch<'_>>,
-        settings: &Settings<'_>,
+        watch: Watch<'_>,
     ) -> Result<Self> {
-        let model = loaded.recipe.fit(log)?;
-        let costs = question.cost.0.at(question.cost.1);
-        let values = model.values(log, costs, loaded.study.unseen, settings)?;
-        let robust = Robust::new(log, question.support)?;
-        let set = question.context.0.at(question.context.1);
-        let task = Task::new(log, &robust, &values, set);
+        check_combination(question)?;
+        let settings = Settings { watch, ..Settings::default() };
+        let log = fitted.log();
+        let of_costs = |e: Error| e.of(Field::CostRadius);
+        let values = fitted.values(question.cost, settings).map_err(of_costs)?;
+        let robust = fitted.robust(question.support)?;
+        let task = Task::new(log, &robust, &values, question.context)?;
         let floor = task.floor(settings)?;
-        check(question)?;
         let (mut descent, mut sampled) = (None, false);
         let learned = match (&question.policy, question.method) {
-            (Spec::Greedy, _) => greedy(log, &values, floor),
+            (Spec::Greedy, _) => learn::greedy(&task, settings)?,
             (Spec::Groups(text), Method::Auto | Method::Exact) => {
                 let by = spec::groups(text, log.contexts(), &loaded.study)?;
-                groups(&task, &limits(question, by, log)?, watch, settings)?
+                learn::groups(&task, &limits(question, by, log)?, settings)?
             }
             (Spec::Tree(depth), Method::Auto | Method::Exact) => {
                 let mut asked =
                     Trees { least_share: question.limits.least_share, ..Trees::new(*depth) };
                 asked.tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
-                trees(&task, asked, watch, settings)?
+                learn::trees(&task, asked, settings)?
             }
             (Spec::Softmax, Method::Auto | Method::Gradient) => {
-                softmax(&task, question.gradient, watch, settings)?
+                learn::softmax(&task, question.gradient, settings)?
             }
-            (policy, Method::Bsgd) => {
+            (policy, _) => {
                 let (class, convex) = match policy {
-                    Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, &values)?), true),
+                    Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, &values, watch)?), true),
                     Spec::Groups(text) => {
                         (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
                     }
@@ -345,11 +364,10 @@ impl Found {
                     }
                     Plan::Steps(schedule) => schedule,
                 };
-                let size = values_size(&values);
                 let asked = Bsgd {
                     class,
                     schedule,
-                    eta: question.gradient.sharpness / size,
+                    eta: question.gradient.sharpness / largest(&values),
                     seeds: question.seeds,
                     seed: question.gradient.seed,
                     traced: 200,
@@ -357,94 +375,88 @@ impl Found {
                 // Too many combinations to list: they are drawn instead.
                 let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
                 let product = match question.support {
-                    Support::All if !listed => Some(Predictor::new(log, &model, costs, settings)?),
+                    Support::All if !listed => {
+                        Some(Predictor::new(log, fitted.model(), question.cost, settings)?)
+                    }
                     _ => None,
                 };
                 sampled = product.is_some();
-                let found = bsgd(&task, &asked, product.as_ref(), state, watch, settings)?;
+                let found = learn::bsgd(&task, &asked, product.as_ref(), state, settings)?;
                 let learned = found.learned.clone();
                 descent = Some((found, schedule));
                 learned
             }
-            _ => return Err(Error::config("this kind of policy cannot be learned by that method")),
         };
-        let exact = exact(log, &robust, &learned.policy, &values, set, settings)?;
+        let exact = exact_bounds(fitted, question, &learned, &values)?;
         Ok(Found { learned, floor, values, descent, exact, sampled })
     }
 }
 
 /// Bounds of a policy's exact worst case where contexts or costs are smoothed.
-fn exact(
-    log: &Log,
-    robust: &Robust,
-    policy: &Policy,
+fn exact_bounds(
+    fitted: &Fitted,
+    question: &Question,
+    learned: &Learned,
     values: &Values,
-    set: Ambiguity,
-    settings: &Settings<'_>,
-) -> Result<Option<(f64, f64)>> {
-    let smoothed = matches!(set, Ambiguity::Entropic { .. });
-    if !smoothed && values.smoothing() == 0.0 {
+) -> Result<Option<Bounds>> {
+    if !question.context.set.is_smoothed() && values.smoothing() == 0.0 {
         return Ok(None);
     }
-    let set = if smoothed { Ambiguity::Wasserstein { radius: set.radius() } } else { set };
-    let settings = Settings { detail: Detail::Value, ..*settings };
-    let (worst, _) = robust.evaluate(policy, values, set, &[set.radius()], None, &settings)?;
-    let safe_side = log.direction().sign() * values.smoothing();
-    let bounds = |w: &WorstCase| (w.lower + safe_side.min(0.0), w.upper + safe_side.max(0.0));
-    Ok(worst.first().map(bounds))
+    let settings = Settings::default().detail(Detail::Value);
+    let robust = fitted.robust(question.support)?;
+    let exact = question.context.exact();
+    let worst = robust.worst_case(learned.policy(), values, exact, settings)?;
+    let safe_side = fitted.log().direction().sign() * values.smoothing();
+    Ok(Some(Bounds {
+        lower: worst.lower() + safe_side.min(0.0),
+        upper: worst.upper() + safe_side.max(0.0),
+    }))
 }
 
-fn values_size(values: &Values) -> f64 {
-    let all = (0..values.actions()).flat_map(|a| values.action(a));
-    all.fold(1e-300, |size: f64, v| size.max(v.abs()))
+/// The largest value in size.
+fn largest(values: &Values) -> f64 {
+    values.matrix().cells().iter().fold(1e-300, |size: f64, v| size.max(v.abs()))
 }
 
-/// Combinations that make no sense.
-fn check(question: &Question) -> Result<()> {
-    let bad = |words: &str| Err(Error::config(words));
+/// Refuses combinations that make no sense.
+fn check_combination(question: &Question) -> Result<()> {
+    let bad = |field, what: &str| Err(Error::field(field, what));
     match (&question.policy, question.method) {
-        (Spec::Softmax, Method::Exact) => {
-            bad("a softmax policy has no exact method: its worst case is not convex; use --method \
-             gradient or bsgd")
-        }
-        (Spec::Groups(_) | Spec::Greedy | Spec::Tree(_), Method::Gradient) => {
-            bad("--method gradient is for softmax; groups and trees are solved exactly")
-        }
-        (Spec::Given(_), Method::Auto | Method::Exact | Method::Gradient) => bad(
-            "a given policy has nothing to learn: use seawall evaluate, or --method bsgd to see its \
-             dual variable converge",
+        (Spec::Softmax, Method::Exact) => Err(Error::field(
+            Field::Policy,
+            "softmax has no exact method: its worst case is not convex",
+        )
+        .advise(Field::Method, &["gradient", "bsgd"])),
+        (Spec::Groups(_) | Spec::Greedy | Spec::Tree(_), Method::Gradient) => bad(
+            Field::Method,
+            "gradient is for softmax; greedy, groups and trees are solved exactly",
         ),
+        (Spec::Given(_), Method::Auto | Method::Exact | Method::Gradient) => Err(Error::field(
+            Field::Policy,
+            "is a given one, which has nothing to learn: evaluate it, or see its dual variable \
+             converge",
+        )
+        .advise(Field::Method, &["bsgd"])),
         (Spec::Greedy | Spec::Tree(_), Method::Bsgd) => {
-            bad("--method bsgd is for groups and softmax")
+            bad(Field::Method, "bsgd is for groups and softmax")
         }
         (policy, method) => {
-            let limited = !question.limits.least.is_empty()
-                || !question.limits.most.is_empty()
-                || !question.limits.budgets.is_empty()
-                || !question.limits.worst_budgets.is_empty();
+            let limits = &question.limits;
+            let given = [
+                (Field::AtLeast, limits.least.is_empty()),
+                (Field::AtMost, limits.most.is_empty()),
+                (Field::Budget, limits.budgets.is_empty()),
+                (Field::WorstBudget, limits.worst_budgets.is_empty()),
+            ];
             let exact = method != Method::Bsgd && matches!(policy, Spec::Groups(_));
-            if limited && !exact {
-                return bad("limits on probabilities and shares are for groups, solved exactly");
+            match given.iter().find(|(_, empty)| !empty && !exact) {
+                Some((field, _)) => bad(*field, "is for groups, solved exactly"),
+                None if limits.least_share > 0.0 && !matches!(policy, Spec::Tree(_)) => {
+                    bad(Field::LeastShare, "of a leaf is for trees")
+                }
+                None => Ok(()),
             }
-            if question.limits.least_share > 0.0 && !matches!(policy, Spec::Tree(_)) {
-                return bad("the least share of a leaf is for trees");
-            }
-            Ok(())
         }
-    }
-}
-
-/// The greedy policy is optimal, whatever the set.
-fn greedy(log: &Log, values: &Values, floor: f64) -> Learned {
-    Learned {
-        policy: Policy::greedy(log, values),
-        method: "exact",
-        value: floor,
-        lower: floor,
-        upper: floor,
-        status: Status::Optimal,
-        iterations: 0,
-        mixture: None,
     }
 }
 
@@ -474,37 +486,29 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
 }
 
 /// Learned on one half of the rows, valued on the other, both ways.
-fn honest(
-    loaded: &Loaded,
-    question: &Question,
-    watch: Option<Watch<'_>>,
-    settings: &Settings<'_>,
-) -> Result<HonestAnswer> {
+fn honest(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<HonestResult> {
     let folds = loaded.log().folds(2)?;
+    let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
     let (mut halves, mut nominal) = (Vec::new(), 0.0);
     for fold in 0..2 {
-        let (rest, own) = (folds.without(fold)?, folds.only(fold)?);
-        let policy = Found::new(loaded, &rest, question, None, watch, settings)?.learned.policy;
-        let model = loaded.recipe.fit(&own)?;
-        let costs = question.cost.0.at(question.cost.1);
-        let values = model.values(&own, costs, loaded.study.unseen, settings)?;
-        let robust = Robust::new(&own, question.support)?;
-        let set = question.context.0.at(question.context.1);
-        let (worst, _) = robust.evaluate(&policy, &values, set, &[set.radius()], None, settings)?;
-        halves.extend(worst.iter().map(|w| w.value));
-        let (unseen, clip) = (loaded.study.unseen, loaded.study.clip);
-        let estimator = Estimator::new(&own, &loaded.recipe, &loaded.propensity, clip, unseen, 5)?;
-        nominal += 0.5 * estimator.nominal(&policy).dr.value;
+        let rest = loaded.fitted_to(&folds.without(fold)?.shared(), watch)?;
+        let own = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
+        let found = Found::new(loaded, &rest, question, None, watch)?;
+        let policy = found.learned.policy();
+        let values = own.values(question.cost, settings)?;
+        let robust = own.robust(question.support)?;
+        halves.push(robust.worst_case(policy, &values, question.context, settings)?.value());
+        nominal += 0.5 * own.nominal(policy, watch)?.dr.value;
     }
     let value = halves.iter().sum::<f64>() / halves.len() as f64;
-    Ok(HonestAnswer { value, nominal_value: nominal, halves })
+    Ok(HonestResult { value, nominal_value: nominal, halves })
 }
 
-fn runs(descent: &Descent, schedule: Schedule) -> RunsAnswer {
+fn runs(descent: &Descent, schedule: Schedule) -> RunsResult {
     let count = descent.values.len() as f64;
     let mean = descent.values.iter().sum::<f64>() / count;
     let squares: f64 = descent.values.iter().map(|v| (v - mean).powi(2)).sum();
-    RunsAnswer {
+    RunsResult {
         count: descent.values.len(),
         lambda: descent.lambda,
         mean,

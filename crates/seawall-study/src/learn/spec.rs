@@ -7,7 +7,7 @@
 
 use crate::study::{PolicySpec, Study};
 use seawall::policy::{Partition, Parts};
-use seawall::{Error, Kind, Result, Space, Value};
+use seawall::{Error, Field, Kind, Result, Space, Value};
 
 /// A kind of policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,11 +38,12 @@ impl Spec {
             Some(("groups", by)) if !by.is_empty() => Ok(Spec::Groups(by.to_owned())),
             Some(("tree", depth)) => match depth.parse() {
                 Ok(depth @ 1..=3) => Ok(Spec::Tree(depth)),
-                _ => Err(Error::config(format!(
-                    "--policy {text}: a tree's depth is {depth}; expected 1, 2 or 3"
-                ))),
+                _ => {
+                    let what = format!("is {text}: a tree's depth is {depth}; expected 1, 2 or 3");
+                    Err(Error::field(Field::Policy, what))
+                }
             },
-            _ => Err(Error::config(format!("--policy {text}: {expected}"))),
+            _ => Err(Error::field(Field::Policy, format!("is {text:?}; {expected}"))),
         }
     }
 }

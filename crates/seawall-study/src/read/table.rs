@@ -6,7 +6,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::DataType;
-use seawall::{Error, Result};
+use seawall::{Error, Progress, Result, Stage, Watch};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,8 @@ pub struct Table {
 /// Texts that mean a missing number.
 const MISSING: [&str; 2] = ["", "NA"];
 
-/// Reads the columns asked for. `watch` is told the rows read so far.
-pub fn table(path: &Path, wanted: &[(&str, Wanted)], watch: &dyn Fn(usize)) -> Result<Table> {
+/// Reads the columns asked for.
+pub fn table(path: &Path, wanted: &[(&str, Wanted)], watch: Watch<'_>) -> Result<Table> {
     let mut builders: Vec<Builder<'_>> =
         wanted.iter().map(|&(name, wanted)| Builder::new(path, name, wanted)).collect();
     let names: Vec<&str> = wanted.iter().map(|w| w.0).collect();
@@ -60,8 +60,7 @@ pub fn table(path: &Path, wanted: &[(&str, Wanted)], watch: &dyn Fn(usize)) -> R
             builder.take(column, rows)?;
         }
         rows += batch.num_rows();
-        watch(rows);
-        Ok(())
+        watch.tell(Progress::of(Stage::Reading).done(rows))
     })?;
     if rows == 0 {
         return Err(unreadable(path, "the file has no rows"));

@@ -4,7 +4,7 @@
 
 use super::live::{Live, Texts};
 use super::stops::{Mark, Stops, nice};
-use crate::evaluate::PolicyAnswer;
+use crate::evaluate::PolicyResult;
 use crate::words::{number, short};
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ const NARROW: (&str, f64, f64, f64) = ("narrow", 352.0, 300.0, 56.0);
 
 /// The chart for wide pages and the one for narrow ones.
 pub(super) fn charts(
-    policies: &[PolicyAnswer],
+    policies: &[PolicyResult],
     stops: &Stops,
     marks: &[Mark],
     texts: &mut Texts,
@@ -59,7 +59,7 @@ pub(super) fn charts(
 }
 
 fn chart(
-    policies: &[PolicyAnswer],
+    policies: &[PolicyResult],
     stops: &Stops,
     marks: &[Mark],
     texts: &mut Texts,
@@ -71,7 +71,7 @@ fn chart(
     let y = |value: f64| bottom - (bottom - top) * (value - low) / (high - low);
     let mut lines = Vec::new();
     for policy in policies {
-        let at = |(radius, result): (&f64, &crate::evaluate::RobustAnswer)| {
+        let at = |(radius, result): (&f64, &crate::evaluate::RobustValue)| {
             format!("translate({:.1} {:.1})", x(*radius), y(result.value))
         };
         let dot = texts.place(stops.radii.iter().zip(&policy.results).map(at));
@@ -117,7 +117,7 @@ pub(super) fn letter(k: usize) -> String {
 }
 
 /// The lowest and highest value shown, with some room.
-fn range(policies: &[PolicyAnswer]) -> (f64, f64) {
+fn range(policies: &[PolicyResult]) -> (f64, f64) {
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
     for result in policies.iter().flat_map(|p| &p.results) {
         let (low, high) = result.interval.map_or((result.value, result.value), |i| i.basic);
@@ -146,7 +146,7 @@ fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
 
 /// The curve as a path: its vertices, but for those that fall on the same spot.
 fn path(
-    policy: &PolicyAnswer,
+    policy: &PolicyResult,
     stops: &Stops,
     x: impl Fn(f64) -> f64,
     y: impl Fn(f64) -> f64,
@@ -167,7 +167,7 @@ fn path(
 
 /// The band as a path: along the upper ends, back along the lower ones.
 fn band(
-    policy: &PolicyAnswer,
+    policy: &PolicyResult,
     stops: &Stops,
     x: impl Fn(f64) -> f64,
     y: impl Fn(f64) -> f64,

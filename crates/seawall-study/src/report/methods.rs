@@ -1,10 +1,10 @@
 //! How it was done, so that anyone can do it again.
 
 use super::Request;
-use crate::bound::Set;
 use crate::evaluate::Question;
 use crate::load::Loaded;
 use crate::words::{level, number};
+use seawall::Set;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 
@@ -16,14 +16,15 @@ pub(super) fn methods(
 ) -> Vec<(&'static str, String)> {
     let study = &loaded.study;
     let set = |set: Set| match set {
-        Set::Wasserstein => "Wasserstein, solved exactly".to_owned(),
-        Set::Entropic { eta } => format!("entropic Wasserstein, η = {}", number(eta)),
-        Set::Kl => "Kullback–Leibler, solved exactly".to_owned(),
+        Set::Wasserstein(_) => "Wasserstein, solved exactly".to_owned(),
+        Set::Entropic(set) => format!("entropic Wasserstein, η = {}", number(set.eta)),
+        Set::Kl(_) => "Kullback–Leibler, solved exactly".to_owned(),
+        other => format!("{other}, solved exactly"),
     };
     let list = |radii: &[f64]| radii.iter().map(|r| number(*r)).collect::<Vec<_>>().join(", ");
     let support = match question.support {
         Support::All => "every point of the context space",
-        Support::Observed => "contexts that were observed",
+        _ => "contexts that were observed",
     };
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
@@ -38,13 +39,13 @@ pub(super) fn methods(
                 .to_owned(),
         ),
     ];
-    if question.context.set != Set::Kl {
+    if question.context.set.moves_mass() {
         all.push(("Mass may move to", support.to_owned()));
     }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {
             Resampling::Multinomial => "rows drawn again with replacement",
-            Resampling::Bayesian => "rows weighed by exponential weights",
+            _ => "rows weighed by exponential weights",
         };
         all.push((
             "Intervals",

@@ -13,19 +13,17 @@ mod populations;
 mod sentences;
 mod stops;
 
-use crate::bound::Set;
-use crate::evaluate::{self, Bootstrap, Doing, Evaluation, Question};
-use crate::learn::{self, Spec};
+use crate::evaluate::{self, Bootstrap, Evaluation, Question};
+use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
 use crate::radius::{SPLITS, Spread, halves, to_target};
 use crate::study::PolicySpec;
 use crate::words::{between, gap, number, percent, short};
 use live::{Live, Texts};
-use seawall::{Error, Progress, Result};
-use sentences::told;
+use seawall::{Direction, Error, Progress, Result, Stage, Status, Watch};
+use sentences::isolated;
 use serde::Serialize;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use stops::{Mark, Stops};
 
 /// The class of policies that is learned where nobody says otherwise.
@@ -53,26 +51,12 @@ pub struct Request<'a> {
     pub seed: u64,
 }
 
-/// What is being done, for who watches.
-#[derive(Clone, Copy, Debug)]
-pub enum Stage<'a> {
-    /// So many distances between random halves are done.
-    Halves(usize),
-    /// Learning a policy; how far it got.
-    Learning(&'a str, Progress),
-    /// Evaluating.
-    Evaluating(Doing<'a>),
-}
-
-/// Called as the work goes on; returning `false` stops it, and an error says so.
-pub type Watch<'a> = &'a (dyn Fn(Stage<'_>) -> bool + Sync);
-
 /// All of a study's results, worded for its page.
 #[derive(Debug, Serialize)]
 pub struct Report {
     title: String,
     study: String,
-    direction: &'static str,
+    direction: Direction,
     caption: String,
     transport: bool,
     question: Live,
@@ -127,7 +111,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         question.policies.clone_from(&request.policies);
     }
     let learned = learned(loaded, request, watch)?;
-    let made = |(name, answer): &(String, learn::Answer)| {
+    let made = |(name, answer): &(String, LearnedPolicy)| {
         let mut file = answer.file.clone();
         file.name.clone_from(name);
         PolicySpec::Made(Box::new(file))
@@ -135,11 +119,11 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     dedup(&mut question.policies);
     question.policies.extend(learned.iter().map(made));
     // Only a transport distance is in the units of the radius.
-    let transport = question.context.set != Set::Kl;
+    let transport = question.context.set.moves_mass();
     let (mut spread, mut target) = (None, None);
     if transport {
-        spread = Some(halves(loaded, SPLITS, request.seed, &|done| watch(Stage::Halves(done)))?);
-        target = request.target.map(|path| to_target(loaded, path)).transpose()?;
+        spread = Some(halves(loaded, SPLITS, request.seed, watch)?);
+        target = request.target.map(|path| to_target(loaded, path, watch)).transpose()?;
     }
     let own = question.context.radii.clone();
     let mut wanted = own.clone();
@@ -154,8 +138,9 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     question.curve = true;
     question.curve_up_to = stops.largest;
     question.bootstrap = request.bootstrap;
-    let found = evaluate::evaluate(loaded, &question, &|doing| watch(Stage::Evaluating(doing)))?;
-    let others = other_costs(loaded, &question, &own, &cost_radii)?;
+    let found = evaluate::evaluate(loaded, &question, watch)?;
+    let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
+    watch.tell(Progress::of(Stage::Writing))?;
 
     let start = stops.nearest(own.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0));
     let mut texts = Texts::new(start);
@@ -163,8 +148,8 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     let charts = chart::charts(&found.policies, &stops, &marks, &mut texts);
     let level = request.bootstrap.map(|b| b.level);
     let shifted = |p| populations::shifted(p, &found.population, transport, &mut texts);
-    let populations = found.policies.iter().map(shifted).collect();
-    let explained = |(k, p): (usize, &evaluate::PolicyAnswer)| {
+    let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
+    let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
         let first = found.policies.len() - learned.len();
         let answer = k.checked_sub(first).map(|k| &learned[k].1);
         policies::explained(&p.policy, loaded.log(), answer)
@@ -221,8 +206,8 @@ fn learned(
     loaded: &Loaded,
     request: &Request<'_>,
     watch: Watch<'_>,
-) -> Result<Vec<(String, learn::Answer)>> {
-    let mut all: Vec<(String, learn::Answer)> = Vec::new();
+) -> Result<Vec<(String, LearnedPolicy)>> {
+    let mut all: Vec<(String, LearnedPolicy)> = Vec::new();
     for (text, spec) in &request.learn {
         let name = format!("learned {text}");
         if all.iter().any(|(known, _)| *known == name) {
@@ -230,16 +215,10 @@ fn learned(
         }
         let mut asked = learn::Question::of(loaded, spec.clone());
         let radii = &loaded.study.context_set.radii;
-        asked.context.1 = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
-        let stopped = AtomicBool::new(false);
-        let follow = |progress| {
-            let more = watch(Stage::Learning(text, progress));
-            stopped.fetch_or(!more, Ordering::Relaxed);
-            more
-        };
-        let answer = learn::learn(loaded, &asked, None, Some(&follow))?;
-        if stopped.load(Ordering::Relaxed) {
-            return Err(Error::config("the report was stopped"));
+        asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
+        let answer = learn::learn(loaded, &asked, None, watch)?;
+        if answer.status == Status::Stopped {
+            return Err(Error::stopped());
         }
         all.push((name, answer));
     }
@@ -252,6 +231,7 @@ fn other_costs(
     question: &Question,
     own: &[f64],
     cost_radii: &[f64],
+    watch: Watch<'_>,
 ) -> Result<Option<Evaluation>> {
     if cost_radii.len() < 2 {
         return Ok(None);
@@ -260,7 +240,8 @@ fn other_costs(
     asked.context.radii = own.to_vec();
     asked.cost.radii = cost_radii[1..].to_vec();
     (asked.curve, asked.worst, asked.bootstrap) = (false, false, None);
-    evaluate::evaluate(loaded, &asked, &|_| true).map(Some)
+    asked.compare = false;
+    evaluate::evaluate(loaded, &asked, watch).map(Some)
 }
 
 /// Radii that mean something.
@@ -287,8 +268,11 @@ fn marks(
     }
     for b in &found.breakdown {
         if let Some(radius) = b.radius.filter(|r| *r > 0.0 && *r <= stops.largest) {
-            let words =
-                format!("just beyond, {} is worse than {}", told(&b.policy), told(&b.against));
+            let words = format!(
+                "just beyond, {} is worse than {}",
+                isolated(&b.policy),
+                isolated(&b.against)
+            );
             let mark = stops.mark(radius, words);
             // Shown where it is, though the slider stops nearby.
             marks.push(Mark { radius, text: short(radius), ..mark });
@@ -301,7 +285,7 @@ fn marks(
 
 /// Pairs of policies in sentences; past a few, only how many there are.
 fn comparisons(found: &Evaluation) -> Vec<String> {
-    let mut all: Vec<String> = found.breakdown.iter().map(|b| b.words(told)).collect();
+    let mut all: Vec<String> = found.breakdown.iter().map(|b| b.sentence(isolated)).collect();
     if all.len() > COMPARED {
         let more = all.len() - COMPARED;
         all.truncate(COMPARED);
@@ -310,13 +294,13 @@ fn comparisons(found: &Evaluation) -> Vec<String> {
     all
 }
 
-fn row(policy: &evaluate::PolicyAnswer, texts: &mut Texts) -> Row {
+fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
     let results = &policy.results;
     let mut place =
-        |text: &dyn Fn(&evaluate::RobustAnswer) -> String| texts.place(results.iter().map(text));
+        |text: &dyn Fn(&evaluate::RobustValue) -> String| texts.place(results.iter().map(text));
     let has_interval = results.iter().any(|r| r.interval.is_some());
     let smoothed = results.iter().any(|r| r.exact_lower.is_some());
-    let exact = |r: &evaluate::RobustAnswer| match (r.exact_lower, r.exact_upper) {
+    let exact = |r: &evaluate::RobustValue| match (r.exact_lower, r.exact_upper) {
         (Some(lower), Some(upper)) => format!("{} to {}", number(lower), number(upper)),
         _ => String::new(),
     };
@@ -328,7 +312,7 @@ fn row(policy: &evaluate::PolicyAnswer, texts: &mut Texts) -> Row {
             .then(|| place(&|r| r.interval.map_or(String::new(), |i| between(i.basic)))),
         exact: smoothed.then(|| place(&exact)),
         gap: place(&|r| gap(r.gap)),
-        status: place(&|r| r.status.clone()),
+        status: place(&|r| r.status.to_string()),
         lambda: place(&|r| r.lambda.map_or("infinite".to_owned(), number)),
         unobserved: place(&|r| percent(r.unobserved_mass)),
     }
@@ -347,7 +331,7 @@ fn studied(
         let cost = several.then(|| number(*cost));
         own.iter().map(move |r| (number(*r), cost.clone())).collect::<Vec<_>>()
     };
-    let row = |(k, policy): (usize, &evaluate::PolicyAnswer)| {
+    let row = |(k, policy): (usize, &evaluate::PolicyResult)| {
         let first = own.iter().map(|r| policy.results[stops.nearest(*r)].value);
         let rest = others.iter().flat_map(|e| e.policies[k].results.iter().map(|r| r.value));
         (policy.name.clone(), first.chain(rest).map(number).collect())

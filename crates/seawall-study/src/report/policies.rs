@@ -1,9 +1,10 @@
 //! The policies in words, as tables and as trees, with what is certified of those that were learned.
 
-use crate::learn;
+use crate::learn::LearnedPolicy;
 use crate::words::{gap, number, percent};
+use seawall::learn::Method;
 use seawall::policy::{Outline, Partition, Policy, Rule, chances};
-use seawall::{Log, Value};
+use seawall::{Direction, Log, Value};
 use serde::Serialize;
 
 /// Actions of a table with a column of their own.
@@ -31,7 +32,7 @@ struct Table {
 }
 
 /// A policy, explained; `learned` is what is known of it if it was learned here.
-pub(super) fn explained(policy: &Policy, log: &Log, learned: Option<&learn::Answer>) -> Explained {
+pub(super) fn explained(policy: &Policy, log: &Log, learned: Option<&LearnedPolicy>) -> Explained {
     let actions = log.actions();
     let missing = |name: &str| {
         let values = |k: usize| log.contexts().level_values(k);
@@ -43,7 +44,7 @@ pub(super) fn explained(policy: &Policy, log: &Log, learned: Option<&learn::Answ
         Rule::Groups { by, probabilities } if !by.is_empty() => {
             table = Some(groups(by, probabilities, actions));
         }
-        rule => words = rule.words(actions, &missing),
+        rule => words = rule.explain(actions, &missing),
     }
     let certificate = learned.map_or(Vec::new(), certificate);
     Explained { name: policy.name().to_owned(), certificate, words, table, tree }
@@ -70,10 +71,11 @@ fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> T
 }
 
 /// What is certified of a learned policy.
-fn certificate(answer: &learn::Answer) -> Vec<String> {
-    let lower_is_better = answer.direction == "lower is better";
-    let (than, bound) =
-        if lower_is_better { ("below", answer.lower) } else { ("above", answer.upper) };
+fn certificate(answer: &LearnedPolicy) -> Vec<String> {
+    let (than, bound) = match answer.direction {
+        Direction::Cost => ("below", answer.lower),
+        Direction::Reward => ("above", answer.upper),
+    };
     let worst = match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => format!(
             "{} smoothed, {} to {} exactly",
@@ -86,14 +88,14 @@ fn certificate(answer: &learn::Answer) -> Vec<String> {
     let mut lines = vec![format!(
         "Learned over {} set of radius {}: its worst case there is {worst}, and {} if nothing \
          shifts.",
-        match answer.set {
-            "entropic" => "an entropic".to_owned(),
-            set => format!("a {set}"),
+        match answer.set.is_smoothed() {
+            true => format!("an {}", answer.set.name()),
+            false => format!("a {}", answer.set.name()),
         },
         number(answer.radius),
         number(answer.nominal_value)
     )];
-    if answer.method == "exact" {
+    if answer.method == Method::Exact {
         lines.push(format!(
             "No policy of this kind has a worst case {than} {}: gap {}, {}.",
             number(bound),

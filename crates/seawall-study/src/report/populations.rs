@@ -1,18 +1,18 @@
 //! The worst-case populations: each feature before and after the shift, the main moves in words.
 
 use super::live::{Live, Texts};
-use super::sentences::told;
-use crate::evaluate::PolicyAnswer;
+use super::sentences::isolated;
+use crate::evaluate::PolicyResult;
 use crate::shift;
 use crate::words::{number, percent};
-use seawall::{Kind, Marginal, Population};
+use seawall::{Kind, Marginal, Population, Result, WorstCase};
 use serde::Serialize;
 
 /// Features shown for a policy; the others are named.
 const FEATURES: usize = 12;
 /// Levels shown for a feature.
 const LEVELS: usize = 12;
-/// Moves told in words.
+/// Moves isolated in words.
 const MOVES: usize = 5;
 /// A share that changes by less is unchanged.
 const UNCHANGED: f64 = 5e-4;
@@ -48,17 +48,17 @@ struct Level {
 
 /// One policy's worst-case population at every stop. `moves` is whether mass moves at all.
 pub(super) fn shifted(
-    policy: &PolicyAnswer,
+    policy: &PolicyResult,
     population: &Population,
     moves: bool,
     texts: &mut Texts,
-) -> Shifted {
+) -> Result<Shifted> {
     let space = population.space();
     let mut all: Vec<(f64, usize, Vec<Marginal>)> = Vec::new();
     let mut unchanged = Vec::new();
     for (k, name) in space.names().enumerate() {
-        let stops: Vec<Marginal> =
-            policy.worst.iter().map(|worst| worst.marginal(population, k)).collect();
+        let marginal = |worst: &WorstCase| worst.marginal(population, k);
+        let stops: Vec<Marginal> = policy.worst.iter().map(marginal).collect::<Result<_>>()?;
         let levels = stops.first().map_or(0, |m| m.labels.len());
         let most = (0..levels).map(|level| change(&stops, level)).fold(0.0, f64::max);
         match most > UNCHANGED {
@@ -85,18 +85,18 @@ pub(super) fn shifted(
     };
     let sentence = texts.place(policy.worst.iter().map(sentence));
     let by_stop = policy.worst.iter().map(|worst| match moves {
-        true => shift::commonest(space, worst.plan.iter(), MOVES),
+        true => shift::commonest(space, worst.plan().iter(), MOVES),
         false => Vec::new(),
     });
     let by_stop: Vec<Vec<shift::Moves>> = by_stop.collect();
     let line = |m: &shift::Moves| {
-        let changes = shift::words(&m.changes, told);
+        let changes = shift::phrase(&m.changes, isolated);
         format!("{} of people: {changes} (cost {} each)", percent(m.mass), number(m.cost))
     };
     let moves = (0..MOVES)
         .map(|k| texts.place(by_stop.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
     let moves = moves.collect();
-    Shifted { policy: policy.name.clone(), sentence, moves, features, less, unchanged }
+    Ok(Shifted { policy: policy.name.clone(), sentence, moves, features, less, unchanged })
 }
 
 /// By how much a level's share changes at most.

@@ -1,8 +1,7 @@
 //! The question and the answer, a sentence each, in the study's own words and direction.
 
 use super::live::{Live, Texts};
-use crate::bound::Set;
-use crate::evaluate::{Evaluation, PolicyAnswer, Question, RobustAnswer};
+use crate::evaluate::{Evaluation, PolicyResult, Question, RobustValue};
 use crate::study::{Study, Term};
 use crate::words::{between, number};
 use seawall::Direction;
@@ -21,7 +20,7 @@ pub(super) fn question(
     found: &Evaluation,
     texts: &mut Texts,
 ) -> Live {
-    let policies: Vec<String> = found.policies.iter().map(|p| told(&p.name)).collect();
+    let policies: Vec<String> = found.policies.iter().map(|p| isolated(&p.name)).collect();
     let who = match policies.len() {
         0..=NAMED => listed(&policies),
         n => format!("each of {n} policies"),
@@ -55,10 +54,10 @@ pub(super) fn answer(
     level: Option<f64>,
     texts: &mut Texts,
 ) -> Live {
-    let lower_is_better = found.direction == "lower is better";
+    let lower_is_better = found.direction == Direction::Cost;
     let sentence = |(k, radius): (usize, &f64)| {
-        let mut order: Vec<&PolicyAnswer> = found.policies.iter().collect();
-        let safe = |p: &PolicyAnswer| safe_side(&p.results[k], lower_is_better);
+        let mut order: Vec<&PolicyResult> = found.policies.iter().collect();
+        let safe = |p: &PolicyResult| safe_side(&p.results[k], lower_is_better);
         order.sort_by(|a, b| match lower_is_better {
             true => safe(a).total_cmp(&safe(b)),
             false => safe(b).total_cmp(&safe(a)),
@@ -77,8 +76,8 @@ pub(super) fn answer(
         };
         let nominal = number(best.nominal.dm.value);
         let of = format!("{limit} {}{interval}; {nominal} if nothing shifts", number(safe(best)));
-        let near = |p: &&&PolicyAnswer| (safe(p) - safe(best)).abs() <= 1e-9 * safe(best).abs();
-        let equals: Vec<String> = order.iter().filter(near).map(|p| told(&p.name)).collect();
+        let near = |p: &&&PolicyResult| (safe(p) - safe(best)).abs() <= 1e-9 * safe(best).abs();
+        let equals: Vec<String> = order.iter().filter(near).map(|p| isolated(&p.name)).collect();
         match order.len() {
             n if n > 1 && equals.len() == n => format!(
                 "Within radius {}, {} do equally well: the mean of each is {of}.",
@@ -90,19 +89,19 @@ pub(super) fn answer(
                  the mean of {} is {limit} {}.",
                 number(*radius),
                 listed(&equals),
-                told(&worst.name),
+                isolated(&worst.name),
                 number(safe(worst))
             ),
             1 => format!(
                 "Within radius {}, the mean of {} is {of}.",
                 number(*radius),
-                told(&best.name)
+                isolated(&best.name)
             ),
             _ => format!(
                 "Within radius {}, {} has the best worst case: its mean is {of}; the mean of {} is {limit} {}.",
                 number(*radius),
-                told(&best.name),
-                told(&worst.name),
+                isolated(&best.name),
+                isolated(&worst.name),
                 number(safe(worst))
             ),
         }
@@ -111,10 +110,13 @@ pub(super) fn answer(
 }
 
 /// What the chart shows.
-pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: &str) -> String {
-    let worst = if direction == "lower is better" { "highest" } else { "lowest" };
-    let mut words = match question.context.set {
-        Set::Entropic { eta } => format!(
+pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: Direction) -> String {
+    let worst = match direction {
+        Direction::Cost => "highest",
+        Direction::Reward => "lowest",
+    };
+    let mut words = match question.context.set.parameter("eta") {
+        Some(eta) => format!(
             "Against each radius, the smoothed worst case (η = {}), which alone is no bound: it may \
              even be better than the mean ({direction}).",
             number(eta)
@@ -134,7 +136,7 @@ pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: &str) 
 }
 
 /// A bound on the safe side: a smoothed value alone is none.
-fn safe_side(result: &RobustAnswer, lower_is_better: bool) -> f64 {
+fn safe_side(result: &RobustValue, lower_is_better: bool) -> f64 {
     match lower_is_better {
         true => result.exact_upper.unwrap_or(result.value),
         false => result.exact_lower.unwrap_or(result.value),
@@ -147,12 +149,13 @@ pub(super) fn outcome(study: &Study) -> String {
         return name.clone();
     }
     let term = |(name, term): &(String, Term)| match term {
-        Term::Weight(1.0) => told(name),
-        Term::Weight(w) => format!("{} × {}", number(*w), told(name)),
+        Term::Weight(1.0) => isolated(name),
+        Term::Weight(w) => format!("{} × {}", number(*w), isolated(name)),
         Term::Levels(levels) => {
-            let each = |(level, w): &(String, f64)| format!("{} for {}", number(*w), told(level));
+            let each =
+                |(level, w): &(String, f64)| format!("{} for {}", number(*w), isolated(level));
             let all: Vec<String> = levels.iter().map(each).collect();
-            format!("{} ({})", told(name), all.join(", "))
+            format!("{} ({})", isolated(name), all.join(", "))
         }
     };
     let mut terms: Vec<String> = study.outcome.iter().take(TERMS).map(term).collect();
@@ -163,7 +166,7 @@ pub(super) fn outcome(study: &Study) -> String {
 }
 
 /// A name or level within a sentence: not too long, and its direction of writing its own affair.
-pub(super) fn told(name: &str) -> String {
+pub(super) fn isolated(name: &str) -> String {
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let cut = match clean.chars().count() > LONGEST {
         true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),

@@ -1,8 +1,7 @@
 //! Where the slider stops: radii at which everything on the page is solved for, exactly.
 
-use crate::bound::Set;
 use crate::words::number;
-use seawall::{Space, Support};
+use seawall::{Set, Space, Support};
 use serde::Serialize;
 
 /// Steps between 0 and the largest radius.
@@ -69,7 +68,7 @@ pub(super) fn slow(space: &Space, set: Set) -> bool {
         Support::Grid(_) => points > LARGE,
         Support::Points(_) => points.saturating_mul(points) > MANY_PAIRS,
     };
-    many || matches!(set, Set::Entropic { .. })
+    many || set.is_smoothed()
 }
 
 /// The radius as it is shown, so that who types it in asks for the very same.

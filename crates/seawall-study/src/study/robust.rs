@@ -1,9 +1,8 @@
 //! `[robust]`: the sets of contexts and of outcomes, and where mass may go.
 
 use super::toml_file::Value;
-use crate::bound::Set;
-use seawall::Result;
 use seawall::evaluate::Support;
+use seawall::{Ambiguity, Result, Set, Wasserstein};
 
 /// A kind of set and its radii.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +16,12 @@ pub struct SetSpec {
 impl SetSpec {
     /// Nothing shifts.
     pub fn nothing() -> Self {
-        SetSpec { set: Set::Wasserstein, radii: vec![0.0] }
+        SetSpec { set: Wasserstein.into(), radii: vec![0.0] }
+    }
+
+    /// The set at its first radius.
+    pub fn first(&self) -> Ambiguity {
+        self.set.at(self.radii.first().copied().unwrap_or(0.0))
     }
 }
 
@@ -36,19 +40,20 @@ pub(super) fn parse(value: Option<Value<'_>>) -> Result<(SetSpec, SetSpec, Suppo
 
 fn set(value: Value<'_>) -> Result<SetSpec> {
     let mut table = value.table()?;
-    let words = [("wasserstein", 0), ("entropic", 1), ("kl", 2)];
-    let named = table.take("set").map_or(Ok(0), |v| v.word(&words))?;
-    let eta = table.take("eta");
-    let set = match (named, eta) {
-        (0, None) => Set::Wasserstein,
-        (1, Some(eta)) => match eta.number()? {
-            x if x > 0.0 && x.is_finite() => Set::Entropic { eta: x },
-            x => return Err(eta.error(format!("{x}; expected a finite number > 0"))),
-        },
-        (1, None) => return Err(table.error("an entropic set needs eta = ...")),
-        (_, None) => Set::Kl,
-        (_, Some(eta)) => return Err(eta.error("only an entropic set has an eta")),
-    };
+    let named = table.take("set");
+    let words: Vec<(&str, &str)> = Set::names().map(|name| (name, name)).collect();
+    let name = named.as_ref().map_or(Ok("wasserstein"), |v| v.word(&words))?;
+    let mut known = vec!["set", "radius"];
+    let mut given: Vec<(&str, f64)> = Vec::new();
+    // Every parameter that any set has may stand here; whose it is, the set says.
+    for other in Set::names().filter_map(Set::parameters_of).flatten() {
+        if let Some(value) = table.take(other.name) {
+            given.push((other.name, value.number()?));
+        }
+    }
+    let own = Set::parameters_of(name).unwrap_or_default();
+    known.extend(own.iter().map(|p| p.name));
+    let set = Set::named(name, &given).map_err(|e| table.error(e))?;
     let radius = table.need("radius")?;
     let radii = radius.numbers()?;
     if radii.is_empty() {
@@ -57,6 +62,6 @@ fn set(value: Value<'_>) -> Result<SetSpec> {
     if let Some(r) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
         return Err(radius.error(format!("{r}; expected a finite number ≥ 0")));
     }
-    table.finish(&["set", "eta", "radius"])?;
+    table.finish(&known)?;
     Ok(SetSpec { set, radii })
 }

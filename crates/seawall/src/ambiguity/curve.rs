@@ -12,6 +12,7 @@
 use super::problem::{Direction, Problem};
 use super::settings::Settings;
 use crate::kernel::bracket::{Vertex, uncertainty};
+use crate::progress::Stage;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -45,7 +46,7 @@ impl Vertices {
     /// Evaluates until no stretch can hold more than the tolerance.
     pub fn refine(
         mut self,
-        settings: &Settings<'_>,
+        settings: Settings<'_>,
         problem: &Problem<'_>,
         mut evaluate: impl FnMut(f64) -> Vertex,
     ) -> Self {
@@ -65,7 +66,8 @@ impl Vertices {
                 self.error = self.error.max(uncertainty);
                 continue;
             }
-            let go_on = settings.go_on(evaluations, uncertainty / problem.factor.abs());
+            let go_on =
+                settings.go_on(Stage::Curve, evaluations, uncertainty / problem.heights.scale());
             if self.seen.len() >= settings.max_vertices || !go_on {
                 self.error = self.error.max(uncertainty);
                 break;
@@ -88,7 +90,7 @@ impl Vertices {
 
     /// The curve in the user's units and direction.
     pub fn into_curve(mut self, problem: &Problem<'_>) -> Curve {
-        let factor = problem.factor.abs();
+        let factor = problem.heights.scale();
         self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self.straight.sort_unstable_by(f64::total_cmp);
         let straight = self
@@ -98,7 +100,7 @@ impl Vertices {
             .map(|v| self.straight.binary_search_by(|cost| cost.total_cmp(&v.cost)).is_ok());
         let vertices = self.seen.iter().map(|v| CurveVertex {
             radius: v.cost,
-            value: problem.unscaled(v.value),
+            value: problem.heights.unscaled(v.value),
             lambda: v.price.get() / factor,
         });
         Curve {
@@ -106,6 +108,7 @@ impl Vertices {
             vertices: vertices.collect(),
             direction: problem.direction,
             error: self.error / factor,
+            slack: 0.0,
         }
     }
 }
@@ -179,6 +182,8 @@ pub struct Curve {
     straight: Vec<bool>,
     direction: Direction,
     error: f64,
+    /// By how much the values may be too bad: what the inner step left open.
+    slack: f64,
 }
 
 impl Curve {
@@ -198,6 +203,11 @@ impl Curve {
         self.error == 0.0
     }
 
+    /// The values may be too bad by up to this: what an inner step left open.
+    pub fn slack(&self) -> f64 {
+        self.slack
+    }
+
     /// The radius beyond which the worst case worsens no more.
     pub fn last_radius(&self) -> f64 {
         self.vertices.last().map_or(0.0, |v| v.radius)
@@ -207,36 +217,40 @@ impl Curve {
     pub fn at(&self, radius: f64) -> CurveValue {
         let chord = self.chords().height(radius);
         let lines = if self.is_exact() { chord } else { self.lines().height(radius).max(chord) };
-        let sign = self.sign();
-        let (value, other) = (sign * chord, sign * lines);
-        CurveValue { value, lower: value.min(other), upper: value.max(other) }
+        let (lower, upper) = self.direction.turned(chord - self.slack, lines);
+        CurveValue { value: self.sign() * chord, lower, upper }
+    }
+
+    /// The same curve of values that may be too bad by up to `slack`.
+    #[must_use]
+    pub(crate) fn widened(self, slack: f64) -> Self {
+        Curve { slack, ..self }
     }
 
     /// The smallest radius at which the worst case passes a limit; None if it never does.
     pub fn breakdown(&self, limit: f64) -> Option<Breakdown> {
         let limit = Polyline(vec![(0.0, self.sign() * limit)]);
-        self.first_above(&limit, &limit)
+        self.first_above([&limit, &limit, &limit])
     }
 
     /// The smallest radius at which this worst case is worse than another; None if it never is.
     pub fn breakdown_against(&self, other: &Curve) -> Option<Breakdown> {
-        self.first_above(&other.chords(), &other.lines())
+        let chords = other.chords();
+        self.first_above([&chords.lowered(other.slack), &chords, &other.lines()])
     }
 
-    fn first_above(&self, other_low: &Polyline, other_high: &Polyline) -> Option<Breakdown> {
-        let (low, high) = (self.chords(), self.lines());
-        let lower = high.first_above(other_low)?;
-        let upper = low.first_above(other_high).unwrap_or(f64::INFINITY);
-        let radius = low.first_above(other_low).unwrap_or(upper);
+    /// Where this curve passes another that is known from below, by interpolation and from above.
+    fn first_above(&self, [below, other, above]: [&Polyline; 3]) -> Option<Breakdown> {
+        let (chords, high) = (self.chords(), self.lines());
+        let lower = high.first_above(below)?;
+        let upper = chords.lowered(self.slack).first_above(above).unwrap_or(f64::INFINITY);
+        let radius = chords.first_above(other).unwrap_or(upper);
         Some(Breakdown { radius, lower, upper }).filter(|b| b.radius.is_finite())
     }
 
     /// 1 where larger is worse, −1 where smaller is.
     fn sign(&self) -> f64 {
-        match self.direction {
-            Direction::Cost => 1.0,
-            Direction::Reward => -1.0,
-        }
+        self.direction.sign()
     }
 
     /// From below, larger being worse: straight lines between the vertices.
@@ -276,6 +290,11 @@ impl Curve {
 struct Polyline(Vec<(f64, f64)>);
 
 impl Polyline {
+    /// The same line, lower by so much.
+    fn lowered(&self, by: f64) -> Self {
+        Polyline(self.0.iter().map(|&(r, v)| (r, v - by)).collect())
+    }
+
     fn height(&self, radius: f64) -> f64 {
         let at = self.0.partition_point(|&(r, _)| r <= radius);
         match (at.checked_sub(1).map(|i| self.0[i]), self.0.get(at)) {
@@ -317,7 +336,7 @@ mod tests {
         let vertex = |&(radius, value, lambda): &_| CurveVertex { radius, value, lambda };
         let vertices: Vec<CurveVertex> = vertices.iter().map(vertex).collect();
         let straight = vec![error == 0.0; vertices.len() - 1];
-        Curve { vertices, straight, direction: Direction::Cost, error }
+        Curve { vertices, straight, direction: Direction::Cost, error, slack: 0.0 }
     }
 
     #[test]

@@ -8,20 +8,86 @@
 //! alone is no bound on the safe side, so the bounds of the exact worst case stand beside it.
 //! `lower` and `upper` bound `V_η` itself.
 
+use super::Set;
 use super::curve::{Curve, Vertices};
-use super::engine::soft::{Soft, Softmax, exponents, log_reference, softmax};
+use super::engine::soft::{Soft, Softmax, exponents, log_reference};
 use super::engine::{Scan, Source};
 use super::plan::Plan;
 use super::problem::Problem;
+use super::set::{About, Parameter, Shift};
 use super::settings::{Detail, Settings};
-use super::worst_case::{Certificate, Entropic, WorstCase};
-use crate::error::{Error, Result};
+use super::solver::Solve;
+use super::wasserstein::Wasserstein;
+use super::worst_case::{Certificate, Smoothed, WorstCase};
+use crate::error::{Error, Field, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sum;
+use crate::progress::Stage;
 use rayon::prelude::*;
+
+/// The Wasserstein set with the adversary's choice smoothed: larger `eta` is closer to exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entropic {
+    /// The sharpness η, in units of one over the values.
+    pub eta: f64,
+}
+
+impl Entropic {
+    pub(super) const ABOUT: About = About {
+        name: "entropic",
+        parameters: &[Parameter {
+            name: "eta",
+            hint: "larger is closer to exact, for example 100",
+        }],
+        make: |given| Set::Entropic(Entropic { eta: given[0] }),
+    };
+}
+
+impl Shift for Entropic {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
+    }
+
+    fn values(&self) -> Vec<f64> {
+        vec![self.eta]
+    }
+
+    fn moves_mass(&self) -> bool {
+        true
+    }
+
+    fn has_exact_curve(&self) -> bool {
+        false
+    }
+
+    fn smoothing(&self, points: usize) -> f64 {
+        (points as f64).ln() / self.eta
+    }
+
+    fn smooths(&self) -> Option<Set> {
+        Some(Wasserstein.into())
+    }
+
+    fn smoothed(&self, _eta: f64) -> Set {
+        (*self).into()
+    }
+
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let eta = self.eta;
+        if !(eta > 0.0 && eta.is_finite()) {
+            let what = format!("is {eta}; expected a finite number > 0");
+            return Err(Error::field(Field::Eta, what));
+        }
+        Ok(Box::new(Solver::new(problem, settings, eta)?))
+    }
+}
 
 /// The bounds are as close as rounding allows.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
@@ -29,9 +95,9 @@ const ROUNDING: f64 = 4.0 * f64::EPSILON;
 const SETTLED: f64 = 1e-13;
 
 /// A problem with its engine and the two ends of its curve.
-pub(super) struct Solver<'a, 's> {
+struct Solver<'a> {
     problem: Problem<'a>,
-    settings: &'s Settings<'s>,
+    settings: Settings<'a>,
     /// η for the scaled values.
     eta: f64,
     engine: Box<dyn Softmax + 'a>,
@@ -42,9 +108,9 @@ pub(super) struct Solver<'a, 's> {
     evaluations: usize,
 }
 
-impl<'a, 's> Solver<'a, 's> {
-    pub fn new(problem: &Problem<'a>, settings: &'s Settings<'s>, eta: f64) -> Result<Self> {
-        let scaled = eta / problem.factor.abs();
+impl<'a> Solver<'a> {
+    fn new(problem: &Problem<'a>, settings: Settings<'a>, eta: f64) -> Result<Self> {
+        let scaled = eta / problem.heights.scale();
         // Twice the largest value times η must exist, and one over it.
         if !(scaled.is_normal() && (4.0 * scaled).is_finite()) {
             return Err(Error::numeric(format!(
@@ -53,12 +119,12 @@ impl<'a, 's> Solver<'a, 's> {
             )));
         }
         let eta = scaled;
-        let mut engine = softmax(problem, settings.engine, eta)?;
+        let mut engine = problem.geometry.soft_engine()?.clone().load(problem, eta);
         let start = vertex(Price::Infinite, engine.evaluate(Price::Infinite));
         let soft = engine.evaluate(Price::Zero);
         let end = vertex(Price::Zero, soft);
         Ok(Solver {
-            problem: *problem,
+            problem: problem.clone(),
             settings,
             eta,
             engine,
@@ -67,40 +133,6 @@ impl<'a, 's> Solver<'a, 's> {
             end_curvature: soft.curvature,
             evaluations: 2,
         })
-    }
-
-    /// The value at radius 0.
-    pub fn value_at_zero(&self) -> f64 {
-        self.problem.unscaled(self.start.value)
-    }
-
-    /// The worst case at a radius.
-    pub fn worst_case(&mut self, radius: f64) -> WorstCase {
-        let before = self.evaluations;
-        let (bracket, stopped) = if radius >= self.end.cost {
-            (Bracket::new(self.end, self.end, self.end.cost), false)
-        } else if radius == 0.0 {
-            (Bracket::new(self.start, self.start, 0.0), false)
-        } else {
-            self.search(radius)
-        };
-        let (upper, price) = bracket.upper;
-        let (plan, weights, entropy) = self.population(&bracket);
-        let certificate = Certificate {
-            lower: bracket.lower(),
-            upper,
-            lambda: price.get(),
-            evaluations: (self.evaluations - before).max(1),
-            stopped,
-        };
-        let mut worst = certificate.into_worst_case(&self.problem, self.settings.tolerance, plan);
-        worst.unobserved_mass = weights.as_ref().map_or(f64::NAN, |weights| {
-            let nominal = self.problem.population.weights();
-            sum(weights.len(), |j| if nominal[j] == 0.0 { weights[j] } else { 0.0 })
-        });
-        worst.weights = weights;
-        worst.entropic = Some(self.exact_bounds(&bracket, entropy));
-        worst
     }
 
     /// Newton's method on `log C(λ) = log ε`, which is nearly straight, kept inside the bracket.
@@ -132,7 +164,11 @@ impl<'a, 's> Solver<'a, 's> {
             if (at.cost - radius).abs() <= SETTLED * radius || polishes > 8 {
                 break;
             }
-            if !self.settings.go_on(self.evaluations, gap / self.problem.factor.abs()) {
+            if !self.settings.go_on(
+                Stage::Solving,
+                self.evaluations,
+                gap / self.problem.heights.scale(),
+            ) {
                 return (bracket, true);
             }
         }
@@ -142,7 +178,7 @@ impl<'a, 's> Solver<'a, 's> {
     /// The plan, the worst-case population and its entropy: the mixture of the bracket's two
     /// Gibbs plans that spends the radius. Where one of them spends it alone, that one.
     fn population(&mut self, bracket: &Bracket) -> (Plan, Option<Vec<f64>>, f64) {
-        let plan = Plan::new(self.problem.population.space());
+        let plan = Plan::new(self.problem.space());
         if self.settings.detail == Detail::Value {
             return (plan, None, f64::NAN);
         }
@@ -156,7 +192,7 @@ impl<'a, 's> Solver<'a, 's> {
             let share = (radius - right.cost) / (left.cost - right.cost);
             vec![(1.0 - share, right.price), (share, left.price)]
         };
-        let mut weights = vec![0.0; self.problem.values.len()];
+        let mut weights = vec![0.0; self.problem.heights.len()];
         let (mut entropy, mut parts) = (0.0, Vec::new());
         for (share, price) in ends {
             let (arrived, spread, totals) = self.gibbs(price);
@@ -179,7 +215,11 @@ impl<'a, 's> Solver<'a, 's> {
         let log_reference = log_reference(&self.problem);
         let reached = sum(weights.len(), |j| {
             let w = weights[j];
-            if w > 0.0 { w * (self.eta * self.problem.scaled(j) + log_reference(j)) } else { 0.0 }
+            if w > 0.0 {
+                w * (self.eta * self.problem.heights.at(j) + log_reference(j))
+            } else {
+                0.0
+            }
         });
         let spent = if price == Price::Infinite { 0.0 } else { price.get() * soft.cost };
         let entropy = self.eta * (soft.value + spent) - reached;
@@ -188,9 +228,9 @@ impl<'a, 's> Solver<'a, 's> {
 
     /// Lists the entries of a mixture of Gibbs plans that are not too light.
     fn list(&self, mut plan: Plan, parts: &[Part]) -> Plan {
-        let scan = Scan::new(&self.problem);
+        let scan = Scan::new(&self.problem.geometry);
         let exponents = exponents(&self.problem, self.eta);
-        let nominal = self.problem.population.weights();
+        let nominal = self.problem.population().weights();
         let floor = self.settings.plan_floor;
         let list = |(cost, x): &mut (Vec<f64>, Vec<f64>), (s, source): (usize, &Source)| {
             let group = &scan.groups[source.group as usize];
@@ -227,24 +267,50 @@ impl<'a, 's> Solver<'a, 's> {
     }
 
     /// What the smoothed bounds say of the exact worst case.
-    fn exact_bounds(&self, bracket: &Bracket, entropy: f64) -> Entropic {
+    fn exact_bounds(&self, bracket: &Bracket, entropy: f64) -> Smoothed {
         let log_reference = log_reference(&self.problem);
-        let points = self.problem.values.len();
+        let points = self.problem.heights.len();
         let least = (0..points).map(log_reference).fold(0.0, f64::min);
         let ends = (
-            self.problem.unscaled(bracket.lower()),
-            self.problem.unscaled(bracket.upper.0 - least / self.eta),
+            self.problem.heights.unscaled(bracket.lower()),
+            self.problem.heights.unscaled(bracket.upper.0 - least / self.eta),
         );
         let (exact_lower, exact_upper) = if ends.0 > ends.1 { (ends.1, ends.0) } else { ends };
-        Entropic { exact_lower, exact_upper, entropy }
+        Smoothed { exact_lower, exact_upper, entropy }
+    }
+}
+
+impl Solve for Solver<'_> {
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        let before = self.evaluations;
+        let (bracket, stopped) = if radius >= self.end.cost {
+            (Bracket::new(self.end, self.end, self.end.cost), false)
+        } else if radius == 0.0 {
+            (Bracket::new(self.start, self.start, 0.0), false)
+        } else {
+            self.search(radius)
+        };
+        let (upper, price) = bracket.upper;
+        let (plan, weights, entropy) = self.population(&bracket);
+        let certificate = Certificate {
+            evaluations: (self.evaluations - before).max(1),
+            stopped,
+            weights,
+            smoothed: Some(self.exact_bounds(&bracket, entropy)),
+            ..Certificate::new(bracket.lower(), upper, price.get())
+        };
+        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
     }
 
-    /// The curve to a tolerance.
-    pub fn curve(&mut self, tolerance: f64) -> Curve {
-        let (problem, settings) = (self.problem, self.settings);
+    fn value_at_zero(&self) -> f64 {
+        self.problem.heights.unscaled(self.start.value)
+    }
+
+    fn curve(&mut self, tolerance: f64) -> Curve {
+        let (problem, settings) = (self.problem.clone(), self.settings);
         let nowhere = self.end.cost <= self.start.cost;
         let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
-        Vertices::new(ends, tolerance * problem.factor.abs())
+        Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, &problem, |price| {
                 vertex(Price::At(price), self.engine.evaluate(Price::At(price)))
             })

@@ -8,14 +8,53 @@
 //! Nothing is clipped: small tilts are computed about the mean, so that a divergence of 1e-12
 //! keeps its digits, and large ones about the maximum.
 
+use super::Set;
 use super::curve::{Curve, Vertices};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::settings::Settings;
+use super::set::{About, Shift};
+use super::settings::{Detail, Settings};
+use super::solver::Solve;
 use super::worst_case::{Certificate, WorstCase};
+use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::kernel::sum::{sum, sums};
+use crate::progress::Stage;
+
+/// Every reweighting of the observed points whose KL divergence is at most the radius, in nats.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kl;
+
+impl Kl {
+    pub(super) const ABOUT: About = About { name: "kl", parameters: &[], make: |_| Set::Kl(Kl) };
+}
+
+impl Shift for Kl {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
+    }
+
+    fn moves_mass(&self) -> bool {
+        false
+    }
+
+    fn has_exact_curve(&self) -> bool {
+        false
+    }
+
+    fn smoothed(&self, _eta: f64) -> Set {
+        (*self).into()
+    }
+
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        Ok(Box::new(Solver::new(problem, settings)))
+    }
+}
 
 /// The bounds are as close as rounding allows.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
@@ -23,10 +62,9 @@ const ROUNDING: f64 = 4.0 * f64::EPSILON;
 const SETTLED: f64 = 1e-13;
 
 /// A problem, and the two ends of its curve.
-pub(super) struct Solver<'a, 's> {
+struct Solver<'a> {
     problem: Problem<'a>,
-    settings: &'s Settings<'s>,
-    sources: Vec<u32>,
+    settings: Settings<'a>,
     start: Vertex,
     end: Vertex,
     evaluations: usize,
@@ -43,27 +81,26 @@ struct Tilt {
     slope: f64,
 }
 
-impl<'a, 's> Solver<'a, 's> {
-    pub fn new(problem: &Problem<'a>, settings: &'s Settings<'s>) -> Self {
-        let sources = problem.sources();
-        let weights = problem.population.weights();
-        let value = |s: usize| problem.scaled(sources[s] as usize);
+impl<'a> Solver<'a> {
+    fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Self {
+        let (sources, weights) = (problem.sources(), problem.population().weights());
+        let value = |s: usize| problem.heights.at(sources[s] as usize);
         let highest = (0..sources.len()).map(value).fold(f64::NEG_INFINITY, f64::max);
         let top = sum(sources.len(), |s| {
             if value(s) == highest { weights[sources[s] as usize] } else { 0.0 }
         });
-        let mean = problem.nominal_scaled();
+        let mean = problem.nominal_height();
         let end = Vertex { price: Price::Zero, cost: -top.min(1.0).ln(), value: highest };
         let start = Vertex { price: Price::Infinite, cost: 0.0, value: mean };
-        Solver { problem: *problem, settings, sources, start, end, evaluations: 0 }
+        Solver { problem: problem.clone(), settings, start, end, evaluations: 0 }
     }
 
     /// Sums over the sources of something of a source's weight and value.
     fn total<const M: usize>(&self, term: impl Fn(f64, f64) -> [f64; M] + Sync) -> [f64; M] {
-        let weights = self.problem.population.weights();
-        sums(self.sources.len(), &|s: usize| {
-            let i = self.sources[s] as usize;
-            term(weights[i], self.problem.scaled(i))
+        let (sources, weights) = (self.problem.sources(), self.problem.population().weights());
+        sums(sources.len(), &|s: usize| {
+            let i = sources[s] as usize;
+            term(weights[i], self.problem.heights.at(i))
         })
     }
 
@@ -89,41 +126,17 @@ impl<'a, 's> Solver<'a, 's> {
         Tilt { beta, log_total, centre, vertex, slope: beta * variance }
     }
 
-    /// The value at radius 0.
-    pub fn value_at_zero(&self) -> f64 {
-        self.problem.unscaled(self.start.value)
-    }
-
-    /// The worst case at a radius.
-    pub fn worst_case(&mut self, radius: f64) -> WorstCase {
-        self.evaluations = 0;
-        let weights = self.problem.population.weights();
-        let mut plan = Plan::new(self.problem.population.space());
-        if radius >= self.end.cost {
-            let highest = self.end.value;
-            let scale = self.end.cost.exp();
-            for &i in &self.sources {
-                if self.problem.scaled(i as usize) == highest {
-                    plan.push_paid(i, i, weights[i as usize] * scale, self.end.cost);
-                }
+    /// The population whose weights are these times the nominal ones, given by their logarithms.
+    fn plan(&self, log_ratio: impl Fn(f64) -> f64) -> Plan {
+        let mut plan = Plan::new(self.problem.space());
+        if self.settings.detail > Detail::Value {
+            let weights = self.problem.population().weights();
+            for &i in self.problem.sources() {
+                let log_ratio = log_ratio(self.problem.heights.at(i as usize));
+                plan.push_paid(i, i, weights[i as usize] * log_ratio.exp(), log_ratio);
             }
-            return self.answer(highest, highest, 0.0, false, plan);
         }
-        if radius == 0.0 {
-            for &i in &self.sources {
-                plan.push_paid(i, i, weights[i as usize], 0.0);
-            }
-            // Any price is a minimiser in the limit; the curve leaves radius 0 vertically.
-            return self.answer(self.start.value, self.start.value, f64::INFINITY, false, plan);
-        }
-        let (tilt, bracket, stopped) = self.search(radius);
-        for &i in &self.sources {
-            let log_ratio =
-                tilt.beta * (self.problem.scaled(i as usize) - tilt.centre) - tilt.log_total;
-            plan.push_paid(i, i, weights[i as usize] * log_ratio.exp(), log_ratio);
-        }
-        let lambda = bracket.upper.1.get();
-        self.answer(bracket.lower(), bracket.upper.0, lambda, stopped, plan)
+        plan
     }
 
     /// Newton's method on `√KL(β) = √ε`, which is nearly straight, kept inside the bracket.
@@ -146,7 +159,11 @@ impl<'a, 's> Solver<'a, 's> {
             if settled || polishes > 8 || self.evaluations >= self.settings.max_evaluations {
                 break;
             }
-            if !self.settings.go_on(self.evaluations, gap / self.problem.factor.abs()) {
+            if !self.settings.go_on(
+                Stage::Solving,
+                self.evaluations,
+                gap / self.problem.heights.scale(),
+            ) {
                 stopped = true;
                 break;
             }
@@ -158,21 +175,38 @@ impl<'a, 's> Solver<'a, 's> {
         }
         (tilt, bracket, stopped)
     }
+}
 
-    fn answer(&self, lower: f64, upper: f64, lambda: f64, stopped: bool, plan: Plan) -> WorstCase {
-        let evaluations = self.evaluations.max(1);
-        Certificate { lower, upper, lambda, evaluations, stopped }.into_worst_case(
-            &self.problem,
-            self.settings.tolerance,
-            plan,
-        )
+impl Solve for Solver<'_> {
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        self.evaluations = 0;
+        let (mut certificate, plan) = if radius >= self.end.cost {
+            let end = self.end;
+            let log_ratio = |f: f64| if f == end.value { end.cost } else { f64::NEG_INFINITY };
+            (Certificate::new(end.value, end.value, 0.0), self.plan(log_ratio))
+        } else if radius == 0.0 {
+            let start = self.start.value;
+            // Any price is a minimiser in the limit; the curve leaves radius 0 vertically.
+            (Certificate::new(start, start, f64::INFINITY), self.plan(|_| 0.0))
+        } else {
+            let (tilt, bracket, stopped) = self.search(radius);
+            let lambda = bracket.upper.1.get();
+            let mut found = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
+            found.stopped = stopped;
+            (found, self.plan(|f| tilt.beta * (f - tilt.centre) - tilt.log_total))
+        };
+        certificate.evaluations = self.evaluations.max(1);
+        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
     }
 
-    /// The curve to a tolerance.
-    pub fn curve(&mut self, tolerance: f64) -> Curve {
+    fn value_at_zero(&self) -> f64 {
+        self.problem.heights.unscaled(self.start.value)
+    }
+
+    fn curve(&mut self, tolerance: f64) -> Curve {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
-        let (problem, settings) = (self.problem, self.settings);
-        Vertices::new(ends, tolerance * problem.factor.abs())
+        let (problem, settings) = (self.problem.clone(), self.settings);
+        Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, &problem, |price| self.tilt(1.0 / price).vertex)
             .into_curve(&problem)
     }

@@ -82,6 +82,11 @@ impl Plan {
         self.left_out = mass;
     }
 
+    /// The space that its points are of.
+    pub(super) fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.mass.len()

@@ -1,16 +1,23 @@
 //! What is asked: a population, one value per point, and which direction is worse.
 
+use super::engine::EngineKind;
+use super::geometry::Geometry;
 use crate::error::{Error, Result};
 use crate::population::Population;
 use crate::space::Space;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
 
 /// Whether the values are costs or rewards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// Higher values are worse: the worst case is the largest mean.
     #[default]
+    #[serde(rename = "lower is better")]
     Cost,
     /// Lower values are worse: the worst case is the smallest mean.
+    #[serde(rename = "higher is better")]
     Reward,
 }
 
@@ -23,31 +30,90 @@ impl Direction {
         }
     }
 
-    /// The direction in words.
-    pub fn words(self) -> &'static str {
+    /// Bounds of something worse when larger, as bounds in this direction.
+    pub(crate) fn turned(self, lower: f64, upper: f64) -> (f64, f64) {
         match self {
-            Direction::Cost => "lower is better",
-            Direction::Reward => "higher is better",
+            Direction::Cost => (lower, upper),
+            Direction::Reward => (-upper, -lower),
         }
     }
 }
 
-/// A population and the function whose worst-case mean is asked for.
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Cost => "lower is better",
+            Direction::Reward => "higher is better",
+        })
+    }
+}
+
+/// Values as an adversary sees them: of magnitude below 2, worse when larger.
+///
+/// They are the caller's values times a signed power of two, which is exact, so that no answer
+/// depends on it and ties stay ties.
 #[derive(Clone, Copy, Debug)]
+pub struct Heights<'a> {
+    values: &'a [f64],
+    factor: f64,
+}
+
+impl<'a> Heights<'a> {
+    pub(super) fn new(values: &'a [f64], direction: Direction) -> Self {
+        let largest = values.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
+        let factor = match largest > 0.0 {
+            true => (-largest.log2().floor()).clamp(-1022.0, 1022.0).exp2(),
+            false => 1.0,
+        };
+        Heights { values, factor: direction.sign() * factor }
+    }
+
+    /// The height of a point.
+    #[inline(always)]
+    pub fn at(&self, point: usize) -> f64 {
+        self.values[point] * self.factor
+    }
+
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// What multiplies the caller's values, without its sign: prices are in these units too.
+    pub fn scale(&self) -> f64 {
+        self.factor.abs()
+    }
+
+    /// A height in the caller's units and direction.
+    pub fn unscaled(&self, height: f64) -> f64 {
+        height / self.factor
+    }
+}
+
+/// A population and the function whose worst-case mean is asked for.
+#[derive(Clone, Debug)]
 pub struct Problem<'a> {
-    pub(super) population: &'a Population,
-    pub(super) values: &'a [f64],
+    pub(super) geometry: Arc<Geometry>,
+    pub(super) heights: Heights<'a>,
     pub(super) direction: Direction,
     pub(super) reference: Option<&'a [f64]>,
-    /// A signed power of two: `f · factor` has a largest magnitude in [1, 2) and is worse when
-    /// larger. Multiplying by it is exact, so no answer depends on it.
-    pub(super) factor: f64,
 }
 
 impl<'a> Problem<'a> {
-    /// One finite value per point of the population's space; higher is worse.
-    pub fn new(population: &'a Population, values: &'a [f64]) -> Result<Self> {
-        let points = population.space().len();
+    /// One finite value per point of the population's space; higher is worse. To ask about many
+    /// functions on one population use [`on`](Self::on).
+    pub fn new(population: &Population, values: &'a [f64]) -> Result<Self> {
+        Problem::on(&Geometry::new(population).shared(), values)
+    }
+
+    /// The same on a population that was prepared before.
+    pub fn on(geometry: &Arc<Geometry>, values: &'a [f64]) -> Result<Self> {
+        let points = geometry.population().space().len();
         if values.len() != points {
             return Err(Error::input(format!("{} values for {points} points", values.len())));
         }
@@ -57,30 +123,30 @@ impl<'a> Problem<'a> {
                 "the value of point {i} is {f}; expected a finite number"
             )));
         }
-        let largest = values.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
-        let factor = if largest > 0.0 {
-            (-largest.log2().floor()).clamp(-1022.0, 1022.0).exp2()
-        } else {
-            1.0
-        };
-        Ok(Problem { population, values, direction: Direction::Cost, reference: None, factor })
+        let direction = Direction::Cost;
+        let heights = Heights::new(values, direction);
+        Ok(Problem { geometry: geometry.clone(), heights, direction, reference: None })
     }
 
     /// The same problem in a given direction.
     #[must_use]
     pub fn direction(mut self, direction: Direction) -> Self {
         self.direction = direction;
-        self.factor = match direction {
-            Direction::Cost => self.factor.abs(),
-            Direction::Reward => -self.factor.abs(),
-        };
+        self.heights.factor = direction.sign() * self.heights.factor.abs();
+        self
+    }
+
+    /// The same problem, its inner maxima found by a named engine.
+    #[must_use]
+    pub fn engine(mut self, kind: EngineKind) -> Self {
+        self.geometry = Geometry::with(self.population(), kind).shared();
         self
     }
 
     /// The reference weights of the entropic set, in place of uniform ones: one per point, not
     /// negative. A point of weight 0 is out of reach.
     pub fn reference(mut self, weights: &'a [f64]) -> Result<Self> {
-        let points = self.values.len();
+        let points = self.heights.len();
         let valid = |w: &f64| *w >= 0.0 && w.is_finite();
         if weights.len() != points || !weights.iter().all(valid) {
             return Err(Error::input(format!(
@@ -95,38 +161,26 @@ impl<'a> Problem<'a> {
     }
 
     /// The population.
-    pub fn population(&self) -> &'a Population {
-        self.population
+    pub fn population(&self) -> &Population {
+        self.geometry.population()
     }
 
     /// The nominal mean: the answer if nothing shifts.
     pub fn nominal(&self) -> f64 {
-        self.unscaled(self.nominal_scaled())
+        self.heights.unscaled(self.nominal_height())
     }
 
-    pub(super) fn nominal_scaled(&self) -> f64 {
-        let weights = self.population.weights();
-        crate::kernel::sum::sum(weights.len(), |i| weights[i] * self.scaled(i))
+    pub(super) fn nominal_height(&self) -> f64 {
+        let weights = self.population().weights();
+        crate::kernel::sum::sum(weights.len(), |i| weights[i] * self.heights.at(i))
     }
 
-    pub(super) fn space(&self) -> &'a Space {
-        self.population.space()
+    pub(super) fn space(&self) -> &Arc<Space> {
+        self.population().space()
     }
 
     /// The points that mass comes from.
-    pub(super) fn sources(&self) -> Vec<u32> {
-        let weights = self.population.weights();
-        (0..weights.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect()
-    }
-
-    /// A point's value as the solvers see it: of magnitude below 2, worse when larger.
-    #[inline(always)]
-    pub(super) fn scaled(&self, point: usize) -> f64 {
-        self.values[point] * self.factor
-    }
-
-    /// A solver's value in the user's units and direction.
-    pub(super) fn unscaled(&self, value: f64) -> f64 {
-        value / self.factor
+    pub(super) fn sources(&self) -> &[u32] {
+        self.geometry.sources()
     }
 }

@@ -8,93 +8,152 @@
 //!
 //! Not here: how the best targets are found (`engine`).
 
+use super::Set;
 use super::curve::{Curve, Vertices};
-use super::engine::{self, Maxima, Sums};
+use super::engine::{Maxima, Sums};
+use super::entropic::Entropic;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::settings::Settings;
+use super::set::{About, Shift};
+use super::settings::{Detail, Settings};
+use super::solver::Solve;
 use super::worst_case::{Certificate, WorstCase};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
+use crate::progress::Stage;
+
+/// Every population that moving mass can reach at a mean cost of at most the radius.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wasserstein;
+
+impl Wasserstein {
+    pub(super) const ABOUT: About =
+        About { name: "wasserstein", parameters: &[], make: |_| Set::Wasserstein(Wasserstein) };
+}
+
+impl Shift for Wasserstein {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
+    }
+
+    fn moves_mass(&self) -> bool {
+        true
+    }
+
+    fn has_exact_curve(&self) -> bool {
+        true
+    }
+
+    fn smoothed(&self, eta: f64) -> Set {
+        Entropic { eta }.into()
+    }
+
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        Ok(Box::new(Solver::new(problem, settings)?))
+    }
+}
 
 /// What evaluations in exact arithmetic would agree to.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// A problem with its engine and all vertices seen so far: several radii share them.
-pub(super) struct Solver<'a, 's> {
+struct Solver<'a> {
     problem: Problem<'a>,
-    settings: &'s Settings<'s>,
-    engine: Box<dyn Maxima + 'a>,
+    settings: Settings<'a>,
+    maxima: Box<dyn Maxima + 'a>,
     /// By falling cost: the first is the end of the curve, the last its beginning.
     seen: Vec<Vertex>,
     evaluations: usize,
 }
 
-impl<'a, 's> Solver<'a, 's> {
+impl<'a> Solver<'a> {
     /// Prepares the engine and finds both ends of the curve.
-    pub fn new(problem: &Problem<'a>, settings: &'s Settings<'s>) -> Result<Self> {
-        let engine = engine::maxima(problem, settings.engine)?;
+    fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Result<Self> {
+        let maxima = problem.geometry.engine()?.clone().load(problem.heights);
         let mut solver =
-            Solver { problem: *problem, settings, engine, seen: Vec::new(), evaluations: 0 };
-        let start = solver.evaluate(Price::Infinite);
+            Solver { problem: problem.clone(), settings, maxima, seen: Vec::new(), evaluations: 0 };
+        let start = sound(solver.start())?;
+        if start.cost > 0.0 {
+            return Err(Error::internal(format!(
+                "the engine spends {} where moves are dearest; expected 0, for staying is free",
+                start.cost
+            )));
+        }
         // A constant function, or a single place: nowhere to go.
-        let end = solver.evaluate(Price::Zero);
+        let end = sound(solver.evaluate(Price::Zero))?;
         solver.seen = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         Ok(solver)
     }
 
+    /// The beginning of the curve: everyone stays, unless there are moves that cost nothing.
+    fn start(&mut self) -> Vertex {
+        if self.problem.geometry.has_free_moves() {
+            return self.evaluate(Price::Infinite);
+        }
+        let (sources, weights) = (self.problem.sources(), self.problem.population().weights());
+        let value = sum(sources.len(), |s| {
+            let i = sources[s] as usize;
+            weights[i] * self.problem.heights.at(i)
+        });
+        Vertex { price: Price::Infinite, cost: 0.0, value }
+    }
+
     fn evaluate(&mut self, price: Price) -> Vertex {
         self.evaluations += 1;
-        let Sums { value, cost } = self.engine.evaluate(price);
+        let Sums { value, cost } = self.maxima.evaluate(price);
         Vertex { price, cost, value }
     }
 
-    /// The value at radius 0.
-    pub fn value_at_zero(&self) -> f64 {
-        let start = self.seen[self.seen.len() - 1];
-        self.problem.unscaled(start.value)
-    }
-
-    /// The worst case at a radius.
-    pub fn worst_case(&mut self, radius: f64) -> WorstCase {
-        let before = self.evaluations;
-        let (certificate, plan) =
-            if radius >= self.seen[0].cost { self.at_the_end() } else { self.between(radius) };
-        let evaluations = self.evaluations - before;
-        Certificate { evaluations, ..certificate }.into_worst_case(
-            &self.problem,
-            self.settings.tolerance,
-            plan,
-        )
+    /// Each source's target at a price; those of an engine that was handed in are checked.
+    fn targets(&mut self, price: Price) -> Result<Vec<u32>> {
+        self.evaluations += 1;
+        let targets = self.maxima.targets(price);
+        let (sources, points) = (self.problem.sources().len(), self.problem.space().len());
+        let fits = targets.len() == sources && targets.iter().all(|&j| (j as usize) < points);
+        match fits {
+            true => Ok(targets),
+            false => Err(Error::internal(format!(
+                "the engine named {} targets for {sources} sources, or one that is none of {points} \
+                 points",
+                targets.len()
+            ))),
+        }
     }
 
     /// Beyond the end of the curve: everyone is at the largest value within reach.
-    fn at_the_end(&mut self) -> (Certificate, Plan) {
+    fn at_the_end(&mut self) -> Result<(Certificate, Plan)> {
         let end = self.seen[0];
-        self.evaluations += 1;
-        let targets = self.engine.targets(end.price);
-        let population = self.problem.population;
-        let sources = self.engine.sources();
-        let plan = Plan::of_targets(population.space(), sources, targets, population.weights());
+        let space = self.problem.space().clone();
+        if self.settings.detail == Detail::Value {
+            let certificate = Certificate::new(end.value, end.value, 0.0);
+            return Ok((certificate, Plan::new(&space)));
+        }
+        let targets = self.targets(end.price)?;
+        let sources = self.problem.sources().to_vec();
+        let weights = self.problem.population().weights();
+        let plan = Plan::of_targets(&space, sources, targets, weights);
         // If that is one value for all it is the answer, whatever the weights' sum rounds to.
-        let reached = |e: usize| self.problem.scaled(plan.arrival(e).0);
+        let reached = |e: usize| self.problem.heights.at(plan.arrival(e).0);
         let same = (1..plan.len()).all(|e| reached(e) == reached(0));
         let (lower, upper) =
             if same { (reached(0), reached(0)) } else { (self.mean(&plan), end.value) };
-        let certificate = Certificate { lower, upper, lambda: 0.0, evaluations: 0, stopped: false };
-        (certificate, plan)
+        Ok((Certificate::new(lower, upper, 0.0), plan))
     }
 
-    fn between(&mut self, radius: f64) -> (Certificate, Plan) {
+    fn between(&mut self, radius: f64) -> Result<(Certificate, Plan)> {
         let at = self.seen.partition_point(|v| v.cost > radius);
         let mut bracket = Bracket::new(self.seen[at - 1], self.seen[at], radius);
         let (mut stopped, mut minimiser) = (false, None);
         for _ in 0..self.settings.max_evaluations {
             let Some(price) = bracket.crossing() else { break };
             let height = bracket.lower();
-            let vertex = self.evaluate(Price::At(price));
+            let vertex = sound(self.evaluate(Price::At(price)))?;
             let found = vertex.line(radius);
             bracket.insert(vertex);
             let at = self.seen.partition_point(|v| v.cost > vertex.cost);
@@ -106,38 +165,37 @@ impl<'a, 's> Solver<'a, 's> {
                 minimiser = Some(price);
                 break;
             }
-            let gap = bracket.gap() / self.problem.factor.abs();
-            if !self.settings.go_on(self.evaluations, gap) {
+            let gap = bracket.gap() / self.problem.heights.scale();
+            if !self.settings.go_on(Stage::Solving, self.evaluations, gap) {
                 stopped = true;
                 break;
             }
         }
-        let plan = self.mixture(&bracket);
-        let certificate = Certificate {
-            lower: self.mean(&plan),
-            upper: bracket.upper.0,
-            lambda: minimiser.unwrap_or_else(|| bracket.slope()),
-            evaluations: 0,
-            stopped,
-        };
-        (certificate, plan)
+        let lambda = minimiser.unwrap_or_else(|| bracket.slope());
+        let mut certificate = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
+        certificate.stopped = stopped;
+        if self.settings.detail == Detail::Value {
+            return Ok((certificate, Plan::new(self.problem.space())));
+        }
+        let plan = self.mixture(&bracket)?;
+        certificate.lower = self.mean(&plan);
+        Ok((certificate, plan))
     }
 
     /// The mixture of the two ends' plans that spends exactly the radius: sources are switched
     /// from the cheap plan to the dear one, those with the best return first, and the last one
     /// that can still be paid for is split.
-    fn mixture(&mut self, bracket: &Bracket) -> Plan {
-        self.evaluations += 2;
-        let cheap = self.engine.targets(bracket.right.price);
-        let dear = self.engine.targets(bracket.left.price);
-        self.engine.rest();
-        let (space, sources) = (self.problem.population.space(), self.engine.sources());
-        let weights = self.problem.population.weights();
+    fn mixture(&mut self, bracket: &Bracket) -> Result<Plan> {
+        let cheap = self.targets(bracket.right.price)?;
+        let dear = self.targets(bracket.left.price)?;
+        self.maxima.rest();
+        let (space, sources) = (self.problem.space(), self.problem.sources());
+        let weights = self.problem.population().weights();
         let source = |s: usize| sources[s] as usize;
         let spent =
             sum(sources.len(), |s| weights[source(s)] * space.cost(source(s), cheap[s] as usize));
         let mut left = bracket.radius - spent;
-        let value = |j: u32| self.problem.scaled(j as usize);
+        let value = |j: u32| self.problem.heights.at(j as usize);
         let mut switches: Vec<(f64, u32, f64)> = (0..sources.len())
             .filter(|&s| value(dear[s]) > value(cheap[s]))
             .map(|s| {
@@ -162,29 +220,56 @@ impl<'a, 's> Solver<'a, 's> {
         }
         let split = split.map(|(s, share)| (s as usize, share, dear[s as usize]));
         drop(dear);
-        let mut plan = Plan::of_targets(space, sources, targets, weights);
+        let mut plan = Plan::of_targets(space, sources.to_vec(), targets, weights);
         if let Some((entry, share, to)) = split {
             plan.split(entry, share, to);
         }
-        plan
+        Ok(plan)
     }
 
     /// The mean that a plan reaches.
     fn mean(&self, plan: &Plan) -> f64 {
+        let heights = self.problem.heights;
         sum(plan.len(), |e| {
             let (to, mass) = plan.arrival(e);
-            mass * self.problem.scaled(to)
+            mass * heights.at(to)
         })
     }
+}
 
-    /// The whole curve, or as much of it as the tolerance asks for.
-    pub fn curve(&mut self, tolerance: f64) -> Curve {
+/// Refuses a cost that is none, which only an engine that was handed in can answer.
+fn sound(vertex: Vertex) -> Result<Vertex> {
+    match vertex.cost >= 0.0 {
+        true => Ok(vertex),
+        false => Err(Error::internal(format!(
+            "the engine spends {} at the price {}; expected a number ≥ 0",
+            vertex.cost,
+            vertex.price.get()
+        ))),
+    }
+}
+
+impl Solve for Solver<'_> {
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        let before = self.evaluations;
+        let (certificate, plan) =
+            if radius >= self.seen[0].cost { self.at_the_end()? } else { self.between(radius)? };
+        let evaluations = self.evaluations - before;
+        let certificate = Certificate { evaluations, ..certificate };
+        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
+    }
+
+    fn value_at_zero(&self) -> f64 {
+        let start = self.seen[self.seen.len() - 1];
+        self.problem.heights.unscaled(start.value)
+    }
+
+    fn curve(&mut self, tolerance: f64) -> Curve {
         // From its two ends alone, so that it does not depend on what was asked before.
         let mut ends = self.seen.clone();
         ends.drain(1..(self.seen.len() - 1).max(1));
-        let settings = self.settings;
-        let problem = self.problem;
-        Vertices::new(ends, tolerance * problem.factor.abs())
+        let (settings, problem) = (self.settings, self.problem.clone());
+        Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, &problem, |price| self.evaluate(Price::At(price)))
             .into_curve(&problem)
     }

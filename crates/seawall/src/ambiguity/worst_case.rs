@@ -2,13 +2,19 @@
 
 use super::plan::Plan;
 use super::problem::{Direction, Problem};
+use super::settings::{Detail, Settings};
+use crate::error::{Error, Result};
+use crate::kernel::sum::sum;
 use crate::population::Population;
 use crate::space::{Space, Support};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// How a solve ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Status {
     /// The bounds agree to the tolerance.
     Optimal,
@@ -21,7 +27,7 @@ pub enum Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Status::Optimal => "optimal",
             Status::Inexact => "inexact",
             Status::Stopped => "stopped",
@@ -32,37 +38,25 @@ impl fmt::Display for Status {
 /// The worst-case mean over an ambiguity set.
 ///
 /// For costs the worst case is the largest mean; for rewards the smallest. `lower ≤ truth ≤
-/// upper` either way.
+/// upper` either way. Only a solver makes one, with both bounds.
 #[derive(Clone, Debug)]
 pub struct WorstCase {
-    /// The worst-case mean: the bound on the safe side.
-    pub value: f64,
-    /// The truth is not below this.
-    pub lower: f64,
-    /// The truth is not above this.
-    pub upper: f64,
-    /// How the solve ended.
-    pub status: Status,
-    /// λ: how fast the worst case worsens as the radius grows. Infinite at radius 0 of an
-    /// entropic or KL set.
-    pub lambda: f64,
-    /// Evaluations of the dual.
-    pub evaluations: usize,
-    /// Where the mass goes. For an entropic solve that was not asked for it, empty.
-    pub plan: Plan,
-    /// The share of the worst-case population on points of zero nominal weight. Where several
-    /// populations are equally bad, that of the one in the plan. NaN for an entropic solve that
-    /// was asked for its value alone.
-    pub unobserved_mass: f64,
-    /// What only a smoothed worst case has.
-    pub entropic: Option<Entropic>,
+    value: f64,
+    lower: f64,
+    upper: f64,
+    status: Status,
+    lambda: f64,
+    evaluations: usize,
+    plan: Plan,
+    unobserved_mass: f64,
+    smoothed: Option<Smoothed>,
     /// The worst-case population where the plan does not list all of it.
-    pub(super) weights: Option<Vec<f64>>,
+    weights: Option<Vec<f64>>,
 }
 
 /// What only a smoothed worst case has.
 #[derive(Clone, Copy, Debug)]
-pub struct Entropic {
+pub struct Smoothed {
     /// Bounds of the exact Wasserstein worst case at the same radius: the smoothed value alone
     /// is not a bound on the safe side.
     pub exact_lower: f64,
@@ -97,35 +91,97 @@ impl Marginal {
 }
 
 impl WorstCase {
+    /// The worst-case mean: the bound on the safe side.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// The truth is not below this.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
+    /// The truth is not above this.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
+
     /// How far apart the bounds are.
     pub fn gap(&self) -> f64 {
         self.upper - self.lower
     }
 
-    /// Widens the bounds: the values may be too bad by up to `by`.
-    pub(crate) fn widen(&mut self, direction: Direction, by: f64, tolerance: f64) {
-        match direction {
-            Direction::Cost => self.lower -= by,
-            Direction::Reward => self.upper += by,
-        }
-        let size = self.lower.abs().max(self.upper.abs());
-        if by > 0.0 && self.gap() > tolerance * size && self.status == Status::Optimal {
-            self.status = Status::Inexact;
-        }
+    /// How the solve ended.
+    pub fn status(&self) -> Status {
+        self.status
     }
 
-    /// The worst-case population: one weight per point. All 0 for an entropic solve that was
-    /// asked for its value alone.
+    /// λ: how fast the worst case worsens as the radius grows. Infinite at radius 0 of an
+    /// entropic or KL set.
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    /// Evaluations of the dual.
+    pub fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// Where the mass goes. Empty where only the value was asked for, and for an entropic solve
+    /// that was asked for its population alone.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The share of the worst-case population on points of zero nominal weight. Where several
+    /// populations are equally bad, that of the one in the plan. NaN where only the value was
+    /// asked for.
+    pub fn unobserved_mass(&self) -> f64 {
+        self.unobserved_mass
+    }
+
+    /// What only a smoothed worst case has.
+    pub fn smoothed(&self) -> Option<Smoothed> {
+        self.smoothed
+    }
+
+    /// The same worst case of values that may be too bad by up to `slack`: the bound on the other
+    /// side moves by as much.
+    #[must_use]
+    pub(crate) fn widened(mut self, direction: Direction, slack: f64, tolerance: f64) -> Self {
+        match direction {
+            Direction::Cost => self.lower -= slack,
+            Direction::Reward => self.upper += slack,
+        }
+        let size = self.lower.abs().max(self.upper.abs());
+        if slack > 0.0 && self.gap() > tolerance * size && self.status == Status::Optimal {
+            self.status = Status::Inexact;
+        }
+        self
+    }
+
+    /// The worst-case population: one weight per point; none where only the value was asked for.
     pub fn weights(&self) -> Vec<f64> {
         match &self.weights {
             Some(weights) => weights.clone(),
+            None if self.plan.is_empty() => Vec::new(),
             None => self.plan.arrivals(),
         }
     }
 
-    /// A feature's shares before and after the shift.
-    pub fn marginal(&self, population: &Population, feature: usize) -> Marginal {
+    /// A feature's shares before and after the shift. The population must be the one that was
+    /// solved for, and more than the value asked for.
+    pub fn marginal(&self, population: &Population, feature: usize) -> Result<Marginal> {
         let space = population.space();
+        space.same_as(self.plan.space())?;
+        if feature >= space.names().len() {
+            let count = space.names().len();
+            return Err(Error::input(format!("feature {feature} of {count}")));
+        }
+        let worst = self.weights();
+        if worst.is_empty() {
+            return Err(Error::config("only the value was worked out, not the population"));
+        }
         let (labels, level) = levels(space, feature);
         let shares = |weights: &[f64]| {
             let mut shares = vec![0.0; labels.len()];
@@ -134,7 +190,7 @@ impl WorstCase {
             }
             shares
         };
-        let (nominal, worst) = (shares(population.weights()), shares(&self.weights()));
+        let (nominal, worst) = (shares(population.weights()), shares(&worst));
         let mut moved: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for step in (0..self.plan.len()).map(|entry| self.plan.route(entry)) {
             let (from, to) = (level(step.0), level(step.1));
@@ -143,7 +199,7 @@ impl WorstCase {
             }
         }
         let moved = moved.into_iter().map(|((from, to), mass)| (from, to, mass)).collect();
-        Marginal { labels, nominal, worst, moved }
+        Ok(Marginal { labels, nominal, worst, moved })
     }
 }
 
@@ -191,46 +247,77 @@ fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> u
     (with_missing(labels), Box::new(level))
 }
 
-/// Bounds in a solver's units, to be put into the user's.
+/// Bounds in a solver's units, to be put into the user's. Nothing else makes a worst case.
 pub(super) struct Certificate {
     pub lower: f64,
     pub upper: f64,
     pub lambda: f64,
     pub evaluations: usize,
     pub stopped: bool,
+    /// The worst-case population, where the plan does not list all of it.
+    pub weights: Option<Vec<f64>>,
+    /// For a smoothed set: what its bounds say of the exact worst case, and the entropy.
+    pub smoothed: Option<Smoothed>,
 }
 
 impl Certificate {
+    /// Both bounds, and the price at which the upper one was seen.
+    pub fn new(lower: f64, upper: f64, lambda: f64) -> Self {
+        Certificate {
+            lower,
+            upper,
+            lambda,
+            evaluations: 0,
+            stopped: false,
+            weights: None,
+            smoothed: None,
+        }
+    }
+
     /// The worst case in the user's units and direction.
-    pub fn into_worst_case(self, problem: &Problem<'_>, tolerance: f64, plan: Plan) -> WorstCase {
+    pub fn into_worst_case(
+        self,
+        problem: &Problem<'_>,
+        settings: &Settings<'_>,
+        plan: Plan,
+    ) -> WorstCase {
         // The two bounds come from different sums: where they cross by rounding, the safe side
         // is the higher one.
         let upper = if self.upper < self.lower { self.lower } else { self.upper };
         let gap = upper - self.lower;
         let size = upper.abs().max(self.lower.abs());
-        let status = if gap <= tolerance * size || gap <= 1e-13 {
+        let status = if gap <= settings.tolerance * size || gap <= 1e-13 {
             Status::Optimal
         } else if self.stopped {
             Status::Stopped
         } else {
             Status::Inexact
         };
-        let ends = (problem.unscaled(self.lower), problem.unscaled(upper));
-        let weights = problem.population.weights();
-        let arrived =
-            (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| weights[to] == 0.0);
-        let unobserved_mass = arrived.fold(0.0, |total, (_, mass)| total + mass);
+        let heights = &problem.heights;
+        let ends = (heights.unscaled(self.lower), heights.unscaled(upper));
+        let nominal = problem.population().weights();
+        let unobserved_mass = match (&self.weights, settings.detail) {
+            (_, Detail::Value) => f64::NAN,
+            (Some(weights), _) => {
+                sum(weights.len(), |j| if nominal[j] == 0.0 { weights[j] } else { 0.0 })
+            }
+            (None, _) => {
+                let arrived =
+                    (0..plan.len()).map(|e| plan.arrival(e)).filter(|&(to, _)| nominal[to] == 0.0);
+                arrived.fold(0.0, |total, (_, mass)| total + mass)
+            }
+        };
         WorstCase {
             value: ends.1,
             lower: if ends.0 > ends.1 { ends.1 } else { ends.0 },
             upper: if ends.0 > ends.1 { ends.0 } else { ends.1 },
             status,
-            lambda: self.lambda / problem.factor.abs(),
+            lambda: self.lambda / heights.scale(),
             evaluations: self.evaluations,
             plan,
             unobserved_mass,
-            entropic: None,
-            weights: None,
+            smoothed: self.smoothed,
+            weights: self.weights,
         }
     }
 }

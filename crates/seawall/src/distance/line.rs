@@ -1,12 +1,12 @@
 //! Populations on a line: the quantiles are coupled, in order.
 
-use super::{Carried, Distance};
-use crate::ambiguity::Status;
+use super::Distance;
+use crate::ambiguity::{Move, Status};
 use crate::kernel::metric::Metric;
 use crate::population::Population;
 
 /// The plan of two populations whose space is one feature of squared differences, none missing.
-pub(super) fn coupled(from: &Population, to: &Population) -> Option<Vec<Carried>> {
+pub(super) fn coupled(from: &Population, to: &Population) -> Option<Vec<Move>> {
     let space = from.space();
     let on_a_line = matches!(space.metrics().as_slice(), [Metric::Square { .. }]);
     let place = if on_a_line { space.column(0) } else { return None };
@@ -32,7 +32,7 @@ pub(super) fn coupled(from: &Population, to: &Population) -> Option<Vec<Carried>
         let mass = left.min(room);
         if mass > 0.0 {
             let (from, to) = (a[i].1, b[j].1);
-            plan.push(Carried { from, to, mass, cost: space.cost(from, to) });
+            plan.push(Move { from, to, mass, cost: space.cost(from, to) });
         }
         (left, room) = (left - mass, room - mass);
         if left <= room {
@@ -53,13 +53,13 @@ pub(super) fn coupled(from: &Population, to: &Population) -> Option<Vec<Carried>
 
 /// The distance of a coupling of quantiles. Its potentials follow from the plan: along it
 /// `φ_to − φ_from` rises as fast as the cost does.
-pub(super) fn certified(from: &Population, to: &Population, plan: Vec<Carried>) -> Distance {
+pub(super) fn certified(from: &Population, to: &Population, plan: Vec<Move>) -> Distance {
     let value: f64 = plan.iter().map(|m| m.mass * m.cost).sum();
     let space = from.space();
     // Neighbours in the plan share a source or a target; a step along the staircase keeps both
     // pairs tight: φ_j' = φ_j + c(i, j') − c(i, j).
     let mut potentials = vec![f64::NAN; to.weights().len()];
-    let mut before: Option<&Carried> = None;
+    let mut before: Option<&Move> = None;
     for step in &plan {
         let phi = match before {
             None => 0.0,
@@ -93,5 +93,6 @@ pub(super) fn certified(from: &Population, to: &Population, plan: Vec<Carried>) 
     let lower = lower.min(value);
     let optimal = value - lower <= 1e-10 * value.abs() || value - lower <= 1e-13;
     let status = if optimal { Status::Optimal } else { Status::Inexact };
-    Distance { value, lower, upper: value, status, plan, potentials }
+    let space = space.clone();
+    Distance { value, lower, upper: value, status, plan, potentials, space }
 }

@@ -10,6 +10,23 @@
 //! grid is one pass per feature. The arcs that would lower the cost are added until none would.
 //! Whatever φ is, the second line is a lower bound: that is the certificate. On a line the
 //! quantiles are coupled and nothing is left to solve.
+//!
+//! ```
+//! use seawall::distance::distance;
+//! use seawall::{Feature, Population, Space, Status, Watch};
+//! use std::sync::Arc;
+//! let space = Arc::new(Space::grid([
+//!     Feature::numeric("age").levels([40.0, 50.0, 60.0]),
+//!     Feature::nominal("sex", ["F", "M"]),
+//! ])?);
+//! let before = Population::from_counts(space.clone(), &[20, 20, 20, 20, 20, 0])?;
+//! let after = Population::from_counts(space, &[20, 20, 20, 0, 20, 20])?;
+//! let found = distance(&before, &after, Watch::NOBODY)?;
+//! // A fifth of the people grow half the range of ages older: 0.2 · 0.5².
+//! assert!((found.value - 0.05).abs() < 1e-12 && found.status == Status::Optimal);
+//! assert!((found.by_feature()[0] - 0.05).abs() < 1e-12 && found.lower <= found.value);
+//! # Ok::<(), seawall::Error>(())
+//! ```
 
 mod divergence;
 mod line;
@@ -18,11 +35,12 @@ mod sinkhorn;
 pub use divergence::{kl, total_variation};
 pub use sinkhorn::{Divergence, Sinkhorn, entropic, sinkhorn_divergence};
 
-use crate::ambiguity::{Status, best_targets};
+use crate::ambiguity::{Geometry, Move, Status};
 use crate::error::{Error, Result};
 use crate::kernel::flow::Flow;
 use crate::kernel::sum::sum;
 use crate::population::Population;
+use crate::progress::{Progress, Stage, Watch};
 use crate::space::{Kind, Space};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,19 +49,6 @@ use std::sync::Arc;
 const TOLERANCE: f64 = 1e-10;
 /// Rounds of pricing at most.
 const ROUNDS: usize = 500;
-
-/// A move of the plan.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Carried {
-    /// The point it leaves.
-    pub from: usize,
-    /// The point it goes to.
-    pub to: usize,
-    /// How much of the population.
-    pub mass: f64,
-    /// What it costs a unit.
-    pub cost: f64,
-}
 
 /// How far apart two populations are.
 #[derive(Clone, Debug)]
@@ -57,9 +62,10 @@ pub struct Distance {
     /// How it ended.
     pub status: Status,
     /// The plan.
-    pub plan: Vec<Carried>,
+    pub plan: Vec<Move>,
     /// φ at every point of the second population's; NaN elsewhere.
     pub potentials: Vec<f64>,
+    space: Arc<Space>,
 }
 
 impl Distance {
@@ -69,7 +75,8 @@ impl Distance {
     }
 
     /// What each feature contributes to the distance.
-    pub fn by_feature(&self, space: &Space) -> Vec<f64> {
+    pub fn by_feature(&self) -> Vec<f64> {
+        let space = &self.space;
         let mut costs = vec![0.0; space.names().len()];
         for step in &self.plan {
             for (k, cost) in costs.iter_mut().enumerate() {
@@ -81,46 +88,18 @@ impl Distance {
 }
 
 /// The distance between two populations on the same space.
-pub fn distance(from: &Population, to: &Population) -> Result<Distance> {
-    let space = from.space();
-    same_space(space, to.space())?;
+pub fn distance(from: &Population, to: &Population, watch: Watch<'_>) -> Result<Distance> {
+    same_space(from, to)?;
     if let Some(plan) = line::coupled(from, to) {
         return Ok(line::certified(from, to, plan));
     }
-    Transport::new(from, to).solve()
+    Transport::new(from, to).solve(watch)
 }
 
-/// Refuses two spaces that differ, by the feature in which they do.
-fn same_space(a: &Arc<Space>, b: &Arc<Space>) -> Result<()> {
-    if Arc::ptr_eq(a, b) {
-        return Ok(());
-    }
-    let different = |what: String| {
-        Error::input(format!("two populations on different spaces have no distance: {what}"))
-    };
-    for (k, name) in a.names().enumerate() {
-        let Ok(other) = b.feature(name) else {
-            return Err(different(format!("only the first has the feature {name:?}")));
-        };
-        let same = k == other
-            && a.kind(k) == b.kind(k)
-            && a.weight(k) == b.weight(k)
-            && a.levels(k) == b.levels(k);
-        if !same {
-            return Err(different(format!("the feature {name:?} differs")));
-        }
-    }
-    if let Some(name) = b.names().nth(a.names().len()) {
-        return Err(different(format!("only the second has the feature {name:?}")));
-    }
-    let codes = |s: &Space, i: usize, k: usize| s.code(i, k).to_bits();
-    let features = 0..a.names().len();
-    let equal = a.len() == b.len()
-        && features.clone().all(|k| (0..a.len()).all(|i| codes(a, i, k) == codes(b, i, k)));
-    match equal {
-        true => Ok(()),
-        false => Err(different("their points differ".to_owned())),
-    }
+/// Refuses two populations on spaces that differ, by the feature in which they do.
+fn same_space(from: &Population, to: &Population) -> Result<()> {
+    let refused = |e: Error| e.within("two populations on different spaces have no distance");
+    from.space().same_as(to.space()).map_err(refused)
 }
 
 /// Where a fixed feature's shares differ, in words.
@@ -158,6 +137,8 @@ struct Transport<'a> {
     target_of: Vec<u32>,
     source_of: Vec<u32>,
     dear: f64,
+    /// Each population, prepared for pricing its arcs.
+    geometries: [Geometry; 2],
 }
 
 /// The points with mass, and each point's place among them.
@@ -173,10 +154,11 @@ impl<'a> Transport<'a> {
     fn new(from: &'a Population, to: &'a Population) -> Self {
         let ((sources, source_of), (targets, target_of)) = (massive(from), massive(to));
         let dear = 1.5 * from.space().dearest().max(f64::MIN_POSITIVE);
-        Transport { from, to, sources, targets, target_of, source_of, dear }
+        let geometries = [Geometry::new(from), Geometry::new(to)];
+        Transport { from, to, sources, targets, target_of, source_of, dear, geometries }
     }
 
-    fn solve(&self) -> Result<Distance> {
+    fn solve(&self, watch: Watch<'_>) -> Result<Distance> {
         let space = self.from.space();
         let weights = |population: &Population, points: &[usize]| -> Vec<f64> {
             points.iter().map(|&i| population.weights()[i]).collect()
@@ -201,6 +183,8 @@ impl<'a> Transport<'a> {
                 best.copy_from_slice(&potentials);
             }
             let upper = sum_of(flow.carried().map(|(_, _, x, c)| x * c));
+            let progress = Progress::of(Stage::Distance).done(round).gap(upper - lower);
+            watch.tell(progress)?;
             let done = flow.stranded() <= 1e-12 && upper - lower <= TOLERANCE * upper.abs();
             if done && round > 0 {
                 break;
@@ -225,7 +209,9 @@ impl<'a> Transport<'a> {
             if added == 0 && round > 0 {
                 break;
             }
-            flow.solve(tight);
+            if !flow.solve(tight, &|| watch.go_on(progress)) {
+                return Err(Error::stopped());
+            }
             flow.renew();
             for (j, potential) in potentials.iter_mut().enumerate() {
                 *potential = flow.target_potential(j);
@@ -245,24 +231,25 @@ impl<'a> Transport<'a> {
     fn distance(&self, flow: &Flow, lower: f64, upper: f64, best: &[f64]) -> Distance {
         let mut potentials = vec![f64::NAN; self.to.weights().len()];
         self.targets.iter().zip(best).for_each(|(&i, phi)| potentials[i] = *phi);
-        let plan = flow.carried().map(|(i, j, mass, cost)| Carried {
+        let plan = flow.carried().map(|(i, j, mass, cost)| Move {
             from: self.sources[i],
             to: self.targets[j],
             mass,
             cost,
         });
-        let mut plan: Vec<Carried> = plan.collect();
+        let mut plan: Vec<Move> = plan.collect();
         plan.sort_unstable_by_key(|m| (m.from, m.to));
         let gap = upper - lower;
         let optimal = gap <= TOLERANCE * upper.abs() || gap <= 1e-13 * self.dear;
         let status = if optimal { Status::Optimal } else { Status::Inexact };
-        Distance { value: upper, lower, upper, status, plan, potentials }
+        let space = self.from.space().clone();
+        Distance { value: upper, lower, upper, status, plan, potentials, space }
     }
 
     /// For each source, by its place, the target of the largest `φ_j − c_ij`.
     fn priced(&self, potentials: &[f64]) -> Result<Vec<(usize, usize)>> {
         let values = self.spread(&self.targets, potentials);
-        let best = best_targets(self.from, &values)?;
+        let best = self.geometries[0].best_targets(&values)?;
         let known = best.into_iter().filter(|(_, j)| self.target_of[*j as usize] != u32::MAX);
         let place = |(i, j): (u32, u32)| {
             (self.source_of[i as usize] as usize, self.target_of[j as usize] as usize)
@@ -275,7 +262,7 @@ impl<'a> Transport<'a> {
         let potentials: Vec<f64> =
             (0..self.sources.len()).map(|i| -flow.source_potential(i)).collect();
         let values = self.spread(&self.sources, &potentials);
-        let best = best_targets(self.to, &values)?;
+        let best = self.geometries[1].best_targets(&values)?;
         let known = best.into_iter().filter(|(_, i)| self.source_of[*i as usize] != u32::MAX);
         let place = |(j, i): (u32, u32)| {
             (self.target_of[j as usize] as usize, self.source_of[i as usize] as usize)

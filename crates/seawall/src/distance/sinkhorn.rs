@@ -8,8 +8,10 @@
 //! `H` the entropy in nats. Solved by alternating the two soft minima in the log domain, which
 //! neither overflows nor underflows at any η. All pairs of points with mass are looked at.
 
-use crate::error::{Error, Result};
+use super::same_space;
+use crate::error::{Error, Field, Result};
 use crate::population::Population;
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 
 /// Pairs looked at in all rounds together, about; and rounds at least and at most.
@@ -38,9 +40,16 @@ pub struct Sinkhorn {
 }
 
 /// The entropic distance between two populations on the same space.
-pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn> {
+pub fn entropic(
+    from: &Population,
+    to: &Population,
+    eta: f64,
+    watch: Watch<'_>,
+) -> Result<Sinkhorn> {
+    same_space(from, to)?;
     if !(eta > 0.0 && eta.is_finite()) {
-        return Err(Error::config(format!("eta is {eta}; expected a finite number > 0")));
+        let what = format!("is {eta}; expected a finite number > 0");
+        return Err(Error::field(Field::Eta, what));
     }
     let points = |p: &Population| -> Vec<(usize, f64)> {
         let all = p.weights().iter().copied().enumerate();
@@ -79,6 +88,7 @@ pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn
     let mut softer = 10.0 / largest;
     while softer < eta {
         for _ in 0..STAGE {
+            watch.tell(Progress::of(Stage::Distance))?;
             g = soft_columns(&soft_rows(&g, softer), softer);
         }
         softer *= 2.0;
@@ -86,7 +96,8 @@ pub fn entropic(from: &Population, to: &Population, eta: f64) -> Result<Sinkhorn
     let mut f = soft_rows(&g, eta);
     let mut lacking = f64::INFINITY;
     let rounds = (WORK / costs.len().max(1)).clamp(ROUNDS.0, ROUNDS.1);
-    for _ in 0..rounds {
+    for round in 0..rounds {
+        watch.tell(Progress::of(Stage::Distance).done(round).out_of(rounds))?;
         g = soft_columns(&f, eta);
         let next = soft_rows(&g, eta);
         // How much mass the plan of (f, g) leaves from the wrong sources.
@@ -134,9 +145,14 @@ pub struct Divergence {
 /// entropic distance to itself is between 0 and `H/η`, so the exact distance is within
 /// `min(H(P), H(Q))/η` below and `(H(P) + H(Q))/2η` above it; the entropic distance's own bounds are
 /// at least as tight, and are the ones given.
-pub fn sinkhorn_divergence(from: &Population, to: &Population, eta: f64) -> Result<Divergence> {
-    let (cross, first, second) =
-        (entropic(from, to, eta)?, entropic(from, from, eta)?, entropic(to, to, eta)?);
+pub fn sinkhorn_divergence(
+    from: &Population,
+    to: &Population,
+    eta: f64,
+    watch: Watch<'_>,
+) -> Result<Divergence> {
+    let cross = entropic(from, to, eta, watch)?;
+    let (first, second) = (entropic(from, from, eta, watch)?, entropic(to, to, eta, watch)?);
     let own = 0.5 * first.value + 0.5 * second.value;
     Ok(Divergence {
         value: cross.value - own,

@@ -17,18 +17,19 @@
 //!
 //! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
-use super::propensity::Propensity;
-use crate::error::{Error, Result};
+use super::fitted::Fitted;
+use crate::error::Result;
 use crate::log::{Entry, Log};
-use crate::outcome::{Leaf, Leaves, Model, Recipe, Unseen, Values};
+use crate::outcome::{Leaf, Leaves, Values};
 use crate::policy::Policy;
-use crate::{Ambiguity, Settings};
+use crate::progress::Watch;
+use serde::{Deserialize, Serialize};
 
 /// The 97.5% point of the normal distribution.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// An estimate with its standard error and 95% interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
@@ -55,10 +56,10 @@ impl Estimate {
 }
 
 /// How well the log covers a policy.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
     /// `(Σ w)² / Σ w²`: how many rows the weighted ones are worth.
-    pub effective: f64,
+    pub effective_sample_size: f64,
     /// The mean ratio: 1 but for noise if the propensities are right and cover the policy.
     pub mean_ratio: f64,
     /// The policy's share of choices that were never made in the context they are made in.
@@ -69,7 +70,7 @@ pub struct Overlap {
 
 /// All nominal estimates of one policy. All but the direct method's are NaN where the log has no
 /// row of what the policy does; the doubly robust one also where the log is too small to fold.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Nominal {
     /// The direct method.
     pub dm: Estimate,
@@ -80,61 +81,19 @@ pub struct Nominal {
     /// Doubly robust, cross-fitted.
     pub dr: Estimate,
     /// How well the log covers the policy.
+    #[serde(skip)]
     pub overlap: Overlap,
 }
 
-/// A log made ready for nominal estimates of any policy: propensities, the outcome model, and
-/// the models that were fitted without each fold.
-pub struct Estimator<'l> {
-    log: &'l Log,
-    propensities: Vec<f64>,
-    clip: Option<f64>,
-    model: Model,
-    values: Values,
-    /// For each fold, the values of a model fitted without it, and each entry's rows in it.
-    folds: Vec<(Values, Vec<f64>)>,
-}
-
-impl<'l> Estimator<'l> {
-    /// Fits what the estimates need. Ratios above `clip` are clipped and counted. Where an action
-    /// was never seen its mean stands in, unless `unseen` asks for the worst.
-    pub fn new(
-        log: &'l Log,
-        recipe: &Recipe,
-        propensity: &Propensity,
-        clip: Option<f64>,
-        unseen: Unseen,
-        folds: usize,
-    ) -> Result<Self> {
-        if let Some(clip) = clip.filter(|c| c.is_nan() || *c <= 0.0) {
-            return Err(Error::config(format!("the clip is {clip}; expected a number > 0")));
-        }
-        let propensities = propensity.of(log)?;
-        let model = recipe.fit(log)?;
-        let unseen = if unseen == Unseen::Worst { unseen } else { Unseen::Mean };
-        let values = plain(&model, log, unseen)?;
-        let folds = folds.min(log.total() as usize);
-        let folds = if folds < 2 { Vec::new() } else { cross_fits(log, recipe, unseen, folds)? };
-        Ok(Estimator { log, propensities, clip, model, values, folds })
-    }
-
-    /// The outcome model fitted to the whole log.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// The propensity of each entry's action.
-    pub fn propensities(&self) -> &[f64] {
-        &self.propensities
-    }
-
+impl Fitted {
     /// Estimates a policy's value.
-    pub fn nominal(&self, policy: &Policy) -> Nominal {
-        let (log, entries) = (self.log, self.log.entries());
+    pub fn nominal(&self, policy: &Policy, watch: Watch<'_>) -> Result<Nominal> {
+        let (log, entries) = (self.log(), self.log().entries());
+        policy.check_against(log.contexts(), log.actions().len())?;
         let mut clipped = 0.0;
         let ratio = |(e, p): (&Entry, &f64)| {
             let ratio = policy.probability(e.context as usize, e.action as usize) / p;
-            match self.clip {
+            match self.options().clip {
                 Some(most) if ratio > most => {
                     clipped += e.weight;
                     most
@@ -142,7 +101,7 @@ impl<'l> Estimator<'l> {
                 _ => ratio,
             }
         };
-        let ratios: Vec<f64> = entries.iter().zip(&self.propensities).map(ratio).collect();
+        let ratios: Vec<f64> = entries.iter().zip(self.propensities()).map(ratio).collect();
         let weight = |of: &dyn Fn(usize, &Entry) -> f64| -> f64 {
             entries.iter().enumerate().map(|(i, e)| e.weight * of(i, e)).sum()
         };
@@ -153,30 +112,30 @@ impl<'l> Estimator<'l> {
         let spread = weight(&|i, e| (ratios[i] * (log.value(e) - snips)).powi(2));
         let squares = weight(&|i, _| ratios[i] * ratios[i]);
         let overlap = Overlap {
-            effective: if mass > 0.0 { mass * mass / squares } else { 0.0 },
+            effective_sample_size: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / log.total(),
             uncovered: self.uncovered(policy),
             clipped,
         };
-        let dm = self.direct(policy);
+        let dm = self.direct(policy)?;
         if mass == 0.0 {
             let none = Estimate::new(f64::NAN, f64::NAN);
-            return Nominal { dm, ips: none, snips: none, dr: none, overlap };
+            return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
         }
-        Nominal {
+        Ok(Nominal {
             dm,
             ips: Estimate::mean(&terms),
             snips: Estimate::new(snips, spread.sqrt() / mass),
-            dr: self.doubly_robust(policy, &ratios),
+            dr: self.doubly_robust(policy, &ratios, watch)?,
             overlap,
-        }
+        })
     }
 
     /// The policy's mass on choices that the log has no row of in the same context.
     fn uncovered(&self, policy: &Policy) -> f64 {
-        let (log, actions) = (self.log, self.log.actions().len());
+        let log = self.log();
         let mut uncovered = 0.0;
-        for (context, counts) in log.cell_totals().chunks(actions).enumerate() {
+        for (context, counts) in log.cell_totals().rows().enumerate() {
             let total: f64 = counts.iter().sum();
             let row = policy.row(context).iter().zip(counts);
             uncovered += total * row.filter(|(_, n)| **n == 0.0).map(|(p, _)| p).sum::<f64>();
@@ -184,58 +143,36 @@ impl<'l> Estimator<'l> {
         uncovered / log.total()
     }
 
-    fn direct(&self, policy: &Policy) -> Estimate {
-        let direct = policy.values(&self.values);
-        let entries = self.log.entries().iter();
+    fn direct(&self, policy: &Policy) -> Result<Estimate> {
+        let direct = policy.values(self.plain())?;
+        let entries = self.log().entries().iter();
         let terms: Vec<(f64, f64)> =
             entries.map(|e| (e.weight, direct[e.context as usize])).collect();
         let mean = Estimate::mean(&terms);
-        let noise = self.model.leaves().map_or(0.0, |leaves| noise(self.log, leaves, policy));
-        Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt())
+        let noise = self.model().leaves().map_or(0.0, |leaves| noise(self.log(), leaves, policy));
+        Ok(Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt()))
     }
 
     /// Each row is corrected by a model that was fitted without it.
-    fn doubly_robust(&self, policy: &Policy, ratios: &[f64]) -> Estimate {
-        if self.folds.is_empty() {
-            return Estimate::new(f64::NAN, f64::NAN);
+    fn doubly_robust(&self, policy: &Policy, ratios: &[f64], watch: Watch<'_>) -> Result<Estimate> {
+        let folds: &[(Values, Vec<f64>)] = self.cross_fits(watch)?;
+        if folds.is_empty() {
+            return Ok(Estimate::new(f64::NAN, f64::NAN));
         }
+        let log = self.log();
         let mut terms: Vec<(f64, f64)> = Vec::new();
-        for (values, rows) in &self.folds {
-            let direct = policy.values(values);
-            for ((e, rows), ratio) in self.log.entries().iter().zip(rows).zip(ratios) {
+        for (values, rows) in folds {
+            let direct = policy.values(values)?;
+            for ((e, rows), ratio) in log.entries().iter().zip(rows).zip(ratios) {
                 if *rows > 0.0 {
                     let (x, a) = (e.context as usize, e.action as usize);
-                    let term = direct[x] + ratio * (self.log.value(e) - values.at(x, a));
+                    let term = direct[x] + ratio * (log.value(e) - values.at(x, a));
                     terms.push((*rows, term));
                 }
             }
         }
-        Estimate::mean(&terms)
+        Ok(Estimate::mean(&terms))
     }
-}
-
-/// The plain means of a model.
-fn plain(model: &Model, log: &Log, unseen: Unseen) -> Result<Values> {
-    let nothing = Ambiguity::Wasserstein { radius: 0.0 };
-    model.values(log, nothing, unseen, &Settings::default())
-}
-
-/// For each fold the values of a model fitted without it; none if a fold holds everything.
-fn cross_fits(
-    log: &Log,
-    recipe: &Recipe,
-    unseen: Unseen,
-    folds: usize,
-) -> Result<Vec<(Values, Vec<f64>)>> {
-    let dealt = log.folds(folds)?;
-    let mut fits = Vec::new();
-    for fold in 0..folds {
-        let Ok(others) = dealt.without(fold) else { return Ok(Vec::new()) };
-        let values = plain(&recipe.fit(&others)?, &others, unseen)?;
-        let rows = (0..log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
-        fits.push((values, rows));
-    }
-    Ok(fits)
 }
 
 /// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of fewer than two
@@ -244,13 +181,13 @@ fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
     let actions = log.actions().len();
     let mut mass = vec![0.0; leaves.all().len()];
     let mut elsewhere = vec![0.0; actions];
-    for (context, counts) in log.cell_totals().chunks(actions).enumerate() {
+    for (context, counts) in log.cell_totals().rows().enumerate() {
         let share = counts.iter().sum::<f64>() / log.total();
         if share == 0.0 {
             continue;
         }
         for (action, p) in policy.row(context).iter().enumerate() {
-            match leaves.place(context, action) {
+            match leaves.leaf_of(context, action) {
                 Some(leaf) => mass[leaf] += share * p,
                 None => elsewhere[action] += share * p,
             }

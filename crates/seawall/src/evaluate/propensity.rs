@@ -9,16 +9,34 @@
 //!
 //! over the encoded features `φ` of [`crate::policy::encode`], intercepts unpenalised.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::log::Log;
 use crate::policy::{Policy, Rule, Softmax, encode};
+use crate::progress::{Progress, Stage, Watch};
+use serde::{Deserialize, Serialize};
 
 /// Iterations of the logistic fit at most.
 const ITERATIONS: usize = 2000;
 
+/// A kind of source of propensities, as it is written everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum PropensitySource {
+    /// The log, row by row.
+    Known,
+    /// The design.
+    Design,
+    /// Shares in each context cell.
+    Cells,
+    /// A multinomial logistic model.
+    Logistic,
+}
+
 /// Where the propensities come from.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Propensity {
     /// The log says, row by row.
     Known,
@@ -34,18 +52,18 @@ pub enum Propensity {
 }
 
 impl Propensity {
-    /// The source's name.
-    pub fn name(&self) -> &'static str {
+    /// Which kind of source it is.
+    pub fn source(&self) -> PropensitySource {
         match self {
-            Propensity::Known => "known",
-            Propensity::Design(_) => "design",
-            Propensity::Cells => "cells",
-            Propensity::Logistic { .. } => "logistic",
+            Propensity::Known => PropensitySource::Known,
+            Propensity::Design(_) => PropensitySource::Design,
+            Propensity::Cells => PropensitySource::Cells,
+            Propensity::Logistic { .. } => PropensitySource::Logistic,
         }
     }
 
     /// The propensity of each entry's action.
-    pub fn of(&self, log: &Log) -> Result<Vec<f64>> {
+    pub fn propensities(&self, log: &Log, watch: Watch<'_>) -> Result<Vec<f64>> {
         let entries = log.entries().iter();
         let under = |policy: &Policy| {
             let of = |e: &crate::Entry| policy.probability(e.context as usize, e.action as usize);
@@ -63,7 +81,7 @@ impl Propensity {
                 Ok(entries.map(|e| shares[e.action as usize]).collect())
             }
             Propensity::Cells => Ok(under(&Policy::behaviour(log))),
-            Propensity::Logistic { ridge } => Ok(under(&logistic(log, *ridge)?)),
+            Propensity::Logistic { ridge } => Ok(under(&logistic(log, *ridge, watch)?)),
         }
     }
 }
@@ -72,26 +90,29 @@ fn check_design(log: &Log, shares: &[f64]) -> Result<()> {
     let total: f64 = shares.iter().sum();
     let valid = shares.iter().all(|p| *p > 0.0 && *p <= 1.0);
     if shares.len() != log.actions().len() || !valid || (total - 1.0).abs() > 1e-9 {
-        return Err(Error::config(format!(
-            "the propensities by design are {shares:?} for the actions {}; expected one number \
-             above 0 for each, 1 in sum",
-            log.actions().join(", ")
-        )));
+        return Err(Error::field(
+            Field::Propensity,
+            format!(
+                "by design is {shares:?} for the actions {}; expected one number above 0 for each, \
+                 1 in sum",
+                log.actions().join(", ")
+            ),
+        ));
     }
     Ok(())
 }
 
 /// Fits the multinomial logistic model of the actions taken.
-pub fn logistic(log: &Log, ridge: f64) -> Result<Policy> {
+pub fn logistic(log: &Log, ridge: f64, watch: Watch<'_>) -> Result<Policy> {
     if !(ridge >= 0.0 && ridge.is_finite()) {
-        return Err(Error::config(format!("the ridge is {ridge}; expected a finite number ≥ 0")));
+        let what = format!("is {ridge}; expected a finite number ≥ 0");
+        return Err(Error::field(Field::Ridge, what));
     }
     let (space, actions) = (log.contexts(), log.actions().len());
     let encoded = encode(space);
     let totals = log.cell_totals();
-    let seen: Vec<usize> = (0..space.len())
-        .filter(|i| totals[i * actions..][..actions].iter().any(|n| *n > 0.0))
-        .collect();
+    let seen: Vec<usize> =
+        (0..space.len()).filter(|&i| totals.row(i).iter().any(|n| *n > 0.0)).collect();
     // One row per context seen: a constant, then its encoded features.
     let width = encoded.len() + 1;
     let mut rows = vec![1.0; seen.len() * width];
@@ -105,7 +126,7 @@ pub fn logistic(log: &Log, ridge: f64) -> Result<Policy> {
         gradient.fill(0.0);
         let mut loss = 0.0;
         for (row, &context) in rows.chunks(width).zip(&seen) {
-            let counts = &totals[context * actions..][..actions];
+            let counts = totals.row(context);
             for (score, theta) in scores.iter_mut().zip(theta.chunks(width)) {
                 *score = theta.iter().zip(row).map(|(t, x)| t * x).sum();
             }
@@ -130,7 +151,10 @@ pub fn logistic(log: &Log, ridge: f64) -> Result<Policy> {
         loss
     };
     let start = vec![0.0; actions * width];
-    let found = minimise(start, 1e-10, ITERATIONS, &mut function, &|_, _| true);
+    let go_on = |done, _| watch.go_on(Progress::of(Stage::Fitting).done(done));
+    let found = minimise(start, 1e-10, ITERATIONS, &mut function, &go_on);
+    // A search that was stopped has not settled either.
+    watch.tell(Progress::of(Stage::Fitting))?;
     if !found.converged || !found.value.is_finite() {
         return Err(Error::numeric(format!(
             "the logistic propensities did not settle in {ITERATIONS} iterations; raise the ridge"

@@ -3,33 +3,50 @@
 //! 1. `m(x, a)`: the worst case over outcomes, from the outcome model ([`crate::outcome`]).
 //! 2. `l(x) = Σ_a π(a|x) m(x, a)`; then the worst case of `l` over contexts.
 //!
-//! What the first step leaves open (`Values::gap`) widens the bounds of the second: a worst case
+//! What the first step leaves open (`Values::slack`) widens the bounds of the second: a worst case
 //! moves by no more than its values do.
 //!
 //! The support of the second step is every point of the context space, or only those observed:
 //! a lower bound, for the adversary likes places where no data are.
 
-use crate::ambiguity::{Ambiguity, Curve, Direction, Problem, Settings, WorstCase};
+use crate::ambiguity::{Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, WorstCase};
 use crate::error::Result;
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
+use crate::space::Space;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
 
 /// Which contexts mass may move to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Support {
     /// Every point of the context space.
     #[default]
+    #[serde(rename = "grid")]
     All,
     /// Those of the log.
+    #[serde(rename = "observed")]
     Observed,
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Support::All => "grid",
+            Support::Observed => "observed",
+        })
+    }
 }
 
 /// A log's contexts, ready for the second step.
 pub struct Robust {
-    population: Population,
+    geometry: Arc<Geometry>,
+    /// The log's contexts.
+    contexts: Arc<Space>,
     /// The contexts of the support, by their index in the log's space.
     points: Vec<usize>,
     direction: Direction,
@@ -49,12 +66,27 @@ impl Robust {
                 (seen, Population::from_weights(space, weights)?)
             }
         };
-        Ok(Robust { population, points, direction: log.direction() })
+        Ok(Robust {
+            geometry: Geometry::new(&population).shared(),
+            contexts: log.contexts().clone(),
+            points,
+            direction: log.direction(),
+        })
     }
 
     /// The population of contexts on the support.
     pub fn population(&self) -> &Population {
-        &self.population
+        self.geometry.population()
+    }
+
+    /// The population, prepared for inner maxima.
+    pub fn geometry(&self) -> &Arc<Geometry> {
+        &self.geometry
+    }
+
+    /// The log's contexts.
+    pub fn contexts(&self) -> &Arc<Space> {
+        &self.contexts
     }
 
     /// Whether the log's values are costs or rewards.
@@ -67,33 +99,48 @@ impl Robust {
         &self.points
     }
 
-    /// `l(x)` of a policy at every context of the support.
-    pub fn values(&self, policy: &Policy, values: &Values) -> Vec<f64> {
-        let all = policy.values(values);
-        self.points.iter().map(|&i| all[i]).collect()
+    /// `l(x)` of a policy at every context of the support. A policy or values of another space are
+    /// refused by the feature in which it differs.
+    pub fn values(&self, policy: &Policy, values: &Values) -> Result<Vec<f64>> {
+        self.contexts.same_as(values.space())?;
+        let all = policy.values(values)?;
+        Ok(self.points.iter().map(|&i| all[i]).collect())
     }
 
-    /// The worst cases of a policy at several radii of sets like `set`, and the whole curve to a
-    /// tolerance if one is given.
+    /// The worst case of a policy.
+    pub fn worst_case(
+        &self,
+        policy: &Policy,
+        values: &Values,
+        within: Ambiguity,
+        settings: Settings<'_>,
+    ) -> Result<WorstCase> {
+        let own = self.values(policy, values)?;
+        let problem = Problem::on(&self.geometry, &own)?.direction(self.direction);
+        let worst = within.worst_case(&problem, settings)?;
+        Ok(worst.widened(self.direction, values.slack(), settings.tolerance))
+    }
+
+    /// The worst cases of a policy at several radii of a set, and the whole curve to a tolerance if
+    /// one is given.
     pub fn evaluate(
         &self,
         policy: &Policy,
         values: &Values,
-        set: Ambiguity,
+        set: impl Into<Set>,
         radii: &[f64],
         curve: Option<f64>,
-        settings: &Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<(Vec<WorstCase>, Option<Curve>)> {
-        let (values, gap) = (self.values(policy, values), values.gap());
-        let problem = Problem::new(&self.population, &values)?.direction(self.direction);
-        let mut solver = set.solver(&problem, settings)?;
+        let (own, slack) = (self.values(policy, values)?, values.slack());
+        let problem = Problem::on(&self.geometry, &own)?.direction(self.direction);
+        let mut solver = set.into().solver(&problem, settings)?;
         let worst = radii.iter().map(|&radius| {
-            let mut worst = solver.worst_case(radius)?;
-            worst.widen(self.direction, gap, settings.tolerance);
-            Ok(worst)
+            let worst = solver.worst_case(radius)?;
+            Ok(worst.widened(self.direction, slack, settings.tolerance))
         });
         let worst = worst.collect::<Result<_>>()?;
         let curve = curve.map(|tolerance| solver.curve(tolerance)).transpose()?;
-        Ok((worst, curve))
+        Ok((worst, curve.map(|curve| curve.widened(slack))))
     }
 }

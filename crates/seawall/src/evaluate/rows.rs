@@ -9,7 +9,13 @@
 //! was never taken needs only its predicted value.
 
 use super::nominal::{Estimate, Nominal, Overlap};
+use crate::ambiguity::{Direction, Problem, Set, Settings, Wasserstein, WorstCase};
 use crate::error::{Error, Result};
+use crate::log::{Entry, Log};
+use crate::outcome::{Recipe, TreeSettings, Unseen};
+use crate::population::{Population, distinct_rows};
+use crate::space::{Feature, Space};
+use std::sync::Arc;
 
 /// Logged rows, the policy's chances and predicted values, `[row · actions + action]`.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +36,19 @@ pub struct Rows<'a> {
 
 impl Rows<'_> {
     /// Refuses columns of different lengths and actions that there are not.
-    fn check(&self) -> Result<()> {
+    fn check_lengths(&self) -> Result<()> {
         let rows = self.actions.len();
+        if self.count == 0 {
+            return Err(Error::input("there are no actions"));
+        }
+        let cells = rows.checked_mul(self.count).ok_or_else(|| {
+            Error::input(format!("{rows} rows of {} actions are too many", self.count))
+        })?;
         let lengths = [
             ("outcomes", self.outcomes.len(), rows),
             ("propensities", self.propensities.len(), rows),
-            ("chances", self.chances.len(), rows * self.count),
-            ("predicted values", self.predicted.len(), rows * self.count),
+            ("chances", self.chances.len(), cells),
+            ("predicted values", self.predicted.len(), cells),
         ];
         if let Some((name, found, wanted)) = lengths.iter().find(|(_, a, b)| a != b) {
             return Err(Error::input(format!("{found} {name}; expected {wanted}")));
@@ -53,26 +65,27 @@ impl Rows<'_> {
     }
 
     /// What the policy would bring in each row, by the predicted values.
-    pub fn direct(&self) -> Vec<f64> {
+    pub fn direct(&self) -> Result<Vec<f64>> {
+        self.check_lengths()?;
         let rows = self.chances.chunks(self.count).zip(self.predicted.chunks(self.count));
-        rows.map(|(p, q)| p.iter().zip(q).map(|(p, q)| p * q).sum()).collect()
+        Ok(rows.map(|(p, q)| p.iter().zip(q).map(|(p, q)| p * q).sum()).collect())
     }
 
     /// Estimates the policy's value.
     pub fn nominal(&self) -> Result<Nominal> {
-        self.check()?;
+        self.check_lengths()?;
         let rows = 0..self.actions.len();
         let place = |i: usize| i * self.count + self.actions[i];
         let ratios: Vec<f64> =
             rows.clone().map(|i| self.chances[place(i)] / self.propensities[i]).collect();
-        let direct = self.direct();
+        let direct = self.direct()?;
         let of = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
             rows.clone().map(|i| (1.0, value(i))).collect()
         };
         let mass: f64 = ratios.iter().sum();
         let squares: f64 = ratios.iter().map(|w| w * w).sum();
         let overlap = Overlap {
-            effective: if mass > 0.0 { mass * mass / squares } else { 0.0 },
+            effective_sample_size: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / self.actions.len() as f64,
             // Contexts are not told apart here.
             uncovered: f64::NAN,
@@ -98,6 +111,97 @@ impl Rows<'_> {
     }
 }
 
+/// Logged rows with their contexts, each row's point among the distinct ones.
+pub struct LoggedRows {
+    space: Arc<Space>,
+    point_of: Vec<usize>,
+}
+
+impl LoggedRows {
+    /// One column per feature as for [`Space::points`].
+    pub fn new(
+        features: impl IntoIterator<Item = Feature>,
+        columns: Vec<Vec<f64>>,
+    ) -> Result<Self> {
+        let (space, point_of) = distinct_rows(features, columns)?;
+        Ok(LoggedRows { space: Arc::new(space), point_of })
+    }
+
+    /// Predicted values of every row and action, `[row · actions + action]`, by a regression tree
+    /// per action fitted to the same rows. What `rows` predicts is not looked at.
+    pub fn predicted(
+        &self,
+        rows: &Rows<'_>,
+        direction: Direction,
+        settings: Settings<'_>,
+    ) -> Result<Vec<f64>> {
+        let count = rows.count;
+        self.check_against(rows)?;
+        if let Some(never) = (0..count).find(|a| !rows.actions.contains(a)) {
+            return Err(Error::input(format!(
+                "action {never} of {count} is never taken in the log, so nothing can be fitted to \
+                 it; bring predicted values"
+            )));
+        }
+        let mut levels: Vec<f64> = rows.outcomes.to_vec();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup();
+        let entry = |row: usize| Entry {
+            context: self.point_of[row] as u32,
+            action: rows.actions[row] as u32,
+            outcome: levels.partition_point(|l| *l < rows.outcomes[row]) as u32,
+            propensity: rows.propensities[row],
+            weight: 1.0,
+        };
+        let entries = (0..rows.actions.len()).map(entry).collect();
+        let outcomes = Arc::new(Space::grid([Feature::numeric("outcome").levels(levels.clone())])?);
+        let names = (0..count).map(|a| a.to_string()).collect();
+        let log = Log::new(self.space.clone(), names, outcomes, levels, direction, entries)?;
+        let recipe = Recipe::Tree(vec![TreeSettings::default(); count]);
+        let model = recipe.fit(&log, settings.watch)?;
+        let values = model.values(&log, Wasserstein.at(0.0), Unseen::Mean, settings)?;
+        Ok(self.point_of.iter().flat_map(|&point| values.matrix().row(point)).copied().collect())
+    }
+
+    /// The worst cases of the policy's predicted value over shifts of the contexts: what a context
+    /// brings is the mean over its rows of what the policy would bring there.
+    pub fn worst_cases(
+        &self,
+        rows: &Rows<'_>,
+        direction: Direction,
+        set: Set,
+        radii: &[f64],
+        settings: Settings<'_>,
+    ) -> Result<Vec<WorstCase>> {
+        self.check_against(rows)?;
+        if radii.is_empty() {
+            return Ok(Vec::new());
+        }
+        let points = self.space.len();
+        let (mut values, mut counts) = (vec![0.0; points], vec![0.0; points]);
+        for (value, &point) in rows.direct()?.iter().zip(&self.point_of) {
+            values[point] += value;
+            counts[point] += 1.0;
+        }
+        values.iter_mut().zip(&counts).for_each(|(v, n)| *v /= n);
+        let population = Population::from_weights(self.space.clone(), counts)?;
+        let problem = Problem::new(&population, &values)?.direction(direction);
+        let mut solver = set.solver(&problem, settings)?;
+        radii.iter().map(|&radius| solver.worst_case(radius)).collect()
+    }
+
+    fn check_against(&self, rows: &Rows<'_>) -> Result<()> {
+        let (found, wanted) = (rows.actions.len(), self.point_of.len());
+        if rows.outcomes.len() != found || rows.propensities.len() != found {
+            return Err(Error::input("actions, outcomes and propensities differ in length"));
+        }
+        match found == wanted {
+            true => Ok(()),
+            false => Err(Error::input(format!("{found} rows for {wanted} contexts"))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,7 +222,7 @@ mod tests {
         assert_eq!(found.ips.value, (2.0 + 0.0 + 4.0 + 8.0) / 4.0);
         assert_eq!(found.snips.value, 14.0 / 7.0);
         assert_eq!(found.dr.value, (1.0 + (1.0 - 1.0) + 1.0 + (3.0 + 2.0)) / 4.0);
-        assert_eq!(found.overlap.effective, 49.0 / 13.0);
+        assert_eq!(found.overlap.effective_sample_size, 49.0 / 13.0);
         assert!(Rows { actions: &[0, 2, 0, 1], ..rows }.nominal().is_err());
         assert!(Rows { outcomes: &[1.0], ..rows }.nominal().is_err());
     }

@@ -4,15 +4,17 @@
 //! (Bayesian), refits what the caller refits, and returns a few numbers. Replicate `b` has a random
 //! stream of its own, so the answers are the same on any number of threads.
 
-use crate::ambiguity::Watch;
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::log::Log;
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How rows are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Resampling {
     /// As many rows as there are, with replacement.
     #[default]
@@ -32,7 +34,7 @@ pub struct Replicates {
 }
 
 /// An interval for one number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The replicates' standard deviation.
     pub se: f64,
@@ -47,6 +49,9 @@ impl Replicates {
     /// finite are left out.
     pub fn interval(&self, number: usize, estimate: f64, level: f64) -> Result<Interval> {
         check_level(level)?;
+        if let Some(short) = self.all.iter().find(|r| r.len() <= number) {
+            return Err(Error::input(format!("number {number} of {}", short.len())));
+        }
         let mut sorted: Vec<f64> =
             self.all.iter().map(|r| r[number]).filter(|x| x.is_finite()).collect();
         if sorted.is_empty() {
@@ -77,23 +82,24 @@ pub(crate) fn check_level(level: f64) -> Result<()> {
     match level > 0.0 && level < 1.0 {
         true => Ok(()),
         false => {
-            Err(Error::config(format!("the level is {level}; expected a number between 0 and 1")))
+            let what = format!("is {level}; expected a number between 0 and 1");
+            Err(Error::field(Field::Level, what))
         }
     }
 }
 
-/// Runs `ask` on so many resampled logs. `watch` is told how many are done; if it says stop, the
-/// rest are left out and an error says so.
+/// Runs `ask` on so many resampled logs, and hands it a watch that tells how many are done and
+/// stops with `watch`; a stopped bootstrap is an error that says so.
 pub fn bootstrap(
     log: &Log,
     replicates: usize,
     resampling: Resampling,
     seed: u64,
-    watch: Option<Watch<'_>>,
-    ask: &(dyn Fn(&Log) -> Result<Vec<f64>> + Sync),
+    watch: Watch<'_>,
+    ask: &(dyn Fn(&Log, Watch<'_>) -> Result<Vec<f64>> + Sync),
 ) -> Result<Replicates> {
     if replicates == 0 {
-        return Err(Error::config("0 replicates; expected at least 1"));
+        return Err(Error::field(Field::Bootstrap, "is 0; expected at least 1"));
     }
     let ends: Vec<f64> = log
         .entries()
@@ -105,16 +111,20 @@ pub fn bootstrap(
         .collect();
     let done = AtomicUsize::new(0);
     let one = |b: usize| -> Result<Vec<f64>> {
-        let so_far = done.fetch_add(1, Ordering::Relaxed);
-        if !crate::ambiguity::told(watch, so_far, f64::NAN) {
-            return Err(Error::config("the bootstrap was stopped"));
-        }
+        let progress = || {
+            let so_far = done.load(Ordering::Relaxed);
+            Progress::of(Stage::Resampling).done(so_far).out_of(replicates)
+        };
+        watch.tell(progress())?;
+        let inside = |_: Progress<'_>| watch.go_on(progress());
         let mut random = Random::new(seed, b as u64);
         let weights = match resampling {
             Resampling::Multinomial => multinomial(log, &ends, &mut random),
             Resampling::Bayesian => exponential(log, &mut random),
         };
-        ask(&log.reweighted(|i, _| weights[i])?)
+        let numbers = ask(&log.reweighted(|i, _| weights[i])?, Watch::new(&inside))?;
+        done.fetch_add(1, Ordering::Relaxed);
+        Ok(numbers)
     };
     let all = (0..replicates).into_par_iter().map(one).collect::<Result<_>>()?;
     Ok(Replicates { all })

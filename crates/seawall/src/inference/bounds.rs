@@ -37,6 +37,10 @@ impl Constants {
     /// Estimated from a log and its propensities. The assumption that every context has mass can
     /// only be looked at where somebody was seen.
     pub fn of(log: &Log, propensities: &[f64]) -> Result<Self> {
+        let (found, entries) = (propensities.len(), log.entries().len());
+        if found != entries {
+            return Err(Error::input(format!("{found} propensities for {entries} entries")));
+        }
         let population = log.population()?;
         let masses = || population.weights().iter().copied().filter(|p| *p > 0.0);
         Ok(Constants {

@@ -113,13 +113,19 @@ impl Flow {
 
     /// Pivots until no arc's reduced cost is below `−tolerance`, or rounding keeps it from ending:
     /// the tree is then feasible all the same, and whoever asks has bounds of their own.
-    pub fn solve(&mut self, tolerance: f64) {
+    ///
+    /// Asks now and then whether to go on; false if it was told to stop.
+    pub fn solve(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
         let most = self.pivots + 1_000_000 + 100 * self.arcs.len();
         while self.pivots < most
             && let Some(arc) = self.entering(tolerance)
         {
             self.pivot(arc);
+            if self.pivots.is_multiple_of(1024) && !go_on() {
+                return false;
+            }
         }
+        true
     }
 
     /// The most negative arc of a block, blocks in turn; None if no arc is negative.

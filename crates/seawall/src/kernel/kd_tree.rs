@@ -14,7 +14,7 @@ use super::order::{Order, better};
 const LEAF: usize = 8;
 
 /// A tree over targets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct KdTree {
     metrics: Vec<Metric>,
     nodes: Vec<Node>,
@@ -25,6 +25,8 @@ pub struct KdTree {
     values: Vec<f64>,
     /// The caller's names, in tree order.
     names: Vec<u32>,
+    /// The points, by their index among the caller's, in tree order.
+    order: Vec<u32>,
     /// Each feature's weight, if all are squared differences with nothing missing.
     plain: Option<Vec<f64>>,
 }
@@ -98,30 +100,65 @@ pub struct Best {
 
 impl KdTree {
     /// Builds a tree over points with coordinates `columns[feature][point]`; `names` is what
-    /// [`Best::target`] calls them. Also returns the points in tree order, in which neighbours
-    /// in space are near each other.
-    pub fn new(
-        metrics: &[Metric],
-        columns: &[Vec<f64>],
-        values: &[f64],
-        names: &[u32],
-    ) -> (Self, Vec<u32>) {
-        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+    /// [`Best::target`] calls them. Every value is 0 until some are [loaded](Self::loaded).
+    pub fn new(metrics: &[Metric], columns: &[Vec<f64>], names: &[u32]) -> Self {
+        let mut order: Vec<u32> = (0..names.len() as u32).collect();
         let mut tree = KdTree {
             metrics: metrics.to_vec(),
             nodes: Vec::new(),
             boxes: Vec::new(),
             coords: Vec::new(),
-            values: Vec::new(),
+            values: vec![0.0; names.len()],
             names: Vec::new(),
+            order: Vec::new(),
             plain: plain(metrics, columns),
         };
-        tree.grow(columns, values, &mut order, 0);
+        tree.grow(columns, &mut order, 0);
         let sorted = |c: &[f64]| order.iter().map(|&i| c[i as usize]).collect();
         tree.coords = columns.iter().map(|c| sorted(c)).collect();
-        tree.values = sorted(values);
         tree.names = order.iter().map(|&i| names[i as usize]).collect();
-        (tree, order)
+        tree.order = order;
+        tree
+    }
+
+    /// The points, by their index among the caller's, in tree order: neighbours in space are near
+    /// each other.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The same tree with values, one per point in the caller's order.
+    pub fn loaded(&self, values: &[f64]) -> Self {
+        let mut tree = self.clone();
+        // Highest first in each leaf: nothing after a point that cannot win at no cost can win.
+        let mut places: Vec<u32> = (0..values.len() as u32).collect();
+        let value = |at: u32| values[self.order[at as usize] as usize];
+        for node in self.nodes.iter().filter(|node| node.right == 0) {
+            places[node.from as usize..node.to as usize].sort_unstable_by(|&a, &b| {
+                let index = |at: u32| self.order[at as usize];
+                value(b).total_cmp(&value(a)).then(index(a).cmp(&index(b)))
+            });
+        }
+        for (column, from) in tree.coords.iter_mut().zip(&self.coords) {
+            column.iter_mut().zip(&places).for_each(|(x, &at)| *x = from[at as usize]);
+        }
+        for (at, &from) in places.iter().enumerate() {
+            tree.order[at] = self.order[from as usize];
+            tree.names[at] = self.names[from as usize];
+            tree.values[at] = value(from);
+        }
+        // Children follow their parents, so from the last node to the first both are known.
+        for at in (0..tree.nodes.len()).rev() {
+            let Node { from, to, right, .. } = tree.nodes[at];
+            tree.nodes[at].largest = match right {
+                0 => tree.values[from as usize..to as usize]
+                    .iter()
+                    .copied()
+                    .fold(f64::NEG_INFINITY, f64::max),
+                right => tree.nodes[at + 1].largest.max(tree.nodes[right as usize].largest),
+            };
+        }
+        tree
     }
 
     /// Whether every feature is a squared difference with nothing missing.
@@ -167,31 +204,24 @@ impl KdTree {
         (self.names[at], self.values[at])
     }
 
-    fn grow(&mut self, columns: &[Vec<f64>], values: &[f64], order: &mut [u32], from: usize) {
+    fn grow(&mut self, columns: &[Vec<f64>], order: &mut [u32], from: usize) {
         let at = self.nodes.len();
-        let largest = order.iter().map(|&i| values[i as usize]).fold(f64::NEG_INFINITY, f64::max);
         let span = (from as u32, (from + order.len()) as u32);
-        self.nodes.push(Node { largest, from: span.0, to: span.1, right: 0 });
+        self.nodes.push(Node { largest: 0.0, from: span.0, to: span.1, right: 0 });
         let extents: Vec<Extent> = columns.iter().map(|c| extent(c, order)).collect();
         let worth = |k: usize| extents[k].worth(self.metrics[k]);
         let axis = (0..columns.len()).max_by(|&a, &b| worth(a).total_cmp(&worth(b)));
         let splits = axis.filter(|&k| order.len() > LEAF && worth(k) > 0.0);
         self.boxes.extend(&extents);
-        let Some(axis) = splits else { return self.order_leaf(values, order) };
+        let Some(axis) = splits else { return };
         let middle = order.len() / 2;
         // total_cmp puts NaN last, so missing values gather at one end.
         let key = |i: u32| columns[axis][i as usize].abs_nan();
         order.select_nth_unstable_by(middle, |&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)));
         let (left, right) = order.split_at_mut(middle);
-        self.grow(columns, values, left, from);
+        self.grow(columns, left, from);
         self.nodes[at].right = self.nodes.len() as u32;
-        self.grow(columns, values, right, from + middle);
-    }
-
-    /// A leaf that cannot be split may be long (points in one place): the highest comes first.
-    fn order_leaf(&self, values: &[f64], order: &mut [u32]) {
-        let value = |i: u32| values[i as usize];
-        order.sort_unstable_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+        self.grow(columns, right, from + middle);
     }
 
     /// The best target of a source at `x`, given one that is known.

@@ -57,6 +57,9 @@ pub(crate) fn minimise(
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut found = None;
         for _ in 0..TRIALS {
+            if !watch(iterations, value) {
+                return Minimum { point, value, converged: false };
+            }
             for ((n, x), d) in next.iter_mut().zip(&point).zip(&direction) {
                 *n = x + step * d;
             }

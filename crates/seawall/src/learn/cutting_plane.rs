@@ -9,12 +9,12 @@
 //! The lower bound does not trust the master problem's solver: its multipliers only say how to
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
-use super::Task;
 use super::class::{Linear, Polytope, dot};
 use super::master::{Cut, least, nearest};
-use crate::ambiguity::told;
-use crate::ambiguity::{Detail, Settings, Watch};
+use super::{Task, inside};
+use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Result};
+use crate::progress::{Progress, Stage, Watch};
 
 /// How far the level is from the lower to the upper bound.
 const LEVEL: f64 = 0.4;
@@ -54,13 +54,12 @@ struct Kept {
 }
 
 /// Where to begin and when to stop.
-pub(super) struct Search<'s> {
+pub(super) struct Search {
     pub(super) starts: Vec<Vec<f64>>,
     /// No policy costs less than this.
     pub(super) floor: f64,
     /// The gap, relative to the largest cost, at which to stop.
     pub(super) tolerance: f64,
-    pub(super) watch: Option<Watch<'s>>,
 }
 
 /// Finds the parameters of the least worst case.
@@ -69,8 +68,8 @@ pub(super) fn minimise(
     class: &dyn Linear,
     mut polytope: Polytope,
     limits: &[WorstLimit<'_>],
-    search: &Search<'_>,
-    settings: &Settings<'_>,
+    search: &Search,
+    settings: Settings<'_>,
 ) -> Result<Found> {
     let bounded = !limits.is_empty() || !polytope.rows.is_empty();
     let safe =
@@ -87,6 +86,7 @@ pub(super) fn minimise(
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
     queue.push(safe.clone());
     let (mut iterations, mut stuck, size) = (0, 0, task.size());
+    let mut progress = Progress::of(Stage::Learning);
     let stopped = loop {
         let theta = match queue.pop() {
             Some(theta) => theta,
@@ -98,7 +98,8 @@ pub(super) fn minimise(
                 if done || iterations >= MOST || stuck >= STUCK {
                     break false;
                 }
-                if !told(search.watch, iterations, gap) {
+                progress = progress.done(iterations).gap(gap);
+                if !settings.watch.go_on(progress) {
                     break true;
                 }
                 let cuts: Vec<Cut> = kept.iter().map(|k| k.cut.clone()).collect();
@@ -124,6 +125,8 @@ pub(super) fn minimise(
             }
         };
         iterations += 1;
+        let quiet = inside(settings.watch, progress);
+        let settings = settings.watched(Watch::new(&quiet));
         let theta = within(task, limits, &safe, &mut polytope, theta, settings)?;
         let costs = class.costs(&theta);
         let worst = task.worst(&costs, Detail::Population, settings)?;
@@ -187,7 +190,7 @@ pub(super) fn safest(
     task: &Task<'_>,
     polytope: &Polytope,
     limits: &[WorstLimit<'_>],
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> Result<Vec<f64>> {
     let cut = |row: &[f64], most: f64| Cut { constant: -most, row: row.to_vec() };
     let mut cuts: Vec<Cut> = polytope.rows.iter().map(|r| cut(&r.row, r.most)).collect();
@@ -229,7 +232,7 @@ fn within(
     safe: &[f64],
     polytope: &mut Polytope,
     mut theta: Vec<f64>,
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> Result<Vec<f64>> {
     let mut share = 1.0f64;
     for limit in limits {

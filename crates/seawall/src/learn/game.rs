@@ -14,11 +14,11 @@
 use super::class::{Linear, Polytope, dot};
 use super::cutting_plane::{Search, minimise};
 use super::search::{Costs, Node, Points};
-use super::{Learned, Mixture, Task, check_tolerance};
-use crate::ambiguity::told;
-use crate::ambiguity::{Detail, Settings, Watch};
-use crate::error::{Error, Result};
+use super::{Ending, Learned, Method, Mixture, Task, check_tolerance, inside};
+use crate::ambiguity::{Detail, Settings};
+use crate::error::{Error, Field, Result};
 use crate::policy::{Policy, Rule};
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 
 /// Trees of the game at most.
@@ -77,8 +77,7 @@ struct Game<'a, 't> {
     trees: Vec<Node>,
     /// The trees' costs at every point.
     columns: Vec<Vec<f64>>,
-    settings: &'a Settings<'a>,
-    watch: Option<Watch<'a>>,
+    settings: Settings<'a>,
     iterations: usize,
 }
 
@@ -105,22 +104,16 @@ impl Met {
     }
 }
 
-/// Learns the best tree and the best mixture of trees. `watch` is told the rounds and the gap.
-pub fn trees(
-    task: &Task<'_>,
-    asked: Trees,
-    watch: Option<Watch<'_>>,
-    settings: &Settings<'_>,
-) -> Result<Learned> {
+/// Learns the best tree and the best mixture of trees.
+pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
     check_tolerance(asked.tolerance)?;
     if !(1..=3).contains(&asked.depth) {
-        return Err(Error::config(format!("a tree of depth {}; expected 1, 2 or 3", asked.depth)));
+        let what = format!("is a tree of depth {}; expected 1, 2 or 3", asked.depth);
+        return Err(Error::field(Field::Policy, what));
     }
     if !(0.0..=0.5).contains(&asked.least_share) {
-        return Err(Error::config(format!(
-            "the least share of a leaf is {}; expected a number from 0 to 0.5",
-            asked.least_share
-        )));
+        let what = format!("of a leaf is {}; expected a number from 0 to 0.5", asked.least_share);
+        return Err(Error::field(Field::LeastShare, what));
     }
     let space = task.population().space();
     let mut game = Game {
@@ -132,7 +125,6 @@ pub fn trees(
         trees: Vec::new(),
         columns: Vec::new(),
         settings,
-        watch,
         iterations: 0,
     };
     let bracket = game.mixture()?;
@@ -140,20 +132,24 @@ pub fn trees(
     let stopped = stopped || bracket.stopped;
     let policy = game.policy("tree", &node)?;
     let bounds = (lower.max(bracket.lower), upper);
-    let mut learned =
-        task.learned(policy, "exact", bounds, game.iterations, (asked.tolerance, stopped));
+    let ending = Ending { iterations: game.iterations, tolerance: asked.tolerance, stopped };
+    let mut learned = task.learned(policy, Method::Exact, bounds, &ending);
     let parts = game.trees.iter().zip(&bracket.shares).filter(|(_, share)| **share > 1e-9);
     let parts: Vec<(f64, Policy)> = parts
         .enumerate()
         .map(|(k, (node, share))| Ok((*share, game.policy(&format!("tree {}", k + 1), node)?)))
         .collect::<Result<_>>()?;
-    let (value, lower, upper) =
-        task.turned((bracket.lower - task.values.gap()).min(bracket.upper), bracket.upper);
-    learned.mixture = Some(Mixture { parts, value, lower, upper });
+    let lower = (bracket.lower - task.values.slack()).min(bracket.upper);
+    let (value, bounds) = (task.sign() * bracket.upper, task.bounds(lower, bracket.upper));
+    learned.mixture = Some(Mixture { parts, value, bounds });
     Ok(learned)
 }
 
 impl Game<'_, '_> {
+    fn progress(&self) -> Progress<'static> {
+        Progress::of(Stage::Searching)
+    }
+
     /// What every point costs under every action, weighted by a population.
     fn weighted(&self, population: &[f64]) -> Vec<f64> {
         let mut all = Vec::with_capacity(population.len() * self.task.costs.len());
@@ -231,11 +227,13 @@ impl Game<'_, '_> {
                 starts: vec![only_new, start],
                 floor: f64::NEG_INFINITY,
                 tolerance: 0.1 * self.asked.tolerance,
-                watch: None,
             };
             let class = Mixed { columns: &self.columns };
             let polytope = Polytope::simplices(&[count]);
-            let found = minimise(self.task, &class, polytope, &[], &search, self.settings)?;
+            let progress = self.progress().done(self.iterations).gap(best.upper - best.lower);
+            let quiet = inside(self.settings.watch, progress);
+            let settings = self.settings.watched(Watch::new(&quiet));
+            let found = minimise(self.task, &class, polytope, &[], &search, settings)?;
             if found.upper < best.upper {
                 best.upper = found.upper;
                 best.shares = found.theta;
@@ -251,7 +249,7 @@ impl Game<'_, '_> {
             if done || self.iterations >= ROUNDS || !self.add(node) {
                 break;
             }
-            if !told(self.watch, self.iterations, gap) {
+            if !self.settings.watch.go_on(self.progress().done(self.iterations).gap(gap)) {
                 best.stopped = true;
                 break;
             }
@@ -276,7 +274,7 @@ impl Game<'_, '_> {
             best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
         let costs = self.weighted(&bracket.population);
         let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
-        let floor = self.task.greedy_bound(self.settings)?;
+        let floor = self.task.greedy_worst(self.settings)?.lower;
         let (mut lower, mut solved, mut share) = (bracket.lower.max(floor), 0, 0.05);
         let before = self.iterations;
         let (mut seen, mut known) = (0, met.len());
@@ -308,7 +306,8 @@ impl Game<'_, '_> {
                     if solved >= SOLVED {
                         return Ok((node, lower.max(cost + bracket.constant), upper, false));
                     }
-                    if !told(self.watch, before + solved, upper - lower) {
+                    let progress = self.progress().done(before + solved).gap(upper - lower);
+                    if !self.settings.watch.go_on(progress) {
                         return Ok((node, lower, upper, true));
                     }
                     solved += 1;

@@ -10,14 +10,15 @@
 //! A Wasserstein set is smoothed by an entropic one of the same radius; the policy found is then
 //! valued exactly. F is not convex: several starts, and the greedy floor as the only lower bound.
 
-use super::{Learned, Task};
-use crate::ambiguity::told;
-use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
-use crate::error::{Error, Result};
+use super::{Ending, Learned, Method, Task};
+use crate::ambiguity::{Ambiguity, Detail, Settings};
+use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
 use crate::policy::{Encoded, Policy, Rule, Softmax, encode, softmax as normalise};
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What is asked of a softmax policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +112,7 @@ struct Objective<'o, 't> {
     task: &'o Task<'t>,
     design: &'o Design,
     asked: Gradient,
-    set: Ambiguity,
+    within: Ambiguity,
     settings: Settings<'o>,
 }
 
@@ -125,7 +126,7 @@ impl Objective<'_, '_> {
             self.design.probabilities(i, theta, tau, row);
             *l = row.iter().zip(&task.costs).map(|(p, c)| p * c[i]).sum();
         }
-        let worst = task.worst_over(self.set, &costs, Detail::Population, &self.settings)?;
+        let worst = task.worst_over(self.within, &costs, Detail::Population, self.settings)?;
         gradient.fill(0.0);
         for (i, (&q, row)) in worst.population.iter().zip(all.chunks(actions)).enumerate() {
             if q == 0.0 {
@@ -149,74 +150,90 @@ impl Objective<'_, '_> {
     }
 }
 
-fn check(asked: &Gradient) -> Result<()> {
+fn check_asked(asked: &Gradient) -> Result<()> {
     let numbers = [
-        ("temperature", asked.temperature, asked.temperature > 0.0),
-        ("ridge", asked.ridge, asked.ridge >= 0.0),
-        ("sharpness", asked.sharpness, asked.sharpness > 0.0),
+        (Field::Temperature, asked.temperature, asked.temperature > 0.0, "> 0"),
+        (Field::Ridge, asked.ridge, asked.ridge >= 0.0, "≥ 0"),
+        (Field::Sharpness, asked.sharpness, asked.sharpness > 0.0, "> 0"),
     ];
-    for (name, value, fits) in numbers {
+    for (field, value, fits, expected) in numbers {
         if !fits || !value.is_finite() {
-            return Err(Error::config(format!("the {name} is {value}; expected a number > 0")));
+            let what = format!("is {value}; expected a finite number {expected}");
+            return Err(Error::field(field, what));
         }
     }
     match asked.restarts {
-        0 => Err(Error::config("0 starts; expected at least 1")),
+        0 => Err(Error::field(Field::Restarts, "is 0; expected at least 1")),
         _ => Ok(()),
     }
 }
 
-/// Learns a softmax policy. `watch` is told the iterations and the value.
-pub fn softmax(
-    task: &Task<'_>,
-    asked: Gradient,
-    watch: Option<Watch<'_>>,
-    settings: &Settings<'_>,
-) -> Result<Learned> {
-    check(&asked)?;
+/// Learns a softmax policy.
+pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Result<Learned> {
+    check_asked(&asked)?;
     let design = Design::new(task)?;
-    let set = match task.set {
-        Ambiguity::Wasserstein { radius } => {
-            Ambiguity::Entropic { radius, eta: asked.sharpness / task.size() }
-        }
-        set => set,
+    let set = task.within.set.smoothed(asked.sharpness / task.size());
+    let within = Ambiguity { set, ..task.within };
+    let (stopped, steps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = || {
+        Progress::of(Stage::Learning)
+            .done(steps.load(Ordering::Relaxed))
+            .out_of(asked.restarts * asked.iterations)
     };
-    let settings = Settings { watch: None, ..*settings };
-    let objective = Objective { task, design: &design, asked, set, settings };
+    let go_on = || {
+        let more = settings.watch.go_on(progress());
+        stopped.fetch_or(!more, Ordering::Relaxed);
+        more
+    };
+    let quiet = |_: Progress<'_>| go_on();
+    let inner = settings.watched(Watch::new(&quiet));
+    let objective = Objective { task, design: &design, asked, within, settings: inner };
     let actions = task.costs.len();
     let count = (actions - 1) * design.width;
-    let run = |start: usize| -> Result<(Vec<f64>, usize)> {
+    // What was found so far is valued in any case, stopped or not.
+    let unhurried = settings.watched(Watch::NOBODY);
+    let valued = |theta: &[f64]| -> Result<(f64, Policy)> {
+        let rule = design.rule(theta, actions, asked.temperature);
+        let policy = Policy::new("softmax", rule, task.log.contexts(), task.log.actions())?;
+        let worst = task.worst(&task.policy_costs(&policy)?, Detail::Value, unhurried)?;
+        Ok((worst.upper, policy))
+    };
+    // The policy of a start, its worst case and the iterations; none of a start that had not begun
+    // when everything was to stop, for it has nothing to show.
+    let run = |start: usize| -> Result<Option<(f64, Policy, usize)>> {
+        if start > 0 && stopped.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let mut random = Random::new(asked.seed, start as u64);
         let first = (0..count).map(|_| if start == 0 { 0.0 } else { random.normal() });
         let mut failed = None;
         let mut iterations = 0;
         let mut function = |theta: &[f64], gradient: &mut [f64]| {
             iterations += 1;
+            steps.fetch_add(1, Ordering::Relaxed);
             objective.at(theta, gradient).unwrap_or_else(|error| {
                 failed = Some(error);
                 f64::NAN
             })
         };
         let tolerance = 1e-7 * task.size();
-        let keep_on = |k, value| told(watch, k, value);
+        let keep_on = |_, _| go_on();
         let found = minimise(first.collect(), tolerance, asked.iterations, &mut function, &keep_on);
-        failed.map_or(Ok((found.point, iterations)), Err)
-    };
-    let runs: Vec<(Vec<f64>, usize)> =
-        (0..asked.restarts).into_par_iter().map(run).collect::<Result<_>>()?;
-    let mut best: Option<(f64, Policy)> = None;
-    for (theta, _) in &runs {
-        let rule = design.rule(theta, actions, asked.temperature);
-        let policy = Policy::new("softmax", rule, task.log.contexts(), task.log.actions())?;
-        let upper = task.worst(&task.policy_costs(&policy), Detail::Value, &settings)?.upper;
-        if best.as_ref().is_none_or(|(value, _)| upper < *value) {
-            best = Some((upper, policy));
+        if let Some(error) = failed {
+            return Err(error);
         }
-    }
-    let (upper, policy) = best.ok_or_else(|| Error::numeric("no start led anywhere"))?;
-    let floor = task.sign() * task.floor(&settings)?;
-    let iterations = runs.iter().map(|r| r.1).sum();
-    Ok(task.learned(policy, "gradient", (floor, upper), iterations, (1e-9, false)))
+        let (upper, policy) = valued(&found.point)?;
+        Ok(Some((upper, policy, iterations)))
+    };
+    let runs: Vec<Option<(f64, Policy, usize)>> =
+        (0..asked.restarts).into_par_iter().map(run).collect::<Result<_>>()?;
+    let runs: Vec<(f64, Policy, usize)> = runs.into_iter().flatten().collect();
+    let iterations = runs.iter().map(|run| run.2).sum();
+    let best = runs.into_iter().reduce(|best, next| if next.0 < best.0 { next } else { best });
+    let (upper, policy, _) = best.ok_or_else(|| Error::numeric("no start led anywhere"))?;
+    let floor = task.greedy_worst(unhurried)?.lower;
+    let ending = Ending { iterations, tolerance: 1e-9, stopped: stopped.into_inner() };
+    Ok(task.learned(policy, Method::Gradient, (floor, upper), &ending))
 }
 
 #[cfg(test)]
@@ -225,7 +242,7 @@ mod tests {
     use super::*;
     use crate::evaluate::{Robust, Support};
     use crate::outcome::Values;
-    use crate::{Direction, Entry, Feature, Log, Space};
+    use crate::{Direction, Entropic, Entry, Feature, Kl, Log, Matrix, Space};
     use std::sync::Arc;
 
     #[test]
@@ -249,15 +266,16 @@ mod tests {
         let log = Log::new(contexts, actions, outcomes, vec![0.0, 1.0], Direction::Reward, entries)
             .unwrap();
         let robust = Robust::new(&log, Support::All).unwrap();
-        for set in [Ambiguity::Entropic { radius: 0.2, eta: 4.0 }, Ambiguity::Kl { radius: 0.3 }] {
+        for within in [Entropic { eta: 4.0 }.at(0.2), Kl.at(0.3)] {
             for trial in 0..10 {
                 let values = (0..27).map(|_| random.normal()).collect();
-                let values = Values::new(9, values).unwrap();
-                let task = Task::new(&log, &robust, &values, set);
+                let values = Matrix::new(9, 3, values).unwrap();
+                let values = Values::new(log.contexts(), values).unwrap();
+                let task = Task::new(&log, &robust, &values, within).unwrap();
                 let design = Design::new(&task).unwrap();
                 let asked = Gradient { temperature: 0.7, ridge: 0.01, ..Gradient::default() };
                 let settings = Settings::default();
-                let objective = Objective { task: &task, design: &design, asked, set, settings };
+                let objective = Objective { task: &task, design: &design, asked, within, settings };
                 let count = 2 * design.width;
                 let theta: Vec<f64> = (0..count).map(|_| random.normal()).collect();
                 let (mut gradient, mut ignored) = (vec![0.0; count], vec![0.0; count]);
@@ -270,7 +288,7 @@ mod tests {
                     };
                     let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
                     let apart = (slope - gradient[j]).abs();
-                    assert!(apart < 1e-5, "{set:?} {trial} {j}: {slope} {}", gradient[j]);
+                    assert!(apart < 1e-5, "{within:?} {trial} {j}: {slope} {}", gradient[j]);
                 }
             }
         }

@@ -2,9 +2,9 @@
 
 use super::class::{Linear, Polytope, Row, dot};
 use super::cutting_plane::{Search, WorstLimit, minimise};
-use super::{Learned, Task, check_tolerance};
-use crate::ambiguity::{Settings, Watch};
-use crate::error::{Error, Result};
+use super::{Ending, Learned, Method, Task, check_tolerance};
+use crate::ambiguity::Settings;
+use crate::error::{Error, Field, Result};
 use crate::policy::{Partition, Policy, Rule};
 
 /// What is asked of a policy by group.
@@ -74,13 +74,8 @@ impl Linear for ByGroup<'_> {
     }
 }
 
-/// Learns probabilities by group. `watch` is told the iterations and the gap.
-pub fn groups(
-    task: &Task<'_>,
-    asked: &Groups,
-    watch: Option<Watch<'_>>,
-    settings: &Settings<'_>,
-) -> Result<Learned> {
+/// Learns probabilities by group.
+pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result<Learned> {
     check_tolerance(asked.tolerance)?;
     let (space, names) = (task.log.contexts(), task.log.actions());
     let actions = names.len();
@@ -91,14 +86,17 @@ pub fn groups(
     let costs = task.costs.iter().map(|c| Some(c.as_slice())).collect();
     let class = ByGroup { blocks: blocks.clone(), actions, group: group.clone(), costs };
     let mut polytope = Polytope::simplices(&blocks);
-    for (bounds, given) in [(&mut polytope.least, &asked.least), (&mut polytope.most, &asked.most)]
-    {
+    for (bounds, given, field) in [
+        (&mut polytope.least, &asked.least, Field::AtLeast),
+        (&mut polytope.most, &asked.most, Field::AtMost),
+    ] {
         if given.is_empty() {
             continue;
         }
         if given.len() != actions {
             let found = given.len();
-            return Err(Error::config(format!("{found} limits for {actions} actions")));
+            let what = format!("has {found} limits for {actions} actions");
+            return Err(Error::field(field, what));
         }
         bounds.iter_mut().enumerate().for_each(|(j, bound)| *bound = given[j % actions]);
     }
@@ -111,14 +109,16 @@ pub fn groups(
         group: group.clone(),
         costs: (0..actions).map(|a| (a == action).then_some(ones.as_slice())).collect(),
     };
+    if let Some(budget) = asked.budgets.iter().find(|b| b.action >= actions) {
+        return Err(Error::input(format!("a budget on action {} of {actions}", budget.action)));
+    }
     let shares: Vec<ByGroup<'_>> = asked.budgets.iter().map(|b| share(b.action)).collect();
     let mut limits = Vec::new();
     for (budget, class) in asked.budgets.iter().zip(&shares) {
-        if budget.action >= actions || !(0.0..=1.0).contains(&budget.most) {
-            return Err(Error::config(format!(
-                "a budget of {} on an action's share; expected a number from 0 to 1",
-                budget.most
-            )));
+        if !(0.0..=1.0).contains(&budget.most) {
+            let field = if budget.worst_case { Field::WorstBudget } else { Field::Budget };
+            let what = format!("on a share is {}; expected a number from 0 to 1", budget.most);
+            return Err(Error::field(field, what));
         }
         let row = class.gather(task.population().weights());
         // The least that the bounds allow, the same for every group and so for every population.
@@ -138,14 +138,15 @@ pub fn groups(
         }
     }
     let starts = starts(task, &class, &polytope);
-    let floor = task.greedy_bound(settings)?;
-    let search = Search { starts, floor, tolerance: asked.tolerance, watch };
+    let floor = task.greedy_worst(settings)?.lower;
+    let search = Search { starts, floor, tolerance: asked.tolerance };
     let found = minimise(task, &class, polytope, &limits, &search, settings)?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };
     let policy = Policy::new("groups", rule, space, names)?;
-    let bounds = (found.lower, found.upper);
-    Ok(task.learned(policy, "exact", bounds, found.iterations, (asked.tolerance, found.stopped)))
+    let ending =
+        Ending { iterations: found.iterations, tolerance: asked.tolerance, stopped: found.stopped };
+    Ok(task.learned(policy, Method::Exact, (found.lower, found.upper), &ending))
 }
 
 /// Parameters to begin with: the best against the nominal population, and the middle.

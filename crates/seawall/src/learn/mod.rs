@@ -14,6 +14,26 @@
 //! - any of the smooth ones by stochastic gradients ([`bsgd`]), the paper's algorithm 1.
 //!
 //! Everything here lowers a cost; rewards are costs upside down.
+//!
+//! ```
+//! use seawall::evaluate::{Robust, Support};
+//! use seawall::learn::{Task, Trees, trees};
+//! use seawall::outcome::{Recipe, Unseen};
+//! use seawall::{Direction, Feature, Log, Settings, Status, Wasserstein, Watch};
+//! let ages = vec![vec![40.0, 40.0, 60.0, 60.0, 80.0, 80.0]];
+//! let taken = ["treat", "wait", "treat", "wait", "treat", "wait"];
+//! let costs = [3.0, 1.0, 2.0, 2.5, 1.0, 4.0];
+//! let age = [Feature::numeric("age")];
+//! let log = Log::from_rows(age, ages, &taken, &costs, None, Direction::Cost)?;
+//! let model = Recipe::Cells.fit(&log, Watch::NOBODY)?;
+//! let values = model.values(&log, Wasserstein.at(0.0), Unseen::Error, Settings::default())?;
+//! let robust = Robust::new(&log, Support::All)?;
+//! let task = Task::new(&log, &robust, &values, Wasserstein.at(0.02))?;
+//! let found = trees(&task, Trees::new(1), Settings::default())?;
+//! assert_eq!((found.status(), found.policy().row(0)), (Status::Optimal, &[0.0, 1.0][..]));
+//! assert!(found.value() >= task.floor(Settings::default())?.lower);
+//! # Ok::<(), seawall::Error>(())
+//! ```
 
 mod bsgd;
 mod class;
@@ -30,69 +50,148 @@ pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
 
 use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status};
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::evaluate::Robust;
-use crate::kernel::metric::Metric;
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
-use crate::space::Space;
-use std::collections::HashSet;
+use crate::progress::{Progress, Stage, Watch};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What is to be learned from: a log's contexts on a support, robust values, and a set.
 pub struct Task<'a> {
     log: &'a Log,
     robust: &'a Robust,
     values: &'a Values,
-    set: Ambiguity,
+    within: Ambiguity,
     /// `[action][point of the support]`, as costs.
     costs: Vec<Vec<f64>>,
-    /// Whether mass can move for nothing: two points in one place, or a feature of weight 0.
-    free_moves: bool,
+}
+
+/// How a policy was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Method {
+    /// Exactly, with bounds that meet but for the gap.
+    Exact,
+    /// By exact gradients: a local optimum.
+    Gradient,
+    /// By stochastic gradients.
+    Bsgd,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Exact => "exact",
+            Method::Gradient => "gradient",
+            Method::Bsgd => "bsgd",
+        })
+    }
+}
+
+/// Bounds of a number, in the log's own direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
 }
 
 /// A learned policy, with what is known of it. Costs and rewards are in the log's own direction.
+/// Only the methods of this stage make one, with both bounds.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    /// The policy.
-    pub policy: Policy,
-    /// How it was found.
-    pub method: &'static str,
-    /// Its worst case: the bound on the safe side.
-    pub value: f64,
-    /// No policy of the class has a worst case below this (cost), or the learned one's is not
-    /// below this (reward).
-    pub lower: f64,
-    /// The learned policy's worst case is not above this (cost), or no policy of the class has
-    /// one above this (reward).
-    pub upper: f64,
-    /// Whether the bounds agree to the tolerance.
-    pub status: Status,
-    /// Steps taken.
-    pub iterations: usize,
-    /// Where several policies drawn at random do better than any one: those, with their shares,
-    /// and the bounds of that mixture.
-    pub mixture: Option<Mixture>,
+    policy: Policy,
+    method: Method,
+    value: f64,
+    bounds: Bounds,
+    status: Status,
+    iterations: usize,
+    mixture: Option<Mixture>,
 }
 
 /// A policy drawn at random among a few.
 #[derive(Clone, Debug)]
 pub struct Mixture {
+    parts: Vec<(f64, Policy)>,
+    value: f64,
+    bounds: Bounds,
+}
+
+impl Mixture {
     /// The shares and the policies.
-    pub parts: Vec<(f64, Policy)>,
+    pub fn parts(&self) -> &[(f64, Policy)] {
+        &self.parts
+    }
+
     /// Its worst case.
-    pub value: f64,
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
     /// See [`Learned::lower`].
-    pub lower: f64,
+    pub fn lower(&self) -> f64 {
+        self.bounds.lower
+    }
+
     /// See [`Learned::upper`].
-    pub upper: f64,
+    pub fn upper(&self) -> f64 {
+        self.bounds.upper
+    }
 }
 
 impl Learned {
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How it was found.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Its worst case: the bound on the safe side.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// No policy of the class has a worst case below this (cost), or the learned one's is not
+    /// below this (reward).
+    pub fn lower(&self) -> f64 {
+        self.bounds.lower
+    }
+
+    /// The learned policy's worst case is not above this (cost), or no policy of the class has
+    /// one above this (reward).
+    pub fn upper(&self) -> f64 {
+        self.bounds.upper
+    }
+
     /// How far apart the bounds are.
     pub fn gap(&self) -> f64 {
-        self.upper - self.lower
+        self.bounds.upper - self.bounds.lower
+    }
+
+    /// Whether the bounds agree to the tolerance.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Steps taken.
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+
+    /// Where several policies drawn at random do better than any one: those, with their shares,
+    /// and the bounds of that mixture.
+    pub fn mixture(&self) -> Option<&Mixture> {
+        self.mixture.as_ref()
     }
 }
 
@@ -103,22 +202,42 @@ struct Worst {
     population: Vec<f64>,
 }
 
+/// How a search ended.
+struct Ending {
+    /// Steps taken.
+    iterations: usize,
+    /// The gap, relative to the largest cost, up to which it is optimal.
+    tolerance: f64,
+    /// Whether it was told to stop.
+    stopped: bool,
+}
+
 impl<'a> Task<'a> {
-    /// Learning from a log's robust values over a set of contexts.
-    pub fn new(log: &'a Log, robust: &'a Robust, values: &'a Values, set: Ambiguity) -> Self {
+    /// Learning from a log's robust values over a set of contexts. Values or a support of another
+    /// space are refused by the feature in which it differs.
+    pub fn new(
+        log: &'a Log,
+        robust: &'a Robust,
+        values: &'a Values,
+        within: Ambiguity,
+    ) -> Result<Self> {
+        log.contexts().same_as(robust.contexts())?;
+        log.contexts().same_as(values.space())?;
+        let (found, wanted) = (values.actions(), log.actions().len());
+        if found != wanted {
+            return Err(Error::input(format!("values of {found} actions for a log of {wanted}")));
+        }
         let sign = log.direction().sign();
         let cost =
             |action: usize| robust.points().iter().map(|&i| sign * values.at(i, action)).collect();
         let costs = (0..values.actions()).map(cost).collect();
-        let free_moves = free_moves(robust.population().space());
-        Task { log, robust, values, set, costs, free_moves }
+        Ok(Task { log, robust, values, within, costs })
     }
 
-    /// The greedy policy's worst case: no policy has a better one, whatever its form.
-    pub fn floor(&self, settings: &Settings<'_>) -> Result<f64> {
-        let policy = Policy::greedy(self.log, self.values);
-        let worst = self.worst(&self.policy_costs(&policy), Detail::Value, settings)?;
-        Ok(self.sign() * worst.upper)
+    /// Bounds of the greedy policy's worst case: no policy has a better one, whatever its form.
+    pub fn floor(&self, settings: Settings<'_>) -> Result<Bounds> {
+        let worst = self.greedy_worst(settings)?;
+        Ok(self.bounds(worst.lower - self.values.slack(), worst.upper))
     }
 
     /// The largest cost there is, smoothing included: what tolerances are relative to.
@@ -127,28 +246,21 @@ impl<'a> Task<'a> {
             + self.smoothing()
     }
 
-    /// By how much an entropic set may be below the mean of any population of it: `log M / η`.
+    /// By how much a smoothed set may be below the mean of any population of it.
     fn smoothing(&self) -> f64 {
-        match self.set {
-            Ambiguity::Entropic { eta, .. } => (self.population().space().len() as f64).ln() / eta,
-            _ => 0.0,
-        }
+        self.within.set.smoothing(self.population().space().len())
     }
 
     /// The worst-case share of a linear cost between 0 and 1: over the exact set, for a smoothed
     /// share is no share.
-    fn share(&self, costs: &[f64], detail: Detail, settings: &Settings<'_>) -> Result<Worst> {
-        let set = match self.set {
-            Ambiguity::Entropic { radius, .. } => Ambiguity::Wasserstein { radius },
-            set => set,
-        };
-        self.worst_over(set, costs, detail, settings)
+    fn share(&self, costs: &[f64], detail: Detail, settings: Settings<'_>) -> Result<Worst> {
+        self.worst_over(self.within.exact(), costs, detail, settings)
     }
 
-    /// The greedy policy's worst case as a cost, from below.
-    fn greedy_bound(&self, settings: &Settings<'_>) -> Result<f64> {
-        let policy = Policy::greedy(self.log, self.values);
-        Ok(self.worst(&self.policy_costs(&policy), Detail::Value, settings)?.lower)
+    /// The greedy policy's worst case, as a cost.
+    fn greedy_worst(&self, settings: Settings<'_>) -> Result<Worst> {
+        let policy = Policy::greedy(self.log, self.values)?;
+        self.worst(&self.policy_costs(&policy)?, Detail::Value, settings)
     }
 
     fn sign(&self) -> f64 {
@@ -160,34 +272,35 @@ impl<'a> Task<'a> {
     }
 
     /// A policy's cost at every point of the support.
-    fn policy_costs(&self, policy: &Policy) -> Vec<f64> {
+    fn policy_costs(&self, policy: &Policy) -> Result<Vec<f64>> {
         let sign = self.sign();
-        self.robust.values(policy, self.values).iter().map(|v| sign * v).collect()
+        Ok(self.robust.values(policy, self.values)?.iter().map(|v| sign * v).collect())
     }
 
     /// The worst case of a cost at every point of the support.
-    fn worst(&self, costs: &[f64], detail: Detail, settings: &Settings<'_>) -> Result<Worst> {
-        self.worst_over(self.set, costs, detail, settings)
+    fn worst(&self, costs: &[f64], detail: Detail, settings: Settings<'_>) -> Result<Worst> {
+        self.worst_over(self.within, costs, detail, settings)
     }
 
     /// The same over another set.
     fn worst_over(
         &self,
-        set: Ambiguity,
+        within: Ambiguity,
         costs: &[f64],
         detail: Detail,
-        settings: &Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Worst> {
-        let problem = Problem::new(self.population(), costs)?;
-        if let (Ambiguity::Wasserstein { radius: 0.0 }, false) = (set, self.free_moves) {
-            // Nobody can move: the mean, without a look at every pair of points.
+        let geometry = self.robust.geometry();
+        let problem = Problem::on(geometry, costs)?;
+        let nobody_moves =
+            within.radius == 0.0 && !within.set.is_smoothed() && !geometry.has_free_moves();
+        if nobody_moves {
+            // The mean, without a look at every pair of points.
             let (mean, population) = (problem.nominal(), self.population().weights().to_vec());
             return Ok(Worst { lower: mean, upper: mean, population });
         }
-        let settings = Settings { detail, watch: None, ..*settings };
-        let worst = set.worst_case(&problem, &settings)?;
-        let population = if detail == Detail::Value { Vec::new() } else { worst.weights() };
-        Ok(Worst { lower: worst.lower, upper: worst.upper, population })
+        let worst = within.worst_case(&problem, settings.detail(detail))?;
+        Ok(Worst { lower: worst.lower(), upper: worst.upper(), population: worst.weights() })
     }
 
     /// A learned policy in the log's own direction. `lower` and `upper` are costs; what the inner
@@ -195,54 +308,55 @@ impl<'a> Task<'a> {
     fn learned(
         &self,
         policy: Policy,
-        method: &'static str,
+        method: Method,
         (lower, upper): (f64, f64),
-        iterations: usize,
-        (tolerance, stopped): (f64, bool),
+        ending: &Ending,
     ) -> Learned {
-        let lower = (lower - self.values.gap()).min(upper);
-        let (value, lower, upper) = self.turned(lower, upper);
-        let status = match (upper - lower <= tolerance * self.size(), stopped) {
+        let bounds = self.bounds((lower - self.values.slack()).min(upper), upper);
+        let apart = bounds.upper - bounds.lower;
+        let status = match (apart <= ending.tolerance * self.size(), ending.stopped) {
             (true, _) => Status::Optimal,
             (false, true) => Status::Stopped,
             (false, false) => Status::Inexact,
         };
-        Learned { policy, method, value, lower, upper, status, iterations, mixture: None }
+        let (value, iterations) = (self.sign() * upper, ending.iterations);
+        Learned { policy, method, value, bounds, status, iterations, mixture: None }
     }
 
-    /// Value and bounds in the log's own direction.
-    fn turned(&self, lower: f64, upper: f64) -> (f64, f64, f64) {
+    /// Bounds of a cost in the log's own direction.
+    fn bounds(&self, lower: f64, upper: f64) -> Bounds {
         match self.log.direction() {
-            Direction::Cost => (upper, lower, upper),
-            Direction::Reward => (-upper, -upper, -lower),
+            Direction::Cost => Bounds { lower, upper },
+            Direction::Reward => Bounds { lower: -upper, upper: -lower },
         }
     }
 }
 
-/// Whether some move between points may cost nothing: a feature whose moves are free, or two
-/// points in one place.
-fn free_moves(space: &Space) -> bool {
-    let free = |metric: &Metric| match metric {
-        Metric::Square { weight, missing } | Metric::Flat { weight, missing } => {
-            *weight == 0.0 || *missing == 0.0
-        }
-        Metric::Wall => false,
-    };
-    let columns: Vec<Vec<f64>> = (0..space.names().len()).map(|k| space.column(k)).collect();
-    let mut places = HashSet::new();
-    space.metrics().iter().any(free)
-        || !(0..space.len()).all(|i| {
-            let place: Vec<u64> = columns.iter().map(|column| column[i].to_bits()).collect();
-            places.insert(place)
-        })
+/// The greedy policy, which is optimal among all, whatever the set.
+pub fn greedy(task: &Task<'_>, settings: Settings<'_>) -> Result<Learned> {
+    let policy = Policy::greedy(task.log, task.values)?;
+    let worst = task.greedy_worst(settings)?;
+    let stopped = !settings.watch.go_on(Progress::of(Stage::Learning));
+    let ending = Ending { iterations: 0, tolerance: 1e-9, stopped };
+    Ok(task.learned(policy, Method::Exact, (worst.lower, worst.upper), &ending))
+}
+
+/// A watch for the solves inside a search: it stops with the search, and tells the search's own
+/// progress rather than theirs.
+fn inside<'w>(
+    watch: Watch<'w>,
+    progress: Progress<'w>,
+) -> impl Fn(Progress<'_>) -> bool + Sync + use<'w> {
+    move |_| watch.go_on(progress)
 }
 
 /// Refuses a tolerance that is none.
 fn check_tolerance(tolerance: f64) -> Result<()> {
     match tolerance > 0.0 && tolerance <= 0.1 {
         true => Ok(()),
-        false => Err(Error::config(format!(
-            "the tolerance is {tolerance}; expected a number above 0 and at most 0.1"
-        ))),
+        false => Err(Error::field(
+            Field::Tolerance,
+            format!("is {tolerance}; expected a number above 0 and at most 0.1"),
+        )),
     }
 }

@@ -14,5 +14,6 @@ pub fn cells(log: &Log) -> Leaves {
         leaf_of[action * contexts + context] = leaves.len() as u32;
         leaves.push(Leaf::new(action, group.iter().map(|e| (e.outcome, e.weight))));
     }
-    Leaves { contexts, leaf_of, leaves, trees: Vec::new() }
+    let (contexts, outcomes) = (log.contexts().clone(), log.outcomes().clone());
+    Leaves { contexts, outcomes, leaf_of, leaves, trees: Vec::new() }
 }

@@ -7,7 +7,9 @@
 use super::tree::{TreeSettings, fitted};
 use crate::error::{Error, Result};
 use crate::log::Log;
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The settings chosen for one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +21,12 @@ pub struct Choice {
 }
 
 /// Chooses each action's settings among those offered to it.
-pub fn choose(log: &Log, offered: &[Vec<TreeSettings>], folds: usize) -> Result<Vec<Choice>> {
+pub fn choose(
+    log: &Log,
+    offered: &[Vec<TreeSettings>],
+    folds: usize,
+    watch: Watch<'_>,
+) -> Result<Vec<Choice>> {
     if offered.len() != log.actions().len() || offered.iter().any(Vec::is_empty) {
         return Err(Error::config("every action needs at least one setting to choose from"));
     }
@@ -30,10 +37,13 @@ pub fn choose(log: &Log, offered: &[Vec<TreeSettings>], folds: usize) -> Result<
         .enumerate()
         .flat_map(|(action, settings)| settings.iter().map(move |s| (action, *s)))
         .collect();
+    let fitted_so_far = AtomicUsize::new(0);
     let error = |&(action, settings): &(usize, TreeSettings)| -> Result<f64> {
         let (mut squares, mut rows) = (0.0, 0.0);
         for (fold, rest) in parts.iter().enumerate() {
-            let Some(tree) = fitted(rest, action, &settings)? else { continue };
+            let done = fitted_so_far.fetch_add(1, Ordering::Relaxed);
+            watch.tell(Progress::of(Stage::Fitting).done(done).out_of(folds * all.len()))?;
+            let Some(tree) = fitted(rest, action, &settings, watch)? else { continue };
             for (i, e) in log.entries().iter().enumerate() {
                 let weight = dealt.weight(i, fold);
                 if e.action as usize == action && weight > 0.0 {

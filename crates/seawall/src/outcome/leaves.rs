@@ -2,10 +2,15 @@
 
 use super::{Tree, Values};
 use crate::ambiguity::{Ambiguity, Detail, Problem, Settings};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::Log;
+use crate::matrix::Matrix;
 use crate::population::Population;
+use crate::progress::{Progress, Stage, Watch};
+use crate::space::Space;
 use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// No leaf.
 pub(super) const NONE: u32 = u32::MAX;
@@ -22,7 +27,9 @@ pub struct Leaf {
 /// Which leaf each context is in under each action.
 #[derive(Clone, Debug)]
 pub struct Leaves {
-    pub(super) contexts: usize,
+    /// Where the log's contexts and outcomes are.
+    pub(super) contexts: Arc<Space>,
+    pub(super) outcomes: Arc<Space>,
     /// `[action · contexts + context]`, `NONE` where the action was never seen.
     pub(super) leaf_of: Vec<u32>,
     pub(super) leaves: Vec<Leaf>,
@@ -68,19 +75,18 @@ impl Leaf {
     pub(super) fn worst(
         &self,
         log: &Log,
-        set: Ambiguity,
-        settings: &Settings<'_>,
+        costs: Ambiguity,
+        settings: Settings<'_>,
     ) -> Result<(f64, f64)> {
-        if set.radius() == 0.0 && !matches!(set, Ambiguity::Entropic { .. }) {
+        if costs.radius == 0.0 && !costs.set.is_smoothed() {
             return Ok((self.mean(log), 0.0));
         }
         let mut weights = vec![0.0; log.outcomes().len()];
         self.outcomes.iter().for_each(|&(outcome, weight)| weights[outcome as usize] += weight);
         let population = Population::from_weights(log.outcomes().clone(), weights)?;
         let problem = Problem::new(&population, log.values())?.direction(log.direction());
-        let settings = Settings { detail: Detail::Value, watch: None, ..*settings };
-        let worst = set.worst_case(&problem, &settings)?;
-        Ok((worst.value, worst.gap()))
+        let worst = costs.worst_case(&problem, settings.detail(Detail::Value))?;
+        Ok((worst.value(), worst.gap()))
     }
 }
 
@@ -96,9 +102,9 @@ pub(super) fn whole(log: &Log, action: usize) -> Leaf {
 }
 
 impl Leaves {
-    /// The place in [`all`](Self::all) of a context's leaf, if the action was seen there.
-    pub fn place(&self, context: usize, action: usize) -> Option<usize> {
-        let leaf = self.leaf_of[action * self.contexts + context];
+    /// The index in [`all`](Self::all) of a context's leaf, if the action was seen there.
+    pub fn leaf_of(&self, context: usize, action: usize) -> Option<usize> {
+        let leaf = self.leaf_of[action * self.contexts.len() + context];
         (leaf != NONE).then_some(leaf as usize)
     }
 
@@ -112,30 +118,49 @@ impl Leaves {
         &self.trees
     }
 
+    /// Refuses another log than that of the leaves, by the feature in which it differs.
+    pub(super) fn check_against(&self, log: &Log) -> Result<()> {
+        self.contexts.same_as(log.contexts()).map_err(|e| e.within("contexts of another log"))?;
+        self.outcomes.same_as(log.outcomes()).map_err(|e| e.within("outcomes of another log"))?;
+        let (found, actions) = (self.leaf_of.len() / self.contexts.len(), log.actions().len());
+        match found == actions {
+            true => Ok(()),
+            false => {
+                Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
+            }
+        }
+    }
+
     pub(super) fn unseen(&self) -> Vec<usize> {
         let row = |row: &[u32]| row.iter().filter(|&&leaf| leaf == NONE).count();
-        self.leaf_of.chunks(self.contexts).map(row).collect()
+        self.leaf_of.chunks(self.contexts.len()).map(row).collect()
     }
 
     pub(super) fn values(
         &self,
         log: &Log,
-        set: Ambiguity,
+        costs: Ambiguity,
         fill: &[f64],
-        settings: &Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Values> {
-        let worst = |leaf: &Leaf| leaf.worst(log, set, settings);
-        let found: Vec<(f64, f64)> = self.leaves.par_iter().map(worst).collect::<Result<_>>()?;
-        let mut values = Vec::with_capacity(self.leaf_of.len());
-        for (row, fill) in self.leaf_of.chunks(self.contexts).zip(fill) {
-            let value = |&leaf: &u32| found.get(leaf as usize).map_or(*fill, |v| v.0);
-            values.extend(row.iter().map(value));
-        }
-        let gap = found.iter().map(|v| v.1).fold(0.0, f64::max);
-        let smoothing = match set {
-            Ambiguity::Entropic { eta, .. } => (log.outcomes().len() as f64).ln() / eta,
-            _ => 0.0,
+        let done = AtomicUsize::new(0);
+        let progress = || Progress::of(Stage::Outcomes).out_of(self.leaves.len());
+        let quiet =
+            |_: Progress<'_>| settings.watch.go_on(progress().done(done.load(Ordering::Relaxed)));
+        let inner = settings.watched(Watch::new(&quiet));
+        let worst = |leaf: &Leaf| {
+            settings.watch.tell(progress().done(done.fetch_add(1, Ordering::Relaxed)))?;
+            leaf.worst(log, costs, inner)
         };
-        Ok(Values { contexts: self.contexts, values, gap, smoothing })
+        let found: Vec<(f64, f64)> = self.leaves.par_iter().map(worst).collect::<Result<_>>()?;
+        settings.watch.tell(progress().done(self.leaves.len()))?;
+        let value = |context: usize, action: usize| {
+            let leaf = self.leaf_of[action * self.contexts.len() + context];
+            found.get(leaf as usize).map_or(fill[action], |v| v.0)
+        };
+        let matrix = Matrix::from_fn(self.contexts.len(), fill.len(), value);
+        let slack = found.iter().map(|v| v.1).fold(0.0, f64::max);
+        let smoothing = costs.set.smoothing(log.outcomes().len());
+        Ok(Values { slack, smoothing, ..Values::new(log.contexts(), matrix)? })
     }
 }

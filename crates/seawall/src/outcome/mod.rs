@@ -2,35 +2,62 @@
 //!
 //! A model cuts the contexts, for each action, into leaves that share their outcomes
 //! ([`Leaves`]): every context a leaf of its own ([`cells`]), or the leaves of a regression tree
-//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). Or it is a [`Table`] that
-//! the user brings. A [`Recipe`] says which, so that a model can be fitted again on other rows.
+//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). Or it is made of
+//! [`Predictions`] that the user brings. A [`Recipe`] says which, so that a model can be fitted
+//! again on other rows.
 //!
 //! ```text
 //! m(x, a) = worst case of the value over the outcomes of the leaf of (x, a), radius ε_c
 //! ```
 //!
 //! A radius of 0 gives the plain mean. Contexts whose leaf has no outcomes are [`Unseen`].
+//!
+//! ```
+//! use seawall::outcome::{Recipe, TreeSettings, Unseen};
+//! use seawall::{Direction, Feature, Log, Settings, Wasserstein, Watch};
+//! let ages = vec![vec![40.0, 40.0, 60.0, 60.0, 80.0, 80.0]];
+//! let taken = ["treat", "wait", "treat", "wait", "treat", "wait"];
+//! let costs = [3.0, 1.0, 2.0, 2.0, 1.0, 4.0];
+//! let age = [Feature::numeric("age")];
+//! let log = Log::from_rows(age, ages, &taken, &costs, None, Direction::Cost)?;
+//! let stump = TreeSettings { max_depth: 1, ..TreeSettings::default() };
+//! let model = Recipe::Tree(vec![stump; 2]).fit(&log, Watch::NOBODY)?;
+//! let values = |radius: f64| {
+//!     model.values(&log, Wasserstein.at(radius), Unseen::Error, Settings::default())
+//! };
+//! let (mean, robust) = (values(0.0)?, values(0.05)?);
+//! assert_eq!((mean.at(0, 0), mean.at(2, 1)), (3.0, 4.0));
+//! assert!(robust.at(2, 0) > mean.at(2, 0), "outcomes may be worse than those seen");
+//! # Ok::<(), seawall::Error>(())
+//! ```
 
 mod cells;
 mod choose;
 mod leaves;
+mod predictions;
 mod predictor;
-mod table;
 mod tree;
 
 pub use cells::cells;
 pub use choose::{Choice, choose};
 pub use leaves::{Leaf, Leaves};
+pub use predictions::Predictions;
 pub use predictor::Predictor;
-pub use table::Table;
 pub use tree::{Cut, Split, Tree, TreeSettings, tree};
 
 use crate::ambiguity::{Ambiguity, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::log::Log;
+use crate::matrix::Matrix;
+use crate::progress::{Progress, Stage, Watch};
+use crate::space::Space;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What to do about contexts where an action was never seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Unseen {
     /// Refuse, and say how many there are.
     #[default]
@@ -43,33 +70,61 @@ pub enum Unseen {
 
 /// How a model is made from a log.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Recipe {
     /// Every context and action by itself.
     Cells,
     /// A regression tree per action, with the settings of each.
     Tree(Vec<TreeSettings>),
     /// Values that the user brings; the log changes nothing.
-    Table(Table),
+    Predictions(Predictions),
 }
 
 impl Recipe {
     /// Fits the model to a log.
-    pub fn fit(&self, log: &Log) -> Result<Model> {
+    pub fn fit(&self, log: &Log, watch: Watch<'_>) -> Result<Model> {
+        watch.tell(Progress::of(Stage::Fitting))?;
         Ok(match self {
             Recipe::Cells => Model::Leaves(cells(log)),
-            Recipe::Tree(settings) => Model::Leaves(tree(log, settings)?),
-            Recipe::Table(table) => Model::Table(table.clone()),
+            Recipe::Tree(settings) => Model::Leaves(tree(log, settings, watch)?),
+            Recipe::Predictions(predictions) => {
+                predictions.check_against(log)?;
+                Model::Predictions(predictions.clone())
+            }
         })
     }
+
+    /// Which kind of model it makes.
+    pub fn kind(&self) -> ModelKind {
+        match self {
+            Recipe::Cells => ModelKind::Cells,
+            Recipe::Tree(_) => ModelKind::Tree,
+            Recipe::Predictions(_) => ModelKind::Table,
+        }
+    }
+}
+
+/// A kind of outcome model, as it is written everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ModelKind {
+    /// Every context and action by itself.
+    Cells,
+    /// A regression tree per action.
+    Tree,
+    /// Values that the user brings.
+    Table,
 }
 
 /// A fitted model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Model {
     /// Leaves with their empirical outcomes.
     Leaves(Leaves),
     /// Values as the user gave them.
-    Table(Table),
+    Predictions(Predictions),
 }
 
 impl Model {
@@ -77,7 +132,7 @@ impl Model {
     pub fn leaves(&self) -> Option<&Leaves> {
         match self {
             Model::Leaves(leaves) => Some(leaves),
-            Model::Table(_) => None,
+            Model::Predictions(_) => None,
         }
     }
 
@@ -85,7 +140,7 @@ impl Model {
     pub fn unseen(&self) -> Vec<usize> {
         match self {
             Model::Leaves(leaves) => leaves.unseen(),
-            Model::Table(table) => table.unseen(),
+            Model::Predictions(predictions) => predictions.unseen(),
         }
     }
 
@@ -93,14 +148,24 @@ impl Model {
     pub fn values(
         &self,
         log: &Log,
-        set: Ambiguity,
+        costs: Ambiguity,
         unseen: Unseen,
-        settings: &Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Values> {
-        let fill = fill(log, &self.unseen(), set, unseen, settings)?;
+        self.check_against(log)?;
+        let missing = self.unseen();
+        let fill = fill(log, &missing, costs, unseen, settings)?;
         match self {
-            Model::Leaves(leaves) => leaves.values(log, set, &fill, settings),
-            Model::Table(table) => table.values(set, &fill),
+            Model::Leaves(leaves) => leaves.values(log, costs, &fill, settings),
+            Model::Predictions(predictions) => predictions.values(log, costs, &fill),
+        }
+    }
+
+    /// Refuses another log than that it was fitted to.
+    fn check_against(&self, log: &Log) -> Result<()> {
+        match self {
+            Model::Leaves(leaves) => leaves.check_against(log),
+            Model::Predictions(predictions) => predictions.check_against(log),
         }
     }
 }
@@ -109,9 +174,9 @@ impl Model {
 fn fill(
     log: &Log,
     missing: &[usize],
-    set: Ambiguity,
+    costs: Ambiguity,
     unseen: Unseen,
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> Result<Vec<f64>> {
     if missing.iter().all(|&n| n == 0) {
         return Ok(vec![f64::NAN; missing.len()]);
@@ -121,14 +186,15 @@ fn fill(
             let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
             let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
             Err(Error::config(format!(
-                "of {} contexts some have no outcome or prediction for an action: {}; choose \
-                 unseen = \"mean\" or unseen = \"worst\" in [model], or a tree model",
+                "of {} contexts some have no outcome or prediction for an action: {}; say what \
+                 stands in there, or use a tree model",
                 log.contexts().len(),
                 words.join(", ")
-            )))
+            ))
+            .advise(Field::Unseen, &["mean", "worst"]))
         }
         Unseen::Mean => (0..missing.len())
-            .map(|action| leaves::whole(log, action).worst(log, set, settings).map(|v| v.0))
+            .map(|action| leaves::whole(log, action).worst(log, costs, settings).map(|v| v.0))
             .collect(),
         Unseen::Worst => {
             let sign = log.direction().sign();
@@ -141,54 +207,57 @@ fn fill(
 /// `m(x, a)` for every context and action.
 #[derive(Clone, Debug)]
 pub struct Values {
-    contexts: usize,
-    /// `[action · contexts + context]`.
-    values: Vec<f64>,
-    gap: f64,
+    space: Arc<Space>,
+    matrix: Matrix,
+    slack: f64,
     smoothing: f64,
 }
 
 impl Values {
-    /// One row of contexts per action.
-    pub fn new(contexts: usize, values: Vec<f64>) -> Result<Self> {
-        if contexts == 0 || !values.len().is_multiple_of(contexts) {
-            return Err(Error::input(format!(
-                "{} values do not make rows of {contexts} contexts",
-                values.len()
-            )));
+    /// Given values of every context of a space and every action.
+    pub fn new(space: &Arc<Space>, matrix: Matrix) -> Result<Self> {
+        if matrix.contexts() != space.len() {
+            let (found, contexts) = (matrix.contexts(), space.len());
+            return Err(Error::input(format!("{found} rows of values for {contexts} contexts")));
         }
-        if let Some(v) = values.iter().find(|v| !v.is_finite()) {
+        if let Some(v) = matrix.cells().iter().find(|v| !v.is_finite()) {
             return Err(Error::input(format!("a value is {v}; expected a finite number")));
         }
-        Ok(Values { contexts, values, gap: 0.0, smoothing: 0.0 })
+        Ok(Values { space: space.clone(), matrix, slack: 0.0, smoothing: 0.0 })
+    }
+
+    /// The contexts that they are of.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// The values themselves.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
     }
 
     /// The value of an action in a context.
+    #[inline(always)]
     pub fn at(&self, context: usize, action: usize) -> f64 {
-        self.values[action * self.contexts + context]
-    }
-
-    /// The values of an action, one per context.
-    pub fn action(&self, action: usize) -> &[f64] {
-        &self.values[action * self.contexts..][..self.contexts]
+        self.matrix.at(context, action)
     }
 
     /// The number of contexts.
     pub fn contexts(&self) -> usize {
-        self.contexts
+        self.matrix.contexts()
     }
 
     /// The number of actions.
     pub fn actions(&self) -> usize {
-        self.values.len() / self.contexts
+        self.matrix.actions()
     }
 
     /// The values are on the safe side of the true worst cases by at most this.
-    pub fn gap(&self) -> f64 {
-        self.gap
+    pub fn slack(&self) -> f64 {
+        self.slack
     }
 
-    /// Values over an entropic set are on the unsafe side of the exact worst cases by at most
+    /// Values over a smoothed set are on the unsafe side of the exact worst cases by at most
     /// this, `log |Ξ| / η`; 0 for any other set.
     pub fn smoothing(&self) -> f64 {
         self.smoothing

@@ -5,26 +5,29 @@
 
 use super::{Model, Unseen, Values};
 use crate::ambiguity::{Ambiguity, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::outcome::Tree;
+use crate::space::Space;
+use std::sync::Arc;
 
 /// What each action would cost anywhere.
 pub struct Predictor {
     /// Each action's tree, and the value of each of its nodes.
     trees: Vec<(Tree, Vec<f64>)>,
+    /// Where the log's contexts are.
+    contexts: Arc<Space>,
 }
 
 impl Predictor {
     /// Of a model of trees: no other says anything about places never seen.
-    pub fn new(log: &Log, model: &Model, set: Ambiguity, settings: &Settings<'_>) -> Result<Self> {
+    pub fn new(log: &Log, model: &Model, costs: Ambiguity, settings: Settings<'_>) -> Result<Self> {
         let trees = model.leaves().map_or(&[][..], |leaves| leaves.trees());
         if trees.is_empty() || trees.iter().any(Tree::is_empty) {
-            return Err(Error::config(
-                "a support that can only be sampled needs a tree model: kind = \"tree\" in [model]",
-            ));
+            return Err(Error::config("a support that can only be sampled needs a tree model")
+                .advise(Field::Model, &["tree"]));
         }
-        let values: Values = model.values(log, set, Unseen::Error, settings)?;
+        let values: Values = model.values(log, costs, Unseen::Error, settings)?;
         let space = log.contexts();
         let of = |(action, tree): (usize, &Tree)| {
             let mut of_node = vec![f64::NAN; tree.len()];
@@ -33,12 +36,25 @@ impl Predictor {
             }
             (tree.clone(), of_node)
         };
-        Ok(Predictor { trees: trees.iter().enumerate().map(of).collect() })
+        let trees = trees.iter().enumerate().map(of).collect();
+        Ok(Predictor { trees, contexts: space.clone() })
+    }
+
+    /// Refuses another log than that it was made for, by the feature in which it differs.
+    pub(crate) fn check_against(&self, log: &Log) -> Result<()> {
+        self.contexts.same_as(log.contexts())?;
+        let (found, actions) = (self.trees.len(), log.actions().len());
+        match found == actions {
+            true => Ok(()),
+            false => {
+                Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
+            }
+        }
     }
 
     /// The value of an action at the place of these codes.
-    pub(crate) fn at(&self, log: &Log, codes: &[f64], action: usize) -> f64 {
+    pub(crate) fn at(&self, codes: &[f64], action: usize) -> f64 {
         let (tree, values) = &self.trees[action];
-        values[tree.leaf_of(log.contexts(), |feature| codes[feature])]
+        values[tree.leaf_of(&self.contexts, |feature| codes[feature])]
     }
 }

@@ -10,8 +10,9 @@
 //! the log has.
 
 use super::leaves::{Leaf, Leaves, NONE};
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::log::Log;
+use crate::progress::{Progress, Stage, Watch};
 use crate::space::{Kind, Space};
 
 /// How a tree may grow.
@@ -37,15 +38,14 @@ impl Default for TreeSettings {
 impl TreeSettings {
     fn check(&self) -> Result<()> {
         let counts = [
-            ("min_samples_leaf", self.min_samples_leaf, 1.0),
-            ("min_samples_split", self.min_samples_split, 2.0),
-            ("ccp_alpha", self.ccp_alpha, 0.0),
+            (Field::MinSamplesLeaf, self.min_samples_leaf, 1.0),
+            (Field::MinSamplesSplit, self.min_samples_split, 2.0),
+            (Field::CcpAlpha, self.ccp_alpha, 0.0),
         ];
-        for (name, value, least) in counts {
+        for (field, value, least) in counts {
             if !(value >= least && value.is_finite()) {
-                return Err(Error::config(format!(
-                    "{name} is {value}; expected a finite number ≥ {least}"
-                )));
+                let what = format!("is {value}; expected a finite number ≥ {least}");
+                return Err(Error::field(field, what));
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ struct Cell {
 }
 
 /// Fits a tree per action; `settings` has one entry per action.
-pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Leaves> {
+pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Leaves> {
     let (space, contexts) = (log.contexts(), log.contexts().len());
     if settings.len() != log.actions().len() {
         return Err(Error::config(format!(
@@ -157,7 +157,8 @@ pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Leaves> {
     let mut leaf_of = vec![NONE; contexts * settings.len()];
     let (mut leaves, mut trees) = (Vec::new(), Vec::new());
     for (action, settings) in settings.iter().enumerate() {
-        let Some(tree) = fitted(log, action, settings)? else {
+        watch.tell(Progress::of(Stage::Fitting).done(action).out_of(log.actions().len()))?;
+        let Some(tree) = fitted(log, action, settings, watch)? else {
             trees.push(Tree { nodes: Vec::new() });
             continue;
         };
@@ -181,14 +182,20 @@ pub fn tree(log: &Log, settings: &[TreeSettings]) -> Result<Leaves> {
         leaves.extend(seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter())));
         trees.push(tree);
     }
-    Ok(Leaves { contexts, leaf_of, leaves, trees })
+    let (contexts, outcomes) = (space.clone(), log.outcomes().clone());
+    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees })
 }
 
 /// The tree of one action; None if the action has no rows.
-pub(super) fn fitted(log: &Log, action: usize, settings: &TreeSettings) -> Result<Option<Tree>> {
+pub(super) fn fitted(
+    log: &Log,
+    action: usize,
+    settings: &TreeSettings,
+    watch: Watch<'_>,
+) -> Result<Option<Tree>> {
     settings.check()?;
     let Some(scale) = Scale::of(log, action) else { return Ok(None) };
-    let mut tree = fit(log.contexts(), &mut sums(log, action, scale), settings, scale);
+    let mut tree = fit(log.contexts(), &mut sums(log, action, scale), settings, scale, watch)?;
     for node in &mut tree.nodes {
         node.mean = scale.middle + scale.range * node.mean;
     }
@@ -232,18 +239,31 @@ fn sums(log: &Log, action: usize, scale: Scale) -> Vec<Cell> {
     cells
 }
 
-fn fit(space: &Space, cells: &mut [Cell], settings: &TreeSettings, scale: Scale) -> Tree {
+fn fit(
+    space: &Space,
+    cells: &mut [Cell],
+    settings: &TreeSettings,
+    scale: Scale,
+    watch: Watch<'_>,
+) -> Result<Tree> {
     let mut tree = Tree { nodes: Vec::new() };
-    grow(&mut tree, space, cells, settings, 0);
+    grow(&mut tree, space, cells, (settings, watch), 0)?;
     if settings.ccp_alpha > 0.0 {
         let rows = tree.nodes[0].rows;
         prune(&mut tree, settings.ccp_alpha * rows / (scale.range * scale.range));
     }
-    tree
+    Ok(tree)
 }
 
-fn grow(tree: &mut Tree, space: &Space, cells: &mut [Cell], settings: &TreeSettings, depth: usize) {
+fn grow(
+    tree: &mut Tree,
+    space: &Space,
+    cells: &mut [Cell],
+    (settings, watch): (&TreeSettings, Watch<'_>),
+    depth: usize,
+) -> Result<()> {
     let at = tree.nodes.len();
+    watch.tell(Progress::of(Stage::Fitting).done(at))?;
     let total = |of: fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
     let (rows, sum, squares) = (total(|c| c.rows), total(|c| c.sum), total(|c| c.squares));
     let error = (squares - sum * sum / rows).max(0.0);
@@ -251,17 +271,20 @@ fn grow(tree: &mut Tree, space: &Space, cells: &mut [Cell], settings: &TreeSetti
     let pure = error <= rows * f64::EPSILON;
     let enough = rows >= settings.min_samples_split && rows >= 2.0 * settings.min_samples_leaf;
     if depth >= settings.max_depth || pure || !enough {
-        return;
+        return Ok(());
     }
-    let Some((feature, cut)) = best_split(space, cells, settings.min_samples_leaf) else { return };
+    let Some((feature, cut)) = best_split(space, cells, settings.min_samples_leaf) else {
+        return Ok(());
+    };
     let mut split = Split { feature, cut, left: at + 1, right: 0 };
     let middle =
         partition(cells, |c| split.goes_left(space, space.code(c.context as usize, feature)));
     let (left, right) = cells.split_at_mut(middle);
-    grow(tree, space, left, settings, depth + 1);
+    grow(tree, space, left, (settings, watch), depth + 1)?;
     split.right = tree.nodes.len();
-    grow(tree, space, right, settings, depth + 1);
+    grow(tree, space, right, (settings, watch), depth + 1)?;
     tree.nodes[at].split = Some(split);
+    Ok(())
 }
 
 /// Moves the cells that go left to the front, keeping both orders; returns how many there are.

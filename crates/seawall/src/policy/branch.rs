@@ -62,7 +62,7 @@ impl Test {
     }
 
     /// The question in words, or its opposite.
-    pub fn words(&self, holds: bool) -> String {
+    pub fn phrase(&self, holds: bool) -> String {
         match self {
             Test::AtMost { feature, number } if holds => format!("{feature} ≤ {number}"),
             Test::AtMost { feature, number } => format!("{feature} > {number}"),

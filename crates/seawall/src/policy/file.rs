@@ -30,8 +30,10 @@
 use super::rule::Mention;
 use super::{Policy, Rule, written};
 use crate::error::{Error, Result};
+use crate::matrix::Matrix;
 use crate::space::{Kind, Space, Value};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const FORMAT: &str = "seawall-policy";
 const VERSION: u32 = 1;
@@ -100,6 +102,7 @@ impl Level {
 impl PolicyFile {
     /// A policy and what it expects of a study.
     pub fn new(policy: &Policy, space: &Space, actions: &[String]) -> Result<Self> {
+        policy.check_against(space, actions.len())?;
         let note = |name: String| -> Result<FeatureNote> {
             let k = space.feature(&name)?;
             let levels = space.level_values(k).map(Level::new).collect();
@@ -117,12 +120,12 @@ impl PolicyFile {
     }
 
     /// What the policy does, in words.
-    pub fn words(&self) -> Vec<String> {
+    pub fn explain(&self) -> Vec<String> {
         let missing = |name: &str| {
             let note = self.features.iter().find(|f| f.name == name);
             note.is_some_and(|f| f.levels.contains(&Level::Missing(())))
         };
-        self.rule.words(&self.actions, &missing)
+        self.rule.explain(&self.actions, &missing)
     }
 
     /// As JSON.
@@ -147,7 +150,7 @@ impl PolicyFile {
     }
 
     /// The policy on a study's space and actions, if it fits them.
-    pub fn on(&self, space: &Space, actions: &[String]) -> Result<Policy> {
+    pub fn on(&self, space: &Arc<Space>, actions: &[String]) -> Result<Policy> {
         let refused = |e: Error| e.within(format!("policy {:?}", self.name));
         self.check_shape().map_err(refused)?;
         self.check_actions(actions).map_err(refused)?;
@@ -160,9 +163,8 @@ impl PolicyFile {
         if order.is_sorted() {
             return Ok(policy);
         }
-        let row = |context: usize| order.iter().map(move |&a| (context, a));
-        let all = (0..space.len()).flat_map(row);
-        let probabilities: Vec<f64> = all.map(|(i, a)| policy.probability(i, a)).collect();
+        let reordered = |context, action: usize| policy.probability(context, order[action]);
+        let probabilities = Matrix::from_fn(space.len(), actions.len(), reordered);
         Policy::table(&self.name, space, actions, &probabilities)
     }
 

@@ -4,6 +4,25 @@
 //! at: the same for everyone, by group, by a decision tree, by a softmax of linear scores, or
 //! context by context. A [`Policy`] is a rule worked out on one space. Rules are saved and
 //! loaded as JSON ([`mod@file`]).
+//!
+//! ```
+//! use seawall::policy::file::PolicyFile;
+//! use seawall::policy::{Partition, Parts, Policy, Rule};
+//! use seawall::{Feature, Space};
+//! use std::sync::Arc;
+//! let space = Arc::new(Space::grid([Feature::numeric("age").levels([40.0, 60.0, 80.0])])?);
+//! let actions = ["treat", "wait"].map(String::from);
+//! let parts = Parts::Cuts(vec![50.0]);
+//! let by = vec![Partition { feature: "age".into(), missing: false, parts }];
+//! let rule = Rule::Groups { by, probabilities: vec![vec![0.0, 1.0], vec![0.8, 0.2]] };
+//! let policy = Policy::new("mostly the old", rule, &space, &actions)?;
+//! assert_eq!(policy.row(2), [0.8, 0.2]);
+//!
+//! let json = PolicyFile::new(&policy, &space, &actions)?.to_json()?;
+//! let again = PolicyFile::from_json(&json)?.on(&space, &actions)?;
+//! assert_eq!(again.probabilities(), policy.probabilities());
+//! # Ok::<(), seawall::Error>(())
+//! ```
 
 mod branch;
 pub mod file;
@@ -21,8 +40,10 @@ pub use words::{Outline, chances};
 
 use crate::error::{Error, Result};
 use crate::log::Log;
+use crate::matrix::Matrix;
 use crate::outcome::Values;
 use crate::space::{Space, Value};
+use std::sync::Arc;
 
 /// How far the probabilities of a context may be from summing to 1.
 const SLACK: f64 = 1e-9;
@@ -32,9 +53,8 @@ const SLACK: f64 = 1e-9;
 pub struct Policy {
     name: String,
     rule: Rule,
-    actions: usize,
-    /// `[context · actions + action]`.
-    probabilities: Vec<f64>,
+    space: Arc<Space>,
+    probabilities: Matrix,
 }
 
 impl Policy {
@@ -42,13 +62,15 @@ impl Policy {
     pub fn new(
         name: impl Into<String>,
         rule: Rule,
-        space: &Space,
+        space: &Arc<Space>,
         actions: &[String],
     ) -> Result<Self> {
         let name = name.into();
-        let probabilities =
-            rule.probabilities(space, actions).map_err(|e| e.within(format!("policy {name:?}")))?;
-        for (context, row) in probabilities.chunks(actions.len()).enumerate() {
+        let probabilities = rule
+            .probabilities(space, actions)
+            .and_then(|cells| Matrix::new(space.len(), actions.len(), cells))
+            .map_err(|e| e.within(format!("policy {name:?}")))?;
+        for (context, row) in probabilities.rows().enumerate() {
             if !are_probabilities(row) {
                 return Err(Error::input(format!(
                     "policy {name:?}: the probabilities for the context {} are {row:?}; expected \
@@ -57,14 +79,15 @@ impl Policy {
                 )));
             }
         }
-        Ok(Policy { name, rule, actions: actions.len(), probabilities })
+        Ok(Policy { name, rule, space: space.clone(), probabilities })
     }
 
     /// Every action with the same probability.
     pub fn uniform(log: &Log) -> Self {
-        let actions = log.actions().len();
-        let probabilities = vec![1.0 / actions as f64; log.contexts().len() * actions];
-        Policy { name: "uniform".to_owned(), rule: Rule::Uniform, actions, probabilities }
+        let (contexts, actions) = (log.contexts(), log.actions().len());
+        let probabilities = Matrix::from_fn(contexts.len(), actions, |_, _| 1.0 / actions as f64);
+        let (name, rule) = ("uniform".to_owned(), Rule::Uniform);
+        Policy { name, rule, space: contexts.clone(), probabilities }
     }
 
     /// Always the same action.
@@ -77,55 +100,54 @@ impl Policy {
     /// The log's own: in each context the shares of the actions taken there; in a context that
     /// was never seen, the shares in the whole log.
     pub fn behaviour(log: &Log) -> Self {
-        let actions = log.actions().len();
+        let (contexts, actions) = (log.contexts(), log.actions().len());
         let overall: Vec<f64> = log.action_totals().iter().map(|n| n / log.total()).collect();
-        let shares = |counts: &[f64]| -> Vec<f64> {
-            let total: f64 = counts.iter().sum();
-            if total > 0.0 { counts.iter().map(|n| n / total).collect() } else { overall.clone() }
-        };
         let totals = log.cell_totals();
-        let probabilities: Vec<f64> = totals.chunks(actions).flat_map(shares).collect();
-        let seen = |context: usize| totals[context * actions..][..actions].iter().any(|n| *n > 0.0);
-        let rule = Rule::table(log.contexts(), &probabilities, seen, Some(overall.clone()));
-        Policy { name: "behaviour".to_owned(), rule, actions, probabilities }
+        let share = |context: usize, action: usize| {
+            let counts = totals.row(context);
+            let total: f64 = counts.iter().sum();
+            if total > 0.0 { counts[action] / total } else { overall[action] }
+        };
+        let probabilities = Matrix::from_fn(contexts.len(), actions, share);
+        let seen = |context: usize| totals.row(context).iter().any(|n| *n > 0.0);
+        let rule = Rule::listed(contexts, &probabilities, seen, Some(overall.clone()));
+        Policy { name: "behaviour".to_owned(), rule, space: contexts.clone(), probabilities }
     }
 
     /// In each context the action of the best value. With no restriction on the policy it is
     /// optimal at every context radius: the worst case rises with the values at each point, and
     /// this policy's are the lowest at every point at once.
-    pub fn greedy(log: &Log, values: &Values) -> Self {
-        let actions = values.actions();
+    pub fn greedy(log: &Log, values: &Values) -> Result<Self> {
+        let (contexts, actions) = (log.contexts(), values.actions());
+        contexts.same_as(values.space())?;
+        if actions != log.actions().len() {
+            let wanted = log.actions().len();
+            return Err(Error::input(format!("values of {actions} actions for a log of {wanted}")));
+        }
         let sign = log.direction().sign();
-        let mut probabilities = vec![0.0; values.contexts() * actions];
-        for (context, row) in probabilities.chunks_mut(actions).enumerate() {
+        let mut probabilities = Matrix::from_fn(contexts.len(), actions, |_, _| 0.0);
+        for context in 0..contexts.len() {
             let mut best = 0;
             for a in 1..actions {
                 if sign * values.at(context, a) < sign * values.at(context, best) {
                     best = a;
                 }
             }
-            row[best] = 1.0;
+            probabilities.row_mut(context)[best] = 1.0;
         }
-        let rule = Rule::table(log.contexts(), &probabilities, |_| true, None);
-        Policy { name: "greedy".to_owned(), rule, actions, probabilities }
+        let rule = Rule::listed(contexts, &probabilities, |_| true, None);
+        Ok(Policy { name: "greedy".to_owned(), rule, space: contexts.clone(), probabilities })
     }
 
-    /// Given probabilities, `[context · actions + action]`.
+    /// Given probabilities.
     pub fn table(
         name: impl Into<String>,
-        space: &Space,
+        space: &Arc<Space>,
         actions: &[String],
-        probabilities: &[f64],
+        probabilities: &Matrix,
     ) -> Result<Self> {
-        if probabilities.len() != space.len() * actions.len() {
-            return Err(Error::input(format!(
-                "{} probabilities for {} contexts and {} actions",
-                probabilities.len(),
-                space.len(),
-                actions.len()
-            )));
-        }
-        Self::new(name, Rule::table(space, probabilities, |_| true, None), space, actions)
+        let rule = Rule::table(space, probabilities, |_| true, None)?;
+        Self::new(name, rule, space, actions)
     }
 
     /// The policy's name.
@@ -144,22 +166,43 @@ impl Policy {
         &self.rule
     }
 
+    /// The contexts that it is worked out on.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// The probabilities of every context's actions.
+    pub fn probabilities(&self) -> &Matrix {
+        &self.probabilities
+    }
+
     /// The probability of an action in a context.
     pub fn probability(&self, context: usize, action: usize) -> f64 {
-        self.probabilities[context * self.actions + action]
+        self.probabilities.at(context, action)
     }
 
     /// The probabilities of a context's actions.
     pub fn row(&self, context: usize) -> &[f64] {
-        &self.probabilities[context * self.actions..][..self.actions]
+        self.probabilities.row(context)
     }
 
-    /// `l(x) = Σ_a π(a|x) m(x, a)` for every context.
-    pub fn values(&self, values: &Values) -> Vec<f64> {
-        let value = |(context, row): (usize, &[f64])| {
-            row.iter().enumerate().map(|(a, p)| p * values.at(context, a)).sum()
-        };
-        self.probabilities.chunks(self.actions).enumerate().map(value).collect()
+    /// `l(x) = Σ_a π(a|x) m(x, a)` for every context. Values of another space are refused by the
+    /// feature in which it differs.
+    pub fn values(&self, values: &Values) -> Result<Vec<f64>> {
+        self.check_against(values.space(), values.actions())?;
+        let value = |(p, m): (&[f64], &[f64])| p.iter().zip(m).map(|(p, m)| p * m).sum();
+        Ok(self.probabilities.rows().zip(values.matrix().rows()).map(value).collect())
+    }
+
+    /// Refuses other contexts, or another number of actions, than the policy's own.
+    pub(crate) fn check_against(&self, space: &Space, actions: usize) -> Result<()> {
+        let of_policy = |e: Error| e.within(format!("policy {:?}", self.name));
+        self.space.same_as(space).map_err(of_policy)?;
+        let own = self.probabilities.actions();
+        match own == actions {
+            true => Ok(()),
+            false => Err(of_policy(Error::input(format!("it has {own} actions, not {actions}")))),
+        }
     }
 }
 

@@ -125,7 +125,7 @@ impl Partition {
     }
 
     /// A part in words: `age < 60`, `site = north or south`.
-    pub fn words(&self, part: usize) -> String {
+    pub fn phrase(&self, part: usize) -> String {
         let name = &self.feature;
         match &self.parts {
             Parts::Cuts(cuts) if part > cuts.len() => format!("{name} missing"),
@@ -191,7 +191,7 @@ impl Partition {
         let mut words = Vec::new();
         let mut rest = group;
         for partition in by.iter().rev() {
-            words.push(partition.words(rest % partition.len()));
+            words.push(partition.phrase(rest % partition.len()));
             rest /= partition.len();
         }
         words.reverse();

@@ -2,6 +2,7 @@
 
 use super::{Branch, Partition, Softmax, written};
 use crate::error::{Error, Result};
+use crate::matrix::Matrix;
 use crate::space::{Kind, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -62,20 +63,38 @@ pub struct TableRow {
 }
 
 impl Rule {
-    /// The table of some contexts' probabilities, `[context · actions + action]`.
+    /// The table of some contexts' probabilities.
     pub fn table(
         space: &Space,
-        probabilities: &[f64],
+        probabilities: &Matrix,
+        listed: impl Fn(usize) -> bool,
+        otherwise: Option<Vec<f64>>,
+    ) -> Result<Self> {
+        let (rows, contexts) = (probabilities.contexts(), space.len());
+        let actions = probabilities.actions();
+        if let Some(row) = otherwise.as_ref().filter(|row| row.len() != actions) {
+            let found = row.len();
+            return Err(Error::input(format!("otherwise: {found} chances for {actions} actions")));
+        }
+        match rows == contexts {
+            true => Ok(Rule::listed(space, probabilities, listed, otherwise)),
+            false => Err(Error::input(format!("{rows} rows of chances for {contexts} contexts"))),
+        }
+    }
+
+    /// The same of a matrix that is known to fit.
+    pub(super) fn listed(
+        space: &Space,
+        probabilities: &Matrix,
         listed: impl Fn(usize) -> bool,
         otherwise: Option<Vec<f64>>,
     ) -> Self {
-        let actions = probabilities.len() / space.len();
         let features: Vec<String> = space.names().map(str::to_owned).collect();
         let columns: Vec<Vec<Option<String>>> =
             (0..features.len()).map(|k| space.each(k, written)).collect();
         let rows = (0..space.len()).filter(|&i| listed(i)).map(|i| TableRow {
             context: columns.iter().map(|column| column[i].clone()).collect(),
-            probabilities: probabilities[i * actions..][..actions].to_vec(),
+            probabilities: probabilities.row(i).to_vec(),
         });
         Rule::Table { features, rows: rows.collect(), otherwise }
     }

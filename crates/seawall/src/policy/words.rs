@@ -8,7 +8,7 @@ const ROWS: usize = 20;
 
 impl Rule {
     /// What the rule does, line by line; `missing` says which features can be missing.
-    pub fn words(&self, actions: &[String], missing: &dyn Fn(&str) -> bool) -> Vec<String> {
+    pub fn explain(&self, actions: &[String], missing: &dyn Fn(&str) -> bool) -> Vec<String> {
         match self {
             Rule::Uniform => vec!["Every action with the same probability.".to_owned()],
             Rule::Constant { action } => vec![format!("Always {action}.")],
@@ -86,7 +86,7 @@ impl Branch {
                         Test::AtMost { feature, .. } if !holds && missing(feature) => " or missing",
                         _ => "",
                     };
-                    let when = format!("{}{or_missing}", test.words(holds));
+                    let when = format!("{}{or_missing}", test.phrase(holds));
                     Outline { when, ..side.outline(actions, missing) }
                 };
                 let branches = vec![side(true, yes), side(false, no)];

@@ -13,9 +13,11 @@
 use super::Value;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
+use serde::{Deserialize, Serialize};
 
 /// What moves along a feature cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The squared difference.
     Numeric,
@@ -327,6 +329,12 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// Whether moves along another feature with the same levels cost the same.
+    pub(super) fn costs_like(&self, other: &Checked) -> bool {
+        let bits = |f: &Checked| f.coords.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        self.metric == other.metric && bits(self) == bits(other)
+    }
+
     pub(super) fn level_count(&self) -> usize {
         self.labels.len()
     }

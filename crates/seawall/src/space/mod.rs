@@ -98,6 +98,39 @@ impl Space {
         Ok(Space { features, support: Support::Points(points) })
     }
 
+    /// Refuses a space that is another one, by the feature in which it differs.
+    pub fn same_as(&self, other: &Space) -> Result<()> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        let different = |what: String| Error::input(format!("the spaces differ: {what}"));
+        for (k, name) in self.names().enumerate() {
+            let Ok(at) = other.feature(name) else {
+                return Err(different(format!("only the first has the feature {name:?}")));
+            };
+            let same = k == at
+                && self.kind(k) == other.kind(k)
+                && self.weight(k) == other.weight(k)
+                && self.levels(k) == other.levels(k)
+                && self.features[k].costs_like(&other.features[k]);
+            if !same {
+                return Err(different(format!("the feature {name:?} differs")));
+            }
+        }
+        if let Some(name) = other.names().nth(self.names().len()) {
+            return Err(different(format!("only the second has the feature {name:?}")));
+        }
+        let equal = self.len() == other.len()
+            && (0..self.features.len()).all(|k| {
+                let bits = |s: &Space, i: usize| s.code(i, k).to_bits();
+                (0..self.len()).all(|i| bits(self, i) == bits(other, i))
+            });
+        match equal {
+            true => Ok(()),
+            false => Err(different("their points differ".to_owned())),
+        }
+    }
+
     /// How many points the support has.
     pub fn len(&self) -> usize {
         match &self.support {
@@ -162,6 +195,9 @@ impl Space {
 
     /// The space of some of the points, with the same features and the same ground cost.
     pub fn subset(&self, points: &[usize]) -> Result<Self> {
+        if let Some(point) = points.iter().find(|&&i| i >= self.len()) {
+            return Err(Error::input(format!("point {point} of a space of {}", self.len())));
+        }
         let codes = |k: usize| points.iter().map(|&i| self.code(i, k)).collect();
         let codes = (0..self.features.len()).map(codes).collect();
         let points = Points::new(&self.features, codes)?;

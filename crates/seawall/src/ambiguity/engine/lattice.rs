@@ -4,11 +4,16 @@
 //! no point lies hold `−∞`, and of several points in one cell the highest stands for them, since
 //! moves between them are free. In memory: two numbers a cell beside the problem's own.
 
-use super::{MOST_CELLS, Maxima, Problem, Sums};
+use super::{Engine, MOST_CELLS, Maxima, Sums};
+use crate::ambiguity::geometry::Geometry;
+use crate::ambiguity::problem::Heights;
 use crate::kernel::max_plus::{Axis, Carry};
+use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
+use crate::population::Population;
 use crate::space::{Grid, Space, Support};
+use std::sync::Arc;
 
 /// A lattice and how the support lies on it.
 pub(in crate::ambiguity) struct Shape {
@@ -20,6 +25,18 @@ pub(in crate::ambiguity) struct Shape {
 }
 
 impl Shape {
+    /// The lattice under a support, if it is not too large.
+    pub fn new(space: &Space) -> Option<Self> {
+        match space.support() {
+            Support::Grid(grid) => {
+                let features = grid.levels().len();
+                let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
+                Some(Shape { coords, grid: grid.clone(), cells: None })
+            }
+            Support::Points(points) => points_shape(space, points.len()),
+        }
+    }
+
     /// The cost of one pass over every axis, in cell-steps.
     pub fn work(&self) -> f64 {
         let steps: usize = self.grid.levels().iter().sum();
@@ -34,64 +51,70 @@ impl Shape {
 }
 
 /// The engine.
-pub(in crate::ambiguity) struct Lattice<'a> {
-    problem: Problem<'a>,
-    shape: Shape,
+pub(super) struct Lattice {
+    population: Population,
+    shape: Arc<Shape>,
     axes: Vec<Axis>,
     sources: Vec<u32>,
+    /// Whether no wall keeps anyone from the highest place.
+    open: bool,
+}
+
+/// The engine, loaded.
+struct Loaded<'v> {
+    engine: Arc<Lattice>,
+    heights: Heights<'v>,
     /// For points: which of them stands for each cell, `u32::MAX` for none.
     owners: Option<Vec<u32>>,
     h: Vec<f64>,
     ride: Vec<f64>,
 }
 
-impl<'a> Lattice<'a> {
-    /// The lattice under a support, if it is not too large.
-    pub fn shape(problem: &Problem<'_>) -> Option<Shape> {
-        let space = problem.space();
-        match space.support() {
-            Support::Grid(grid) => {
-                let features = grid.levels().len();
-                let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
-                Some(Shape { coords, grid: grid.clone(), cells: None })
-            }
-            Support::Points(points) => points_shape(space, points.len()),
-        }
-    }
-
+impl Lattice {
     /// The engine over a lattice.
-    pub fn new(problem: &Problem<'a>, shape: Shape) -> Self {
-        let metrics = problem.space().metrics();
+    pub fn new(geometry: &Geometry, shape: &Arc<Shape>) -> Self {
+        let metrics = geometry.population().space().metrics();
         let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
-        let owners = shape.cells.as_ref().map(|cells| owners(problem, cells, shape.grid.len()));
         Lattice {
-            problem: *problem,
+            population: geometry.population().clone(),
             axes,
-            sources: problem.sources(),
-            owners,
-            h: Vec::new(),
-            ride: Vec::new(),
-            shape,
+            sources: geometry.sources().to_vec(),
+            open: !metrics.contains(&Metric::Wall),
+            shape: shape.clone(),
         }
     }
+}
 
+impl Engine for Lattice {
+    fn name(&self) -> &'static str {
+        "grid"
+    }
+
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+        let owners = self.shape.cells.as_ref();
+        let owners = owners.map(|cells| owners_of(&heights, cells, self.shape.grid.len()));
+        Box::new(Loaded { engine: self, heights, owners, h: Vec::new(), ride: Vec::new() })
+    }
+}
+
+impl Loaded<'_> {
     /// The value of a cell before any pass.
     #[inline(always)]
     fn start(&self, cell: usize) -> f64 {
         match &self.owners {
-            None => self.problem.scaled(cell),
+            None => self.heights.at(cell),
             Some(owners) => match owners[cell] {
                 u32::MAX => f64::NEG_INFINITY,
-                owner => self.problem.scaled(owner as usize),
+                owner => self.heights.at(owner as usize),
             },
         }
     }
 
     /// Fills the arrays with what a cell holds before any pass.
-    fn load(&mut self, carry: Carry, height: impl Fn(&Self, usize) -> f64) {
+    fn fill(&mut self, carry: Carry, height: impl Fn(&Self, usize) -> f64) {
         let (mut h, mut ride) = (std::mem::take(&mut self.h), std::mem::take(&mut self.ride));
-        h.resize(self.shape.grid.len(), 0.0);
-        ride.resize(self.shape.grid.len(), 0.0);
+        h.resize(self.engine.shape.grid.len(), 0.0);
+        ride.resize(self.engine.shape.grid.len(), 0.0);
         for (cell, h) in h.iter_mut().enumerate() {
             *h = height(self, cell);
         }
@@ -107,8 +130,8 @@ impl<'a> Lattice<'a> {
     }
 
     fn passes(&mut self, price: f64, carry: Carry) {
-        for (k, axis) in self.axes.iter().enumerate() {
-            let inner = self.shape.grid.stride(k);
+        for (k, axis) in self.engine.axes.iter().enumerate() {
+            let inner = self.engine.shape.grid.stride(k);
             axis.pass(inner, price, carry, &mut self.h, &mut self.ride);
         }
     }
@@ -116,11 +139,25 @@ impl<'a> Lattice<'a> {
     /// As the price falls to 0: the largest value within reach, then the nearest place that has
     /// it. Returns the mean of those values.
     fn transform_at_zero(&mut self, carry: Carry) -> f64 {
-        self.load(carry, Self::start);
+        if self.engine.open {
+            // Everyone can reach the highest place there is.
+            let highest = (0..self.heights.len())
+                .map(|point| self.heights.at(point))
+                .fold(f64::NEG_INFINITY, f64::max);
+            self.fill(
+                carry,
+                |s, cell| {
+                    if s.start(cell) == highest { 0.0 } else { f64::NEG_INFINITY }
+                },
+            );
+            self.passes(1.0, carry);
+            return self.total(|_, _| highest);
+        }
+        self.fill(carry, Self::start);
         self.passes(0.0, Carry::Index);
         let value = self.total(|s, cell| s.h[cell]);
         let reached = std::mem::take(&mut self.h);
-        self.load(
+        self.fill(
             carry,
             |s, cell| {
                 if s.start(cell) == reached[cell] { 0.0 } else { f64::NEG_INFINITY }
@@ -133,27 +170,27 @@ impl<'a> Lattice<'a> {
 
     /// `Σ p_i term(cell of i)`.
     fn total(&self, term: impl Fn(&Self, usize) -> f64 + Sync) -> f64 {
-        let weights = self.problem.population.weights();
-        sum::sum(self.sources.len(), |s| {
-            let i = self.sources[s] as usize;
-            weights[i] * term(self, self.shape.cell(i))
+        let weights = self.engine.population.weights();
+        sum::sum(self.engine.sources.len(), |s| {
+            let i = self.engine.sources[s] as usize;
+            weights[i] * term(self, self.engine.shape.cell(i))
         })
     }
 }
 
-impl Maxima for Lattice<'_> {
+impl Maxima for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         if price == Price::Zero {
             let value = self.transform_at_zero(Carry::Cost);
             return Sums { value, cost: self.total(|s, cell| s.ride[cell]) };
         }
-        self.load(Carry::Cost, Self::start);
+        self.fill(Carry::Cost, Self::start);
         self.passes(price.get(), Carry::Cost);
         let spent = if price == Price::Infinite { 0.0 } else { price.get() };
-        let weights = self.problem.population.weights();
-        let [value, cost] = sum::sums(self.sources.len(), &|s: usize| {
-            let i = self.sources[s] as usize;
-            let cell = self.shape.cell(i);
+        let weights = self.engine.population.weights();
+        let [value, cost] = sum::sums(self.engine.sources.len(), &|s: usize| {
+            let i = self.engine.sources[s] as usize;
+            let cell = self.engine.shape.cell(i);
             let cost = self.ride[cell];
             [weights[i] * (self.h[cell] + spent * cost), weights[i] * cost]
         });
@@ -164,14 +201,14 @@ impl Maxima for Lattice<'_> {
         if price == Price::Zero {
             self.transform_at_zero(Carry::Index);
         } else {
-            self.load(Carry::Index, Self::start);
+            self.fill(Carry::Index, Self::start);
             self.passes(price.get(), Carry::Index);
         }
-        self.sources.iter().map(|&i| self.ride[self.shape.cell(i as usize)] as u32).collect()
-    }
-
-    fn sources(&self) -> Vec<u32> {
-        self.sources.clone()
+        self.engine
+            .sources
+            .iter()
+            .map(|&i| self.ride[self.engine.shape.cell(i as usize)] as u32)
+            .collect()
     }
 
     fn rest(&mut self) {
@@ -180,11 +217,11 @@ impl Maxima for Lattice<'_> {
 }
 
 /// The highest point of each cell.
-fn owners(problem: &Problem<'_>, cells: &[u32], count: usize) -> Vec<u32> {
+fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> Vec<u32> {
     let mut owners = vec![u32::MAX; count];
     for (point, &cell) in cells.iter().enumerate() {
         let owner = &mut owners[cell as usize];
-        if *owner == u32::MAX || problem.scaled(point) > problem.scaled(*owner as usize) {
+        if *owner == u32::MAX || heights.at(point) > heights.at(*owner as usize) {
             *owner = point as u32;
         }
     }

@@ -1,7 +1,13 @@
-//! The engines: three exact ways to the inner maxima `h_i(λ) = max_j (f_j − λ c_ij)`.
+//! Engines: exact ways to the inner maxima `h_i(λ) = max_j (f_j − λ c_ij)`.
 //!
-//! One interface, chosen by the shape of the support; the user may force one. All work in the
-//! problem's scaled values and return sums over the sources in a fixed order.
+//! An [`Engine`] is made for a population and knows nothing of values; loaded with values it
+//! becomes [`Maxima`], which finds each source's best target at any price λ. Everything that a
+//! Wasserstein worst case needs comes from there, so an engine of one's own, for a support with a
+//! structure that ours do not know, is a few dozen lines and goes in with
+//! [`Geometry::with_engine`](super::Geometry::with_engine); `examples/own_engine.rs` shows one.
+//!
+//! Ours are chosen by the shape of the support; the user may name one. All return sums over the
+//! sources in a fixed order, so answers do not depend on the number of threads.
 
 mod groups;
 mod lattice;
@@ -10,68 +16,132 @@ pub(super) mod soft;
 mod tree;
 
 pub(super) use groups::{Group, groups};
-pub(super) use lattice::Lattice;
+pub(super) use lattice::Shape;
 pub(super) use scan::{Scan, Source};
-use tree::Tree;
+pub(super) use soft::{SoftEngine, soft};
 
-use super::problem::Problem;
-use super::settings::Engine;
-use crate::error::{Error, Result};
+use super::geometry::Geometry;
+use super::problem::Heights;
+use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
+use lattice::Lattice;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+use tree::Tree;
 
 /// Above this many cells a lattice is not built for scattered points.
 const MOST_CELLS: usize = 1 << 27;
 
-/// What a plan spends and reaches: `C(λ) = Σ p_i c_{i,j(i)}`, `F(λ) = Σ p_i f_{j(i)}`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sums {
+/// How the inner maxima are found. Every engine is exact; they differ in speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// The one that suits the support.
+    #[default]
+    Auto,
+    /// One max-plus pass per feature; for grids, and for points with few levels a feature.
+    Grid,
+    /// A kd-tree with branch and bound; for scattered points in few dimensions.
+    Tree,
+    /// All pairs.
+    Scan,
+}
+
+impl EngineKind {
+    /// All of them.
+    pub const ALL: [EngineKind; 4] =
+        [EngineKind::Auto, EngineKind::Grid, EngineKind::Tree, EngineKind::Scan];
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EngineKind::Auto => "auto",
+            EngineKind::Grid => "grid",
+            EngineKind::Tree => "tree",
+            EngineKind::Scan => "scan",
+        })
+    }
+}
+
+/// What the plan of best targets spends and reaches: `C(λ) = Σ p_i c_{i,j(i)}`,
+/// `F(λ) = Σ p_i f_{j(i)}`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums {
+    /// F(λ), in heights.
     pub value: f64,
+    /// C(λ), in units of the ground cost.
     pub cost: f64,
 }
 
-/// Finds each source's best target.
-pub(super) trait Maxima: Send + Sync {
+/// One way to the inner maxima of a population, without values.
+pub trait Engine: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// Takes in values: one height per point of the population's space.
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v>;
+}
+
+/// Finds each source's best target among the values loaded.
+///
+/// At a price λ that is the target of the largest `f_j − λ c_ij`, the cheaper one of two as good;
+/// at the two limits see [`Price`]. The bounds of a worst case are only as good as these answers:
+/// an upper bound is a sum of maxima, so a target that is not the best makes it too low.
+pub trait Maxima: Send {
     /// The two sums at a price.
     fn evaluate(&mut self, price: Price) -> Sums;
-    /// The target of each source, in the order of [`sources`](Self::sources).
+
+    /// The two sums at each of several prices; an engine that can share work between them does.
+    fn evaluate_all(&mut self, prices: &[Price]) -> Vec<Sums> {
+        prices.iter().map(|&price| self.evaluate(price)).collect()
+    }
+
+    /// The target of each source, in the order of [`Geometry::sources`].
     fn targets(&mut self, price: Price) -> Vec<u32>;
-    /// The points of positive weight, in order.
-    fn sources(&self) -> Vec<u32>;
+
     /// Gives back memory that only evaluations need; the next one takes it again.
     fn rest(&mut self) {}
 }
 
-/// The engine asked for, or the one that suits.
-pub(super) fn maxima<'a>(problem: &Problem<'a>, engine: Engine) -> Result<Box<dyn Maxima + 'a>> {
-    Ok(match engine {
-        Engine::Auto => match Lattice::shape(problem).filter(|s| lattice_suits(problem, s)) {
-            Some(shape) => Box::new(Lattice::new(problem, shape)),
-            None if tree_suits(problem) => Box::new(Tree::new(problem)),
-            None => Box::new(Scan::new(problem)),
+/// The engine named, or the one that suits.
+pub(super) fn hard(geometry: &Geometry) -> Result<Arc<dyn Engine>> {
+    Ok(match geometry.kind() {
+        EngineKind::Auto => match geometry.shape().filter(|s| lattice_suits(geometry, s)) {
+            Some(shape) => Arc::new(Lattice::new(geometry, shape)),
+            None if tree_suits(geometry) => Arc::new(Tree::new(geometry)),
+            None => Arc::new(Scan::new(geometry)),
         },
-        Engine::Grid => Box::new(Lattice::new(problem, required_shape(problem)?)),
-        Engine::Tree => Box::new(Tree::new(problem)),
-        Engine::Scan => Box::new(Scan::new(problem)),
+        EngineKind::Grid => Arc::new(Lattice::new(geometry, required_shape(geometry)?)),
+        EngineKind::Tree => Arc::new(Tree::new(geometry)),
+        EngineKind::Scan => Arc::new(Scan::new(geometry)),
     })
 }
 
-/// The lattice under the problem's support, or why there is none.
-pub(super) fn required_shape(problem: &Problem<'_>) -> Result<lattice::Shape> {
-    Lattice::shape(problem).ok_or_else(|| {
-        Error::config(format!(
-            "the grid engine needs features with few levels: these points' levels span more than \
-             {MOST_CELLS} cells; use the tree or the scan engine, or bin the features"
-        ))
+/// The lattice under the support, or why there is none.
+fn required_shape(geometry: &Geometry) -> Result<&Arc<Shape>> {
+    geometry.shape().ok_or_else(|| {
+        Error::field(
+            Field::Engine,
+            format!(
+                "grid needs features with few levels: these points' levels span more than \
+                 {MOST_CELLS} cells; bin the features, or use another engine"
+            ),
+        )
+        .advise(Field::Engine, &["tree", "scan"])
     })
 }
 
 /// Whether passes over the lattice beat looking at all pairs.
-pub(super) fn lattice_suits(problem: &Problem<'_>, shape: &lattice::Shape) -> bool {
-    let pairs = problem.sources().len() as f64 * problem.space().len() as f64;
+fn lattice_suits(geometry: &Geometry, shape: &Shape) -> bool {
+    let pairs = geometry.sources().len() as f64 * geometry.population().space().len() as f64;
     shape.work() <= pairs
 }
 
-fn tree_suits(problem: &Problem<'_>) -> bool {
+fn tree_suits(geometry: &Geometry) -> bool {
+    let space = geometry.population().space();
     // Measured: past about eight features a box is near everything and the scan wins.
-    problem.space().names().len() <= 8 && problem.space().len() >= 512
+    space.names().len() <= 8 && space.len() >= 512
 }

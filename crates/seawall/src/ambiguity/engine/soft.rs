@@ -4,16 +4,17 @@
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
 
-use super::lattice::Shape;
-use super::{Lattice, Problem, Scan, Source, lattice_suits, required_shape};
-use crate::ambiguity::settings::Engine;
-use crate::error::{Error, Result};
+use super::{EngineKind, Scan, Shape, Source, lattice_suits, required_shape};
+use crate::ambiguity::geometry::Geometry;
+use crate::ambiguity::problem::Problem;
+use crate::error::{Error, Field, Result};
 use crate::kernel::log_sum::{Axis, Moments};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// An axis of more levels than this is not summed on a lattice unless asked: its table of costs
 /// grows with the square.
@@ -43,49 +44,61 @@ pub(in crate::ambiguity) trait Softmax: Send + Sync {
 /// `η f_j + log w_j` for every point.
 pub(in crate::ambiguity) fn exponents(problem: &Problem<'_>, eta: f64) -> Vec<f64> {
     let log_reference = log_reference(problem);
-    (0..problem.values.len()).map(|j| eta * problem.scaled(j) + log_reference(j)).collect()
+    (0..problem.heights.len()).map(|j| eta * problem.heights.at(j) + log_reference(j)).collect()
 }
 
 /// `log w_j`, uniform unless given.
 pub(in crate::ambiguity) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(usize) -> f64 + 'a {
     let reference = problem.reference;
     let total: f64 =
-        reference.map_or(problem.values.len() as f64, |w| sums(w.len(), &|j: usize| [w[j]])[0]);
+        reference.map_or(problem.heights.len() as f64, |w| sums(w.len(), &|j: usize| [w[j]])[0]);
     move |j| reference.map_or(1.0, |w| w[j]).ln() - total.ln()
 }
 
-/// The engine asked for, or the one that suits.
-pub(in crate::ambiguity) fn softmax<'a>(
-    problem: &Problem<'a>,
-    engine: Engine,
-    eta: f64,
-) -> Result<Box<dyn Softmax + 'a>> {
-    let shape = match engine {
-        Engine::Auto => Lattice::shape(problem)
-            .filter(|s| lattice_suits(problem, s))
+/// A way to the sums of a population, without values.
+pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
+    /// Takes in a problem's values and η for them.
+    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v>;
+}
+
+/// The engine named, or the one that suits.
+pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngine>> {
+    let shape = match geometry.kind() {
+        EngineKind::Auto => geometry
+            .shape()
+            .filter(|s| lattice_suits(geometry, s))
             .filter(|s| s.grid.levels().iter().all(|&k| k <= LONGEST)),
-        Engine::Grid => Some(required_shape(problem)?),
-        Engine::Scan => None,
-        Engine::Tree => {
-            return Err(Error::config(
-                "the tree engine finds maxima; the entropic set sums over every point: use \
-                 the grid or the scan engine",
-            ));
+        EngineKind::Grid => Some(required_shape(geometry)?),
+        EngineKind::Scan => None,
+        EngineKind::Tree => {
+            return Err(Error::field(
+                Field::Engine,
+                "tree finds maxima; an entropic set sums over every point",
+            )
+            .advise(Field::Engine, &["grid", "scan"]));
         }
     };
     Ok(match shape {
-        Some(shape) => Box::new(SoftLattice::new(problem, shape, eta)),
-        None => Box::new(SoftScan::new(problem, eta)),
+        Some(shape) => {
+            let metrics = geometry.population().space().metrics();
+            let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+            Arc::new(SoftLattice { shape: shape.clone(), axes })
+        }
+        None => Arc::new(SoftScan(Scan::new(geometry))),
     })
 }
 
 /// One log-domain pass per feature.
-struct SoftLattice<'a> {
+struct SoftLattice {
+    shape: Arc<Shape>,
+    axes: Vec<Axis>,
+}
+
+/// The same, loaded.
+struct LoadedLattice<'a> {
+    engine: Arc<SoftLattice>,
     problem: Problem<'a>,
     eta: f64,
-    shape: Shape,
-    axes: Vec<Axis>,
-    sources: Vec<u32>,
     exponents: Vec<f64>,
     /// Each cell's `log Σ exp` over the points in it.
     base: Vec<f64>,
@@ -95,21 +108,19 @@ struct SoftLattice<'a> {
     variance: Vec<f64>,
 }
 
-impl<'a> SoftLattice<'a> {
-    fn new(problem: &Problem<'a>, shape: Shape, eta: f64) -> Self {
-        let metrics = problem.space().metrics();
-        let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+impl SoftEngine for SoftLattice {
+    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v> {
         let exponents = exponents(problem, eta);
-        let cells = shape.grid.len();
-        let base = match &shape.cells {
+        let cells = self.shape.grid.len();
+        let base = match &self.shape.cells {
             None => exponents.clone(),
-            Some(place) => {
+            Some(cell_of) => {
                 let mut top = vec![f64::NEG_INFINITY; cells];
-                for (&cell, &x) in place.iter().zip(&exponents) {
+                for (&cell, &x) in cell_of.iter().zip(&exponents) {
                     top[cell as usize] = top[cell as usize].max(x);
                 }
                 let mut total = vec![0.0; cells];
-                for (&cell, &x) in place.iter().zip(&exponents) {
+                for (&cell, &x) in cell_of.iter().zip(&exponents) {
                     if x > f64::NEG_INFINITY {
                         total[cell as usize] += (x - top[cell as usize]).exp();
                     }
@@ -117,65 +128,69 @@ impl<'a> SoftLattice<'a> {
                 top.iter().zip(&total).map(|(top, total): (&f64, &f64)| top + total.ln()).collect()
             }
         };
-        SoftLattice {
-            problem: *problem,
+        Box::new(LoadedLattice {
+            engine: self,
+            problem: problem.clone(),
             eta,
-            axes,
-            sources: problem.sources(),
             exponents,
             spread: spread(&base),
             base,
             log: vec![0.0; cells],
             mean: vec![0.0; cells],
             variance: vec![0.0; cells],
-            shape,
-        }
+        })
     }
+}
 
+impl LoadedLattice<'_> {
     fn passes(&mut self, price: Price, spread: f64) {
         self.mean.fill(0.0);
         self.variance.fill(0.0);
         let sharpness = self.eta * price.get();
-        for (k, axis) in self.axes.iter().enumerate() {
+        for (k, axis) in self.engine.axes.iter().enumerate() {
             let arrays = [&mut self.log[..], &mut self.mean[..], &mut self.variance[..]];
-            axis.pass(self.shape.grid.stride(k), sharpness, spread, arrays);
+            axis.pass(self.engine.shape.grid.stride(k), sharpness, spread, arrays);
         }
     }
 }
 
-impl Softmax for SoftLattice<'_> {
+impl Softmax for LoadedLattice<'_> {
     fn evaluate(&mut self, price: Price) -> Soft {
         self.log.copy_from_slice(&self.base);
         self.passes(price, self.spread);
-        let weights = self.problem.population.weights();
-        let [value, cost, variance] = sums(self.sources.len(), &|s: usize| {
-            let i = self.sources[s] as usize;
-            let cell = self.shape.cell(i);
+        let weights = self.problem.population().weights();
+        let [value, cost, variance] = sums(self.problem.sources().len(), &|s: usize| {
+            let i = self.problem.sources()[s] as usize;
+            let cell = self.engine.shape.cell(i);
             [self.log[cell], self.mean[cell], self.variance[cell]].map(|x| weights[i] * x)
         });
         Soft { value: value / self.eta, cost, curvature: self.eta * variance }
     }
 
     fn log_totals(&self) -> Vec<f64> {
-        self.sources.iter().map(|&i| self.log[self.shape.cell(i as usize)]).collect()
+        self.problem
+            .sources()
+            .iter()
+            .map(|&i| self.log[self.engine.shape.cell(i as usize)])
+            .collect()
     }
 
     fn population(&mut self, price: Price) -> Vec<f64> {
         // The transpose of the same sums: from p_i / Z_i back to the targets.
         let totals = self.log_totals();
-        let weights = self.problem.population.weights();
+        let weights = self.problem.population().weights();
         let mut mass = vec![0.0; self.log.len()];
-        for &i in &self.sources {
-            mass[self.shape.cell(i as usize)] += weights[i as usize];
+        for &i in self.problem.sources() {
+            mass[self.engine.shape.cell(i as usize)] += weights[i as usize];
         }
         self.log.fill(f64::NEG_INFINITY);
-        for (&i, total) in self.sources.iter().zip(totals) {
-            let cell = self.shape.cell(i as usize);
+        for (&i, total) in self.problem.sources().iter().zip(totals) {
+            let cell = self.engine.shape.cell(i as usize);
             self.log[cell] = f64::ln(mass[cell]) - total;
         }
         let spread = spread(&self.log) + self.spread;
         self.passes(price, spread);
-        let arrive = |j: usize| (self.exponents[j] + self.log[self.shape.cell(j)]).exp();
+        let arrive = |j: usize| (self.exponents[j] + self.log[self.engine.shape.cell(j)]).exp();
         (0..self.exponents.len()).map(arrive).collect()
     }
 }
@@ -189,33 +204,42 @@ fn spread(numbers: &[f64]) -> f64 {
 }
 
 /// All pairs.
-struct SoftScan<'a> {
+struct SoftScan(Scan);
+
+/// The same, loaded.
+struct LoadedScan<'a> {
+    engine: Arc<SoftScan>,
     problem: Problem<'a>,
     eta: f64,
-    scan: Scan<'a>,
     /// `η f_j + log w_j`, group by group.
     exponents: Vec<Vec<f64>>,
     totals: Vec<f64>,
 }
 
-impl<'a> SoftScan<'a> {
-    fn new(problem: &Problem<'a>, eta: f64) -> Self {
-        let scan = Scan::new(problem);
+impl SoftEngine for SoftScan {
+    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v> {
         let all = exponents(problem, eta);
         let pick = |m: &[u32]| m.iter().map(|&j| all[j as usize]).collect();
-        let exponents = scan.groups.iter().map(|g| pick(&g.members)).collect();
-        SoftScan { problem: *problem, eta, scan, exponents, totals: Vec::new() }
+        let exponents = self.0.groups.iter().map(|g| pick(&g.members)).collect();
+        let problem = problem.clone();
+        Box::new(LoadedScan { engine: self, problem, eta, exponents, totals: Vec::new() })
+    }
+}
+
+impl LoadedScan<'_> {
+    fn scan(&self) -> &Scan {
+        &self.engine.0
     }
 
     /// `log Σ` and the moments of the cost for one source.
     fn source(&self, source: Source, sharpness: f64, room: &mut Room) -> (f64, Moments) {
         let exponents = &self.exponents[source.group as usize];
-        let group = &self.scan.groups[source.group as usize];
+        let group = &self.scan().groups[source.group as usize];
         group.row(source.local as usize, &mut room.x);
         room.exponents.clear();
         room.costs.resize(exponents.len(), 0.0);
         for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
-            costs(&self.scan.metrics, &group.columns, &room.x, at * TILE, tile);
+            costs(&self.scan().metrics, &group.columns, &room.x, at * TILE, tile);
         }
         let shifted = exponents.iter().zip(&room.costs).map(|(e, &c)| e - penalty(sharpness, c));
         room.exponents.extend(shifted);
@@ -238,11 +262,11 @@ struct Room {
     exponents: Vec<f64>,
 }
 
-impl Softmax for SoftScan<'_> {
+impl Softmax for LoadedScan<'_> {
     fn evaluate(&mut self, price: Price) -> Soft {
         let sharpness = self.eta * price.get();
         let found: Vec<(f64, f64, f64)> = self
-            .scan
+            .scan()
             .sources
             .par_iter()
             .map_init(Room::default, |room, &source| {
@@ -250,9 +274,9 @@ impl Softmax for SoftScan<'_> {
                 (log, moments.mean, moments.variance())
             })
             .collect();
-        let weights = self.problem.population.weights();
+        let weights = self.problem.population().weights();
         let [value, cost, variance] = sums(found.len(), &|s: usize| {
-            let p = weights[self.scan.sources[s].point as usize];
+            let p = weights[self.scan().sources[s].point as usize];
             [p * found[s].0, p * found[s].1, p * found[s].2]
         });
         self.totals = found.into_iter().map(|f| f.0).collect();
@@ -266,22 +290,22 @@ impl Softmax for SoftScan<'_> {
     fn population(&mut self, price: Price) -> Vec<f64> {
         // Transposed: every target adds up what reaches it, sources in order.
         let sharpness = self.eta * price.get();
-        let weights = self.problem.population.weights();
+        let weights = self.problem.population().weights();
         let mut arrived = vec![0.0; weights.len()];
-        let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); self.scan.groups.len()];
-        for (s, source) in self.scan.sources.iter().enumerate() {
+        let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); self.scan().groups.len()];
+        for (s, source) in self.scan().sources.iter().enumerate() {
             of_group[source.group as usize].push(s);
         }
         for ((group, sources), exponents) in
-            self.scan.groups.iter().zip(&of_group).zip(&self.exponents)
+            self.scan().groups.iter().zip(&of_group).zip(&self.exponents)
         {
             let pick = |c: &Vec<f64>| {
-                sources.iter().map(|&s| c[self.scan.sources[s].local as usize]).collect()
+                sources.iter().map(|&s| c[self.scan().sources[s].local as usize]).collect()
             };
             let columns: Vec<Vec<f64>> = group.columns.iter().map(pick).collect();
             let logs: Vec<f64> = sources
                 .iter()
-                .map(|&s| weights[self.scan.sources[s].point as usize].ln() - self.totals[s])
+                .map(|&s| weights[self.scan().sources[s].point as usize].ln() - self.totals[s])
                 .collect();
             let found: Vec<f64> = (0..group.members.len())
                 .into_par_iter()
@@ -289,7 +313,7 @@ impl Softmax for SoftScan<'_> {
                     group.row(local, &mut room.x);
                     room.costs.resize(logs.len(), 0.0);
                     for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
-                        costs(&self.scan.metrics, &columns, &room.x, at * TILE, tile);
+                        costs(&self.scan().metrics, &columns, &room.x, at * TILE, tile);
                     }
                     let mass = |(l, &c): (&f64, &f64)| {
                         (exponents[local] + l - penalty(sharpness, c)).exp()

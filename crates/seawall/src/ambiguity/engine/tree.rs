@@ -1,24 +1,36 @@
 //! The tree engine: branch and bound over a kd-tree of targets, one for each combination of
 //! fixed levels. Each query starts from the target that was best at the previous price.
 
-use super::{Maxima, Problem, Sums, groups};
+use super::{Engine, Maxima, Sums, groups};
+use crate::ambiguity::geometry::Geometry;
+use crate::ambiguity::problem::Heights;
 use crate::kernel::kd_tree::{Best, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
 use crate::kernel::{packet, sum};
+use crate::population::Population;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Queries a thread takes at a time.
 const CHUNK: usize = 256;
 
 /// The engine.
-pub(super) struct Tree<'a> {
-    problem: Problem<'a>,
-    trees: Vec<KdTree>,
+pub(super) struct Tree {
+    population: Population,
+    /// A tree for each combination of fixed levels, and its points.
+    trees: Vec<(KdTree, Vec<u32>)>,
     /// Queries in the order of their trees, so that neighbours follow each other.
     queries: Vec<Query>,
     /// The queries' coordinates, one row each.
     rows: Vec<f64>,
     features: usize,
+}
+
+/// The engine, loaded.
+struct Loaded<'v> {
+    engine: Arc<Tree>,
+    heights: Heights<'v>,
+    trees: Vec<KdTree>,
     found: Vec<Best>,
 }
 
@@ -27,41 +39,53 @@ struct Query {
     tree: u32,
     source: u32,
     /// The place of this source among all sources.
-    place: u32,
+    rank: u32,
 }
 
-impl<'a> Tree<'a> {
+impl Tree {
     /// Builds the trees.
-    pub fn new(problem: &Problem<'a>) -> Self {
-        let (metrics, groups) = groups(problem.space());
-        let mut place = vec![u32::MAX; problem.space().len()];
-        for (at, &i) in problem.sources().iter().enumerate() {
-            place[i as usize] = at as u32;
+    pub fn new(geometry: &Geometry) -> Self {
+        let population = geometry.population().clone();
+        let (metrics, groups) = groups(population.space());
+        let mut rank = vec![u32::MAX; population.space().len()];
+        for (at, &i) in geometry.sources().iter().enumerate() {
+            rank[i as usize] = at as u32;
         }
         let (mut trees, mut queries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        for (t, group) in groups.iter().enumerate() {
-            let members = &group.members;
-            let values: Vec<f64> = members.iter().map(|&i| problem.scaled(i as usize)).collect();
-            let (tree, order) = KdTree::new(&metrics, &group.columns, &values, members);
-            for l in order {
-                let source = members[l as usize];
-                let place = place[source as usize];
-                if place != u32::MAX {
-                    queries.push(Query { tree: t as u32, source, place });
+        for (t, group) in groups.into_iter().enumerate() {
+            let tree = KdTree::new(&metrics, &group.columns, &group.members);
+            for &l in tree.order() {
+                let source = group.members[l as usize];
+                let rank = rank[source as usize];
+                if rank != u32::MAX {
+                    queries.push(Query { tree: t as u32, source, rank });
                     rows.extend(group.columns.iter().map(|c| c[l as usize]));
                 }
             }
-            trees.push(tree);
+            trees.push((tree, group.members));
         }
-        let stay = |q: &Query| Best {
-            target: q.source,
-            value: problem.scaled(q.source as usize),
-            cost: 0.0,
-        };
-        let found = queries.iter().map(stay).collect();
-        Tree { problem: *problem, trees, queries, rows, features: metrics.len(), found }
+        Tree { population, trees, queries, rows, features: metrics.len() }
+    }
+}
+
+impl Engine for Tree {
+    fn name(&self) -> &'static str {
+        "tree"
     }
 
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+        let height = |&i: &u32| heights.at(i as usize);
+        let loaded = |(tree, members): &(KdTree, Vec<u32>)| {
+            tree.loaded(&members.iter().map(height).collect::<Vec<f64>>())
+        };
+        let trees = self.trees.iter().map(loaded).collect();
+        let stay = |q: &Query| Best { target: q.source, value: height(&q.source), cost: 0.0 };
+        let found = self.queries.iter().map(stay).collect();
+        Box::new(Loaded { engine: self, heights, trees, found })
+    }
+}
+
+impl Loaded<'_> {
     fn query_all(&mut self, price: Price) {
         match price {
             Price::Zero => self.query(ValueFirst, None),
@@ -72,9 +96,9 @@ impl<'a> Tree<'a> {
 
     /// Asks every query; `price` is given where packets of queries may be used.
     fn query(&mut self, order: impl Order, price: Option<f64>) {
-        let features = self.features;
-        let (problem, trees, queries, rows) =
-            (&self.problem, &self.trees, &self.queries, &self.rows);
+        let features = self.engine.features;
+        let (heights, trees) = (&self.heights, &self.trees);
+        let (queries, rows) = (&self.engine.queries, &self.engine.rows);
         let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [Best])| {
             let mut from = chunk * CHUNK;
             let mut rest = found;
@@ -82,7 +106,7 @@ impl<'a> Tree<'a> {
                 let (found, after) = rest.split_at_mut(queries.len());
                 let rows = &rows[from * features..(from + queries.len()) * features];
                 for (query, found) in queries.iter().zip(&mut *found) {
-                    *found = known(problem, order, query, *found);
+                    *found = known(heights, order, query, *found);
                 }
                 let tree = &trees[queries[0].tree as usize];
                 match price.filter(|_| tree.is_plain()) {
@@ -103,8 +127,8 @@ impl<'a> Tree<'a> {
 }
 
 /// The better of staying and of what was best at the previous price.
-fn known(problem: &Problem<'_>, order: impl Order, query: &Query, before: Best) -> Best {
-    let value = problem.scaled(query.source as usize);
+fn known(heights: &Heights<'_>, order: impl Order, query: &Query, before: Best) -> Best {
+    let value = heights.at(query.source as usize);
     if better(order.key(before.value, before.cost), order.key(value, 0.0)) {
         before
     } else {
@@ -112,12 +136,12 @@ fn known(problem: &Problem<'_>, order: impl Order, query: &Query, before: Best) 
     }
 }
 
-impl Maxima for Tree<'_> {
+impl Maxima for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         self.query_all(price);
-        let weights = self.problem.population.weights();
+        let weights = self.engine.population.weights();
         let [value, cost] = sum::sums(self.found.len(), &|at: usize| {
-            let p = weights[self.queries[at].source as usize];
+            let p = weights[self.engine.queries[at].source as usize];
             [p * self.found[at].value, p * self.found[at].cost]
         });
         Sums { value, cost }
@@ -126,13 +150,9 @@ impl Maxima for Tree<'_> {
     fn targets(&mut self, price: Price) -> Vec<u32> {
         self.query_all(price);
         let mut targets = vec![0; self.found.len()];
-        for (query, found) in self.queries.iter().zip(&self.found) {
-            targets[query.place as usize] = found.target;
+        for (query, found) in self.engine.queries.iter().zip(&self.found) {
+            targets[query.rank as usize] = found.target;
         }
         targets
-    }
-
-    fn sources(&self) -> Vec<u32> {
-        self.problem.sources()
     }
 }

@@ -40,6 +40,7 @@ impl<'d> Draw<'d> {
         product: Option<&'d Predictor>,
     ) -> Result<Self> {
         let Some(predictor) = product else { return Ok(Draw::Points) };
+        predictor.check_against(task.log)?;
         let space = task.log.contexts();
         let levels: Vec<usize> = (0..space.names().len()).map(|k| space.levels(k).len()).collect();
         if let Some(k) = levels.iter().position(|&n| n == 0) {
@@ -88,9 +89,7 @@ impl<'d> Draw<'d> {
             Draw::Product { predictor, levels, parts, columns } => {
                 let codes: Vec<f64> = levels.iter().map(|&n| random.below(n) as f64).collect();
                 let sign = task.sign();
-                let costs = (0..task.costs.len())
-                    .map(|a| sign * predictor.at(task.log, &codes, a))
-                    .collect();
+                let costs = (0..task.costs.len()).map(|a| sign * predictor.at(&codes, a)).collect();
                 let level = |k: usize| codes[k] as usize;
                 let seen = if let Model::Groups { .. } = walk.model {
                     let mut group = 0;

@@ -20,13 +20,13 @@ mod model;
 
 use self::draw::{Draw, Place};
 use self::model::Model;
-use super::{Learned, Task};
-use crate::ambiguity::told;
-use crate::ambiguity::{Ambiguity, Detail, Settings, Watch};
-use crate::error::{Error, Result};
+use super::{Ending, Learned, Method, Task};
+use crate::ambiguity::{Detail, Settings};
+use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::outcome::Predictor;
 use crate::policy::{Partition, Policy, softmax as normalise};
+use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -58,16 +58,14 @@ impl Schedule {
     /// The theorem's orders for accuracy δ, relative to the largest cost.
     pub fn for_accuracy(delta: f64, convex: bool) -> Result<Self> {
         if !(delta > 0.0 && delta < 1.0) {
-            return Err(Error::config(format!(
-                "the accuracy δ is {delta}; expected a number between 0 and 1"
-            )));
+            let what = format!("is {delta}; expected a number between 0 and 1");
+            return Err(Error::field(Field::Accuracy, what));
         }
         let (steps, points) =
             if convex { (delta.powi(-2), 1.0 / delta) } else { (delta.powi(-4), delta.powi(-2)) };
         if steps > 1e10 {
-            return Err(Error::config(format!(
-                "the accuracy δ = {delta} asks for {steps:.0e} steps; at most 1e10 are possible"
-            )));
+            let what = format!("is {delta}: {steps:.0e} steps; at most 1e10 are possible");
+            return Err(Error::field(Field::Accuracy, what));
         }
         Ok(Schedule {
             steps: (4.0 * steps).ceil() as usize,
@@ -77,15 +75,20 @@ impl Schedule {
         })
     }
 
-    fn check(&self) -> Result<()> {
-        let counts = [("steps", self.steps), ("points", self.points), ("contexts", self.contexts)];
-        if let Some((name, _)) = counts.iter().find(|(_, n)| *n == 0) {
-            return Err(Error::config(format!("0 {name}; expected at least 1")));
+    fn check_counts(&self) -> Result<()> {
+        let counts = [
+            (Field::Steps, self.steps),
+            (Field::Batch, self.points),
+            (Field::Contexts, self.contexts),
+        ];
+        if let Some((field, _)) = counts.iter().find(|(_, n)| *n == 0) {
+            return Err(Error::field(*field, "is 0; expected at least 1"));
         }
         match self.step > 0.0 && self.step.is_finite() {
             true => Ok(()),
             false => {
-                Err(Error::config(format!("the step is {}; expected a number > 0", self.step)))
+                let what = format!("is {}; expected a finite number > 0", self.step);
+                Err(Error::field(Field::Step, what))
             }
         }
     }
@@ -161,7 +164,7 @@ impl State {
     }
 }
 
-/// Runs the descent from the start, or from a state. `watch` is told the steps so far. With a
+/// Runs the descent from the start, or from a state. With a
 /// `product` places are drawn from every combination of levels, which may be too many to list; the
 /// policy found is then valued on the task's support, a part of it.
 pub fn bsgd(
@@ -169,24 +172,21 @@ pub fn bsgd(
     asked: &Bsgd,
     product: Option<&Predictor>,
     state: Option<State>,
-    watch: Option<Watch<'_>>,
-    settings: &Settings<'_>,
+    settings: Settings<'_>,
 ) -> Result<Descent> {
-    asked.schedule.check()?;
+    asked.schedule.check_counts()?;
     if asked.seeds == 0 {
-        return Err(Error::config("0 seeds; expected at least 1"));
+        return Err(Error::field(Field::Seeds, "is 0; expected at least 1"));
     }
-    let (radius, eta) = match task.set {
-        Ambiguity::Wasserstein { radius } => (radius, asked.eta),
-        Ambiguity::Entropic { radius, eta } => (radius, eta),
-        Ambiguity::Kl { .. } => {
-            return Err(Error::config(
-                "stochastic gradients are for Wasserstein sets; a KL set is solved exactly",
-            ));
-        }
-    };
+    let (set, radius) = (task.within.set, task.within.radius);
+    if !set.moves_mass() {
+        let what = "bsgd is for sets that move people; this one is solved exactly";
+        return Err(Error::field(Field::Method, what));
+    }
+    let eta = set.parameter("eta").unwrap_or(asked.eta);
     if !(eta > 0.0 && eta.is_finite()) {
-        return Err(Error::config(format!("eta is {eta}; expected a finite number > 0")));
+        let what = format!("is {eta}; expected a finite number > 0");
+        return Err(Error::field(Field::Eta, what));
     }
     let model = Model::new(task, &asked.class)?;
     let start = model.start(task.costs.len());
@@ -221,7 +221,7 @@ pub fn bsgd(
     let scales = scales(task, radius);
     let walk = Walk { task, model: &model, draw: &draw, asked, radius, eta, scales };
     let runs: Vec<Run> =
-        runs.into_par_iter().enumerate().map(|(k, run)| walk.run(k, run, watch)).collect();
+        runs.into_par_iter().enumerate().map(|(k, run)| walk.run(k, run, settings.watch)).collect();
     let finished = runs.iter().all(|run| run.step == asked.schedule.steps);
     let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let taken = |run: &Run| run.step.max(1) as f64;
@@ -229,10 +229,11 @@ pub fn bsgd(
         .map(|j| mean(&|run| average(run.theta_sum[j], run.theta[j], run.step)))
         .collect();
     let lambda = mean(&|run| run.lambda_sum / taken(run));
-    let settings = Settings { watch: None, ..*settings };
+    // What was found so far is valued in any case, stopped or not.
+    let settings = settings.watched(Watch::NOBODY);
     let value = |theta: &[f64]| -> Result<(Policy, f64)> {
         let policy = model.policy(task, theta, &asked.class)?;
-        let upper = task.worst(&task.policy_costs(&policy), Detail::Value, &settings)?.upper;
+        let upper = task.worst(&task.policy_costs(&policy)?, Detail::Value, settings)?.upper;
         Ok((policy, upper))
     };
     let (policy, upper) = value(&theta)?;
@@ -246,9 +247,10 @@ pub fn bsgd(
         Ok(task.sign() * value(&theta)?.1)
     };
     let values = runs.iter().map(own).collect::<Result<_>>()?;
-    let floor = task.sign() * task.floor(&settings)?;
-    let steps = runs.iter().map(|run| run.step).sum();
-    let learned = task.learned(policy, "bsgd", (floor, upper), steps, (1e-9, !finished));
+    let floor = task.greedy_worst(settings)?.lower;
+    let iterations = runs.iter().map(|run| run.step).sum();
+    let ending = Ending { iterations, tolerance: 1e-9, stopped: !finished };
+    let learned = task.learned(policy, Method::Bsgd, (floor, upper), &ending);
     Ok(Descent { learned, lambda, values, state: State { runs }, finished })
 }
 
@@ -291,7 +293,7 @@ struct Walk<'w, 't> {
 }
 
 impl Walk<'_, '_> {
-    fn run(&self, number: usize, mut run: Run, watch: Option<Watch<'_>>) -> Run {
+    fn run(&self, number: usize, mut run: Run, watch: Watch<'_>) -> Run {
         let schedule = self.asked.schedule;
         let population = self.task.population();
         let ends: Vec<f64> = population
@@ -308,7 +310,8 @@ impl Walk<'_, '_> {
         let mut scratch = Scratch::new(self.task.costs.len(), schedule.points, run.theta.len());
         let rate = schedule.step / (schedule.steps as f64).sqrt();
         while run.step < schedule.steps {
-            if run.step.is_multiple_of(64) && !told(watch, run.step, f64::NAN) {
+            let progress = Progress::of(Stage::Descending).done(run.step).out_of(schedule.steps);
+            if run.step.is_multiple_of(64) && !watch.go_on(progress) {
                 break;
             }
             scratch.gradient.fill(0.0);

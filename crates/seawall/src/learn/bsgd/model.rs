@@ -27,7 +27,7 @@ pub(super) enum Seen {
 impl Model {
     pub(super) fn new(task: &Task<'_>, class: &Class) -> Result<Self> {
         Ok(match class {
-            Class::Fixed(policy) => Model::Fixed(task.policy_costs(policy)),
+            Class::Fixed(policy) => Model::Fixed(task.policy_costs(policy)?),
             Class::Groups(by) => {
                 let all = Partition::groups(by, task.log.contexts())?;
                 let group = task.robust.points().iter().map(|&i| all[i]).collect();

@@ -1,0 +1,348 @@
+//! Kinds of shift, without a radius; and a set with its radius.
+//!
+//! A set is one file of this folder: a small type that says what the set is called, what it needs
+//! to know ([`About`]) and how it is solved ([`Shift`]). The table in the folder's `mod.rs` makes
+//! them all into [`Set`]; everything else asks a set what it can do and never which one it is.
+//!
+//! A set is written by its name and, after a colon, its parameters: `wasserstein`,
+//! `entropic:eta=100`.
+
+use super::problem::Problem;
+use super::settings::Settings;
+use super::solver::{Solve, Solver};
+use super::worst_case::WorstCase;
+use super::{Set, TABLE};
+use crate::error::{Error, Field, Result};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a set needs to know beside a radius: a positive number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, as it is written everywhere.
+    pub name: &'static str,
+    /// What a reader should know to choose it.
+    pub hint: &'static str,
+}
+
+/// What a set is called, and how it is made of its parameters.
+pub(super) struct About {
+    pub name: &'static str,
+    pub parameters: &'static [Parameter],
+    /// From one positive, finite number per parameter, in their order.
+    pub make: fn(&[f64]) -> Set,
+}
+
+/// What a set can do and how it is solved.
+pub(super) trait Shift {
+    /// Its row of the table.
+    fn about(&self) -> &'static About;
+
+    /// Its parameters' values, in the table's order.
+    fn values(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Whether people move to other places, rather than being weighed anew where they are.
+    fn moves_mass(&self) -> bool;
+
+    /// Whether the worst case against the radius is made of finitely many straight lines.
+    fn has_exact_curve(&self) -> bool;
+
+    /// By how much the value may be below the exact worst case on a support of so many points.
+    fn smoothing(&self, _points: usize) -> f64 {
+        0.0
+    }
+
+    /// The set that this one smooths, if it does.
+    fn smooths(&self) -> Option<Set> {
+        None
+    }
+
+    /// A smooth set like this one, `eta` being how sharp: for gradients.
+    fn smoothed(&self, eta: f64) -> Set;
+
+    /// A solver of a problem.
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>>;
+}
+
+impl Set {
+    /// The names of all sets, in the table's order.
+    pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
+        TABLE.iter().map(|about| about.name)
+    }
+
+    /// The parameters of a set by name; None if there is no such set.
+    pub fn parameters_of(name: &str) -> Option<&'static [Parameter]> {
+        TABLE.iter().find(|about| about.name == name).map(|about| about.parameters)
+    }
+
+    /// The set of a name and the parameters given; those that the set does not have, and those it
+    /// lacks, are refused.
+    pub fn named(name: &str, given: &[(&str, f64)]) -> Result<Self> {
+        let Some(about) = TABLE.iter().find(|about| about.name == name) else {
+            let known: Vec<&str> = Set::names().collect();
+            return Err(Error::field(
+                Field::Set,
+                format!("is {name:?}; expected one of {}", known.join(", ")),
+            ));
+        };
+        if let Some((other, _)) =
+            given.iter().find(|(n, _)| !about.parameters.iter().any(|p| p.name == *n))
+        {
+            let owners = TABLE.iter().filter(|a| a.parameters.iter().any(|p| p.name == *other));
+            let owners: Vec<&str> = owners.map(|a| a.name).collect();
+            let whose = if owners.is_empty() {
+                "no set has it".to_owned()
+            } else {
+                format!("it belongs to {}", owners.join(", "))
+            };
+            return Err(Error::field(Field::Set, format!("{name} has no {other}: {whose}")));
+        }
+        let value = |parameter: &Parameter| {
+            let Some((_, value)) = given.iter().find(|(n, _)| *n == parameter.name) else {
+                return Err(Error::field(
+                    Field::Set,
+                    format!("{name} needs {}: {}", parameter.name, parameter.hint),
+                ));
+            };
+            match *value > 0.0 && value.is_finite() {
+                true => Ok(*value),
+                false => {
+                    let what = format!("is {value}; expected a finite number > 0");
+                    Err(match parameter.name {
+                        "eta" => Error::field(Field::Eta, what),
+                        other => Error::field(Field::Set, format!("{name}: {other} {what}")),
+                    })
+                }
+            }
+        };
+        let values: Vec<f64> = about.parameters.iter().map(value).collect::<Result<_>>()?;
+        Ok((about.make)(&values))
+    }
+
+    /// The set's name, as it is written everywhere.
+    pub fn name(&self) -> &'static str {
+        self.shift().about().name
+    }
+
+    /// The set's parameters, each with its value.
+    pub fn parameters(&self) -> Vec<(&'static str, f64)> {
+        let names = self.shift().about().parameters.iter().map(|p| p.name);
+        names.zip(self.shift().values()).collect()
+    }
+
+    /// One parameter's value, if the set has it.
+    pub fn parameter(&self, name: &str) -> Option<f64> {
+        self.parameters().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    /// The same set with another value of a parameter; unchanged if it has no such one.
+    pub fn with_parameter(&self, name: &str, value: f64) -> Result<Self> {
+        let mut all = self.parameters();
+        all.iter_mut().filter(|(n, _)| *n == name).for_each(|(_, v)| *v = value);
+        Set::named(self.name(), &all)
+    }
+
+    /// Whether people move to other places, rather than being weighed anew where they are. Only
+    /// then is a radius in the units of the ground cost, and a worst case a plan of moves.
+    pub fn moves_mass(&self) -> bool {
+        self.shift().moves_mass()
+    }
+
+    /// Whether the worst case against the radius is made of finitely many straight lines, so that
+    /// a curve of tolerance 0 can be asked for.
+    pub fn has_exact_curve(&self) -> bool {
+        self.shift().has_exact_curve()
+    }
+
+    /// Whether the value is a smoothed one, which alone is no bound of the worst case.
+    pub fn is_smoothed(&self) -> bool {
+        self.shift().smooths().is_some()
+    }
+
+    /// By how much a smoothed value may be below the exact worst case on a support of so many
+    /// points: `log M / η`; 0 for any other set.
+    pub fn smoothing(&self, points: usize) -> f64 {
+        self.shift().smoothing(points)
+    }
+
+    /// The set that a smoothed one stands for; any other is itself.
+    #[must_use]
+    pub fn exact(&self) -> Set {
+        self.shift().smooths().unwrap_or(*self)
+    }
+
+    /// A set like this one whose worst case has a gradient: itself, if it has one already.
+    pub(crate) fn smoothed(&self, eta: f64) -> Set {
+        self.shift().smoothed(eta)
+    }
+
+    /// The set with a radius.
+    pub fn at(self, radius: f64) -> Ambiguity {
+        Ambiguity { set: self, radius }
+    }
+
+    /// A solver of a problem over sets of this kind, to be asked at any number of radii.
+    pub fn solver<'a>(&self, problem: &Problem<'a>, settings: Settings<'a>) -> Result<Solver<'a>> {
+        Ok(Solver::new(self.shift().solver(problem, settings)?, self.has_exact_curve()))
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        for (k, (name, value)) in self.parameters().into_iter().enumerate() {
+            write!(f, "{}{name}={value}", if k == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Set {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, given) = text.split_once(':').unwrap_or((text, ""));
+        let parameter = |part| -> Result<(&str, f64)> {
+            let bad = || {
+                let what = format!("is {text:?}; expected NAME or NAME:PARAMETER=NUMBER,...");
+                Error::field(Field::Set, what)
+            };
+            let (name, value) = str::split_once(part, '=').ok_or_else(bad)?;
+            Ok((name.trim(), value.trim().parse().map_err(|_| bad())?))
+        };
+        let given: Vec<(&str, f64)> =
+            given.split(',').filter(|p| !p.is_empty()).map(parameter).collect::<Result<_>>()?;
+        Set::named(name.trim(), &given)
+    }
+}
+
+impl Serialize for Set {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Set {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A set of populations around the observed one: a kind of shift and how far it may go.
+///
+/// A radius is in the units of the ground cost for the two Wasserstein sets (a bound on a mean
+/// squared distance, not on its root), in nats for KL, a share of the people for total variation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ambiguity {
+    /// The kind of shift.
+    pub set: Set,
+    /// How far it may go.
+    pub radius: f64,
+}
+
+impl Ambiguity {
+    /// A set with a radius.
+    pub fn new(set: impl Into<Set>, radius: f64) -> Self {
+        Ambiguity { set: set.into(), radius }
+    }
+
+    /// The worst case over this set.
+    pub fn worst_case(&self, problem: &Problem<'_>, settings: Settings<'_>) -> Result<WorstCase> {
+        let problem: Problem<'_> = problem.clone();
+        self.set.solver(&problem, settings)?.worst_case(self.radius)
+    }
+
+    /// The set that a smoothed one stands for, of the same radius.
+    #[must_use]
+    pub fn exact(&self) -> Self {
+        Ambiguity { set: self.set.exact(), radius: self.radius }
+    }
+}
+
+/// Makes the table of sets: their modules, the enum, and the way from one to the other.
+macro_rules! sets {
+    ($($(#[$doc:meta])* $module:ident::$name:ident,)+) => {
+        $(mod $module;)+
+        $(pub use $module::$name;)+
+
+        /// A kind of shift, without a radius.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Set {
+            $($(#[$doc])* $name($name),)+
+        }
+
+        /// What every set is called and how it is made, in order.
+        const TABLE: &[&set::About] = &[$(&$name::ABOUT),+];
+
+        impl Set {
+            fn shift(&self) -> &dyn set::Shift {
+                match self {
+                    $(Set::$name(set) => set,)+
+                }
+            }
+        }
+
+        $(
+            impl From<$name> for Set {
+                fn from(set: $name) -> Self {
+                    Set::$name(set)
+                }
+            }
+
+            impl $name {
+                /// The set with a radius.
+                pub fn at(self, radius: f64) -> set::Ambiguity {
+                    set::Ambiguity::new(self, radius)
+                }
+
+                /// A solver of a problem, to be asked at any number of radii.
+                pub fn solver<'a>(
+                    self,
+                    problem: &Problem<'a>,
+                    settings: Settings<'a>,
+                ) -> crate::error::Result<Solver<'a>> {
+                    Set::from(self).solver(problem, settings)
+                }
+            }
+        )+
+    };
+}
+pub(super) use sets;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn sets_are_written_and_read_alike() {
+        for name in Set::names() {
+            let given: Vec<(&str, f64)> =
+                Set::parameters_of(name).unwrap().iter().map(|p| (p.name, 2.5)).collect();
+            let set = Set::named(name, &given).unwrap();
+            assert_eq!(set.to_string().parse::<Set>().unwrap(), set);
+            let json = serde_json::to_string(&set).unwrap();
+            assert_eq!(serde_json::from_str::<Set>(&json).unwrap(), set);
+            assert_eq!(set.exact().exact(), set.exact());
+        }
+    }
+
+    #[test]
+    fn slips_name_what_was_expected() {
+        let slip = |text: &str| text.parse::<Set>().unwrap_err().to_string();
+        assert!(slip("wassertein").contains("wasserstein, entropic"), "{}", slip("wassertein"));
+        assert!(slip("entropic").contains("needs eta"), "{}", slip("entropic"));
+        assert_eq!(slip("entropic:eta=0"), "eta is 0; expected a finite number > 0");
+        assert!(slip("kl:eta=1").contains("belongs to entropic"), "{}", slip("kl:eta=1"));
+        assert!(slip("entropic:eta").contains("PARAMETER=NUMBER"));
+    }
+}

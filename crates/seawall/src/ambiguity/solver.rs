@@ -1,0 +1,73 @@
+//! Solves one problem over sets of one kind at any number of radii.
+
+use super::curve::Curve;
+use super::worst_case::WorstCase;
+use crate::error::{Error, Field, Result};
+
+/// What every set's solver answers. The radius and the tolerance were checked.
+pub(super) trait Solve: Send {
+    /// The worst case at a radius.
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase>;
+
+    /// The value at radius 0.
+    fn value_at_zero(&self) -> f64;
+
+    /// The whole curve to a tolerance.
+    fn curve(&mut self, tolerance: f64) -> Curve;
+}
+
+/// Solves one problem over sets of one kind at any number of radii: evaluations are shared
+/// between them.
+pub struct Solver<'a> {
+    inner: Box<dyn Solve + 'a>,
+    has_exact_curve: bool,
+}
+
+impl<'a> Solver<'a> {
+    pub(super) fn new(inner: Box<dyn Solve + 'a>, has_exact_curve: bool) -> Self {
+        Solver { inner, has_exact_curve }
+    }
+
+    /// The worst case at a radius.
+    pub fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(Error::field(
+                Field::Radius,
+                format!("is {radius}; expected a finite number ≥ 0"),
+            ));
+        }
+        let worst = self.inner.worst_case(radius)?;
+        if !(worst.lower().is_finite() && worst.upper().is_finite()) {
+            return Err(Error::numeric(format!(
+                "at radius {radius} the bounds came out as {} and {}: the values, costs or \
+                 weights are out of scale with each other",
+                worst.lower(),
+                worst.upper()
+            )));
+        }
+        Ok(worst)
+    }
+
+    /// The value at radius 0: the nominal mean, unless moves are free (a feature of weight 0,
+    /// points in the same place) or the set is smoothed.
+    pub fn value_at_zero(&self) -> f64 {
+        self.inner.value_at_zero()
+    }
+
+    /// The whole curve to a tolerance in the values' units.
+    ///
+    /// A tolerance of 0 asks for the exact curve, which only some sets have
+    /// ([`Set::has_exact_curve`](super::Set::has_exact_curve)); the others' are smooth and need a
+    /// positive one.
+    pub fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+        let smooth = !self.has_exact_curve;
+        if !(tolerance >= 0.0 && tolerance.is_finite()) || (smooth && tolerance == 0.0) {
+            let least = if smooth { "> 0 for a smooth curve" } else { "≥ 0" };
+            return Err(Error::field(
+                Field::Tolerance,
+                format!("of the curve is {tolerance}; expected a finite number {least}"),
+            ));
+        }
+        Ok(self.inner.curve(tolerance))
+    }
+}

@@ -1,0 +1,183 @@
+//! What is fitted to a log, once: propensities, the outcome model, and its values. Every question
+//! about the log's policies is asked of this.
+//!
+//! ```
+//! use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+//! use seawall::outcome::Recipe;
+//! use seawall::policy::Policy;
+//! use seawall::{Direction, Feature, Log, Settings, Wasserstein, Watch};
+//! let log = Log::from_rows(
+//!     [Feature::nominal("sex", ["F", "M"])],
+//!     vec![vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]],
+//!     &["treat", "control", "control", "treat", "treat", "control"],
+//!     &[0.0, 1.0, 0.0, 3.0, 1.0, 1.0],
+//!     None,
+//!     Direction::Cost,
+//! )?;
+//! let fitted = Fitted::new(&log.shared(), &Recipe::Cells, &Propensity::Cells, FitOptions::default(), Watch::NOBODY)?;
+//! let policy = Policy::constant(fitted.log(), "treat")?;
+//! let nominal = fitted.nominal(&policy, Watch::NOBODY)?;
+//! let values = fitted.values(Wasserstein.at(0.0), Settings::default())?;
+//! let robust = fitted.robust(Support::All)?;
+//! let worst = robust.worst_case(&policy, &values, Wasserstein.at(0.1), Settings::default())?;
+//! assert!(worst.value() > nominal.dm.value);
+//! # Ok::<(), seawall::Error>(())
+//! ```
+
+use super::propensity::Propensity;
+use super::robust::{Robust, Support};
+use crate::ambiguity::{Ambiguity, Settings, Wasserstein};
+use crate::error::{Error, Field, Result};
+use crate::log::Log;
+use crate::outcome::{Model, Recipe, Unseen, Values};
+use crate::progress::{Progress, Stage, Watch};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// How a log is fitted beside its recipe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitOptions {
+    /// Ratios of a policy to the propensity are clipped at this, and counted.
+    pub clip: Option<f64>,
+    /// What to do where an action was never seen. Nominal estimates take its mean where this would
+    /// refuse.
+    pub unseen: Unseen,
+    /// Folds of the doubly robust estimate.
+    pub folds: usize,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        FitOptions { clip: None, unseen: Unseen::Error, folds: 5 }
+    }
+}
+
+/// For each fold, the values of a model fitted without it, and each entry's rows in it.
+type CrossFits = Vec<(Values, Vec<f64>)>;
+
+/// A log with everything that is fitted to it. What is asked for twice is worked out once.
+pub struct Fitted {
+    log: Arc<Log>,
+    recipe: Recipe,
+    options: FitOptions,
+    propensities: Vec<f64>,
+    model: Model,
+    /// The plain means.
+    plain: Values,
+    cross_fits: OnceLock<CrossFits>,
+    values: Mutex<Vec<(Ambiguity, Arc<Values>)>>,
+    supports: [OnceLock<Arc<Robust>>; 2],
+}
+
+impl Fitted {
+    /// Fits propensities and the outcome model.
+    pub fn new(
+        log: &Arc<Log>,
+        recipe: &Recipe,
+        propensity: &Propensity,
+        options: FitOptions,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
+        if let Some(clip) = options.clip.filter(|c| c.is_nan() || *c <= 0.0) {
+            return Err(Error::field(Field::Clip, format!("is {clip}; expected a number > 0")));
+        }
+        let propensities = propensity.propensities(log, watch)?;
+        let model = recipe.fit(log, watch)?;
+        let plain = plain(&model, log, options.unseen)?;
+        Ok(Fitted {
+            log: log.clone(),
+            recipe: recipe.clone(),
+            options,
+            propensities,
+            model,
+            plain,
+            cross_fits: OnceLock::new(),
+            values: Mutex::new(Vec::new()),
+            supports: [OnceLock::new(), OnceLock::new()],
+        })
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// How it was fitted.
+    pub fn options(&self) -> FitOptions {
+        self.options
+    }
+
+    /// The outcome model fitted to the whole log.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The propensity of each entry's action.
+    pub fn propensities(&self) -> &[f64] {
+        &self.propensities
+    }
+
+    /// The plain means of the model.
+    pub(super) fn plain(&self) -> &Values {
+        &self.plain
+    }
+
+    /// The robust value of every context and action, outcomes shifting within a set. What was
+    /// worked out before is given again.
+    pub fn values(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<Arc<Values>> {
+        let known = |all: &[(Ambiguity, Arc<Values>)]| {
+            all.iter().find(|(set, _)| *set == costs).map(|(_, values)| values.clone())
+        };
+        let lock = || self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(values) = known(&lock()) {
+            return Ok(values);
+        }
+        let values =
+            Arc::new(self.model.values(&self.log, costs, self.options.unseen, settings)?);
+        lock().push((costs, values.clone()));
+        Ok(values)
+    }
+
+    /// The log's contexts on a support, ready for worst cases.
+    pub fn robust(&self, support: Support) -> Result<Arc<Robust>> {
+        let cell = match support {
+            Support::All => &self.supports[0],
+            Support::Observed => &self.supports[1],
+        };
+        if let Some(robust) = cell.get() {
+            return Ok(robust.clone());
+        }
+        let made = Arc::new(Robust::new(&self.log, support)?);
+        Ok(cell.get_or_init(|| made).clone())
+    }
+
+    /// For each fold the values of a model fitted without it; none if a fold holds everything.
+    pub(super) fn cross_fits(&self, watch: Watch<'_>) -> Result<&CrossFits> {
+        if let Some(fits) = self.cross_fits.get() {
+            return Ok(fits);
+        }
+        let folds = self.options.folds.min(self.log.total() as usize);
+        let mut fits = Vec::new();
+        if folds >= 2 {
+            let dealt = self.log.folds(folds)?;
+            for fold in 0..folds {
+                watch.tell(Progress::of(Stage::Fitting).done(fold).out_of(folds))?;
+                let Ok(others) = dealt.without(fold) else {
+                    fits.clear();
+                    break;
+                };
+                let model = self.recipe.fit(&others, watch)?;
+                let values = plain(&model, &others, self.options.unseen)?;
+                let rows = (0..self.log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
+                fits.push((values, rows));
+            }
+        }
+        Ok(self.cross_fits.get_or_init(|| fits))
+    }
+}
+
+/// The plain means of a model; where an action was never seen its mean stands in, unless the worst
+/// was asked for.
+fn plain(model: &Model, log: &Log, unseen: Unseen) -> Result<Values> {
+    let unseen = if unseen == Unseen::Worst { unseen } else { Unseen::Mean };
+    model.values(log, Wasserstein.at(0.0), unseen, Settings::default())
+}

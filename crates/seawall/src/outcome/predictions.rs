@@ -1,0 +1,58 @@
+//! Values that the user brings: a predicted value for each context and action.
+
+use super::Values;
+use crate::ambiguity::Ambiguity;
+use crate::error::{Error, Field, Result};
+use crate::log::Log;
+use crate::matrix::Matrix;
+
+/// Predicted values; NaN where none was given.
+#[derive(Clone, Debug)]
+pub struct Predictions(Matrix);
+
+impl Predictions {
+    /// A row per context; NaN where there is no prediction.
+    pub fn new(matrix: Matrix) -> Result<Self> {
+        match matrix.cells().iter().find(|v| v.is_infinite()) {
+            Some(v) => Err(Error::input(format!("a predicted value is {v}; expected a number"))),
+            None => Ok(Predictions(matrix)),
+        }
+    }
+
+    /// Refuses predictions for other contexts or actions than a log's.
+    pub(super) fn check_against(&self, log: &Log) -> Result<()> {
+        let found = (self.0.contexts(), self.0.actions());
+        let wanted = (log.contexts().len(), log.actions().len());
+        match found == wanted {
+            true => Ok(()),
+            false => Err(Error::input(format!(
+                "predicted values for {} contexts and {} actions; the log has {} and {}",
+                found.0, found.1, wanted.0, wanted.1
+            ))),
+        }
+    }
+
+    pub(super) fn unseen(&self) -> Vec<usize> {
+        let count = |action: usize| self.0.rows().filter(|row| row[action].is_nan()).count();
+        (0..self.0.actions()).map(count).collect()
+    }
+
+    pub(super) fn values(&self, log: &Log, costs: Ambiguity, fill: &[f64]) -> Result<Values> {
+        if costs.radius > 0.0 {
+            return Err(Error::field(
+                Field::CostRadius,
+                format!(
+                    "is {}: predicted values have no outcomes for it to act on; use 0, or a model \
+                     of cells or trees",
+                    costs.radius
+                ),
+            ));
+        }
+        let value = |context, action: usize| match self.0.at(context, action) {
+            v if v.is_nan() => fill[action],
+            v => v,
+        };
+        let filled = Matrix::from_fn(self.0.contexts(), self.0.actions(), value);
+        Values::new(log.contexts(), filled)
+    }
+}

@@ -1,0 +1,247 @@
+//! Everything that may take long stops soon after it is told to.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::Random;
+use seawall::distance::{distance, entropic};
+use seawall::evaluate::{Robust, Support, logistic};
+use seawall::inference::{Resampling, bootstrap};
+use seawall::learn::{Bsgd, Class, Gradient, Groups, Schedule, Task, bsgd, groups, softmax};
+use seawall::outcome::{Recipe, TreeSettings, Unseen, Values, choose};
+use seawall::policy::Partition;
+use seawall::{
+    Detail, Direction, EngineKind, Entry, Error, Feature, Log, Matrix, Population, Problem,
+    Progress, Settings, Space, Status, Wasserstein, Watch,
+};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How long the watcher goes along.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How soon the work must end then.
+const SOON: Duration = Duration::from_millis(200);
+/// How long each piece of work takes that nobody stops, at least.
+const LONG: Duration = Duration::from_secs(2);
+
+/// A piece of work; it says whether it was stopped.
+type Work = fn(Watch<'_>) -> bool;
+
+const WORKS: [(&str, Work); 11] = [
+    ("a worst case", worst_case),
+    ("a curve", curve),
+    ("a distance", exact_distance),
+    ("an entropic distance", entropic_distance),
+    ("values over outcomes", outcome_values),
+    ("groups", by_group),
+    ("softmax", by_softmax),
+    ("stochastic gradients", by_descent),
+    ("the bootstrap", resampled),
+    ("a choice of trees", chosen),
+    ("logistic propensities", propensities),
+];
+
+#[test]
+fn everything_stops_soon() {
+    let mut late = Vec::new();
+    for (name, work) in WORKS {
+        let (asked, refused) = (OnceLock::new(), OnceLock::new());
+        let watcher = |_: Progress<'_>| {
+            let goes_on = asked.get_or_init(Instant::now).elapsed() < PATIENCE;
+            if !goes_on {
+                refused.get_or_init(Instant::now);
+            }
+            goes_on
+        };
+        let stopped = work(Watch::new(&watcher));
+        let ended = Instant::now();
+        let refused: &Instant = refused.get().unwrap_or_else(|| panic!("{name}: was done before"));
+        let after = ended - *refused;
+        let unasked = *refused - *asked.get().unwrap() - PATIENCE;
+        println!("{name}: ended {after:?} after the answer, which was asked for {unasked:?} late");
+        assert!(stopped, "{name}: does not say that it was stopped");
+        if after > SOON {
+            late.push(format!("{name}: {after:?}"));
+        }
+    }
+    assert!(late.is_empty(), "ended late: {late:?}");
+}
+
+#[test]
+#[ignore = "slow"]
+fn nothing_here_is_done_in_no_time() {
+    for (name, work) in WORKS {
+        let start = OnceLock::new();
+        let watcher = |_: Progress<'_>| start.get_or_init(Instant::now).elapsed() < 2 * LONG;
+        work(Watch::new(&watcher));
+        let took = start.get().map_or(Duration::ZERO, Instant::elapsed);
+        println!("{name}: {took:?}");
+        assert!(took >= LONG, "{name}: {took:?}");
+    }
+}
+
+fn noise(r: &mut Random, count: usize) -> Vec<f64> {
+    (0..count).map(|_| r.unit()).collect()
+}
+
+fn cloud(r: &mut Random, points: usize) -> Arc<Space> {
+    let columns = (0..3).map(|_| noise(r, points)).collect();
+    Arc::new(Space::points(["x", "y", "z"].map(Feature::numeric), columns).unwrap())
+}
+
+/// A grid of four features of so many levels each.
+fn grid(levels: usize) -> Arc<Space> {
+    let feature = |name| Feature::numeric(name).levels((0..levels).map(|k| k as f64));
+    Arc::new(Space::grid(["a", "b", "c", "d"].map(feature)).unwrap())
+}
+
+/// A log of rows at random on a space, with outcomes of its own.
+fn random_log(contexts: Arc<Space>, outcomes: Arc<Space>, rows: usize, actions: usize) -> Log {
+    let r = &mut Random(3);
+    let values = noise(r, outcomes.len());
+    let entry = |k: usize| Entry {
+        context: (if k < contexts.len() { k } else { r.below(contexts.len()) }) as u32,
+        action: if k < actions { k } else { r.below(actions) } as u32,
+        outcome: r.below(outcomes.len()) as u32,
+        propensity: f64::NAN,
+        weight: 1.0,
+    };
+    let entries: Vec<Entry> = (0..rows).map(entry).collect();
+    let names = (0..actions).map(|a| format!("a{a}")).collect();
+    Log::new(contexts, names, outcomes, values, Direction::Cost, entries).unwrap()
+}
+
+fn two_outcomes() -> Arc<Space> {
+    Arc::new(Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap())
+}
+
+/// Whether work that has nothing to show says that it was stopped.
+fn is_stopped<T>(found: Result<T, Error>) -> bool {
+    match found {
+        Ok(_) => false,
+        Err(error) => {
+            assert!(error.is_stopped(), "{error}");
+            true
+        }
+    }
+}
+
+fn worst_case(watch: Watch<'_>) -> bool {
+    let r = &mut Random(1);
+    let space = cloud(r, 16_000);
+    let population = Population::from_weights(space, noise(r, 16_000)).unwrap();
+    let values = noise(r, 16_000);
+    let problem = Problem::new(&population, &values).unwrap().engine(EngineKind::Scan);
+    let settings = Settings::default().detail(Detail::Value).watched(watch);
+    let worst = Wasserstein.at(0.001).worst_case(&problem, settings).unwrap();
+    assert!(worst.lower() <= worst.upper());
+    worst.status() == Status::Stopped
+}
+
+/// A curve has no status: what it leaves open is its error.
+fn curve(watch: Watch<'_>) -> bool {
+    let r = &mut Random(2);
+    let space = grid(16);
+    let population = Population::from_weights(space.clone(), noise(r, space.len())).unwrap();
+    let values = noise(r, space.len());
+    let problem = Problem::new(&population, &values).unwrap();
+    let settings = Settings::default().watched(watch);
+    let curve = Wasserstein.solver(&problem, settings).unwrap().curve(0.0).unwrap();
+    !curve.is_exact() && curve.error() > 0.0
+}
+
+fn exact_distance(watch: Watch<'_>) -> bool {
+    let r = &mut Random(4);
+    let space = cloud(r, 28_000);
+    let half =
+        |first: bool| (0..28_000).map(|i| f64::from(u8::from((i < 14_000) == first))).collect();
+    let from = Population::from_weights(space.clone(), half(true)).unwrap();
+    let to = Population::from_weights(space, half(false)).unwrap();
+    is_stopped(distance(&from, &to, watch))
+}
+
+fn entropic_distance(watch: Watch<'_>) -> bool {
+    let r = &mut Random(5);
+    let space = cloud(r, 1000);
+    let from = Population::from_weights(space.clone(), noise(r, 1000)).unwrap();
+    let to = Population::from_weights(space, noise(r, 1000)).unwrap();
+    is_stopped(entropic(&from, &to, 1e4, watch))
+}
+
+fn outcome_values(watch: Watch<'_>) -> bool {
+    let contexts = Feature::numeric("x").levels((0..400).map(f64::from));
+    let contexts = Arc::new(Space::grid([contexts]).unwrap());
+    let log = random_log(contexts, grid(10), 4000, 2);
+    let model = Recipe::Cells.fit(&log, Watch::NOBODY).unwrap();
+    let settings = Settings::default().watched(watch);
+    is_stopped(model.values(&log, Wasserstein.at(0.05), Unseen::Mean, settings))
+}
+
+/// Something to learn: a log on a grid of 10,000 contexts, its support, and values of three actions.
+fn lesson() -> (Log, Robust, Values) {
+    let contexts = grid(10);
+    let count = contexts.len();
+    let log = random_log(contexts, two_outcomes(), 2 * count, 3);
+    let matrix = Matrix::new(count, 3, noise(&mut Random(6), 3 * count)).unwrap();
+    let values = Values::new(log.contexts(), matrix).unwrap();
+    let robust = Robust::new(&log, Support::All).unwrap();
+    (log, robust, values)
+}
+
+fn by_group(watch: Watch<'_>) -> bool {
+    let (log, robust, values) = lesson();
+    let task = Task::new(&log, &robust, &values, Wasserstein.at(0.03)).unwrap();
+    let level = |name| Partition::of_levels(log.contexts(), name).unwrap();
+    let asked = Groups::new(vec![level("a"), level("b")]);
+    let found = groups(&task, &asked, Settings::default().watched(watch)).unwrap();
+    assert!(found.lower() <= found.upper());
+    found.status() == Status::Stopped
+}
+
+fn by_softmax(watch: Watch<'_>) -> bool {
+    let (log, robust, values) = lesson();
+    let task = Task::new(&log, &robust, &values, Wasserstein.at(0.03)).unwrap();
+    let asked = Gradient { restarts: 16, ..Gradient::default() };
+    let found = softmax(&task, asked, Settings::default().watched(watch)).unwrap();
+    assert!(found.lower() <= found.upper());
+    found.status() == Status::Stopped
+}
+
+fn by_descent(watch: Watch<'_>) -> bool {
+    let (log, robust, values) = lesson();
+    let task = Task::new(&log, &robust, &values, Wasserstein.at(0.03)).unwrap();
+    let asked = Bsgd {
+        class: Class::Softmax(1.0),
+        schedule: Schedule { steps: 1_000_000, points: 500, step: 1.0, contexts: 1 },
+        eta: 50.0,
+        seeds: 2,
+        seed: 1,
+        traced: 10,
+    };
+    let found = bsgd(&task, &asked, None, None, Settings::default().watched(watch)).unwrap();
+    assert!(!found.finished);
+    found.learned.status() == Status::Stopped
+}
+
+fn resampled(watch: Watch<'_>) -> bool {
+    let log = random_log(grid(8), two_outcomes(), 20_000, 2);
+    let mean = |log: &Log, _: Watch<'_>| {
+        let population = log.population()?;
+        Ok(vec![population.mean(&vec![1.0; log.contexts().len()])?])
+    };
+    is_stopped(bootstrap(&log, 100_000, Resampling::Multinomial, 1, watch, &mean))
+}
+
+fn chosen(watch: Watch<'_>) -> bool {
+    let log = random_log(grid(12), two_outcomes(), 60_000, 2);
+    let offered: Vec<TreeSettings> =
+        (0..20).map(|k| TreeSettings { max_depth: 5 + k, ..TreeSettings::default() }).collect();
+    is_stopped(choose(&log, &[offered.clone(), offered], 10, watch))
+}
+
+fn propensities(watch: Watch<'_>) -> bool {
+    let labels = || (0..18).map(|k| format!("l{k}"));
+    let contexts = Space::grid(["a", "b", "c", "d"].map(|name| Feature::nominal(name, labels())));
+    let log = random_log(Arc::new(contexts.unwrap()), two_outcomes(), 200_000, 6);
+    is_stopped(logistic(&log, 1e-6, watch))
+}
