@@ -180,7 +180,7 @@ impl Maxima for Lattice<'_> {
 }
 
 /// The highest point of each cell.
-fn owners(problem: &Problem<'_>, cells: &[u32], count: usize) -> Vec<u32> {
+pub(super) fn owners(problem: &Problem<'_>, cells: &[u32], count: usize) -> Vec<u32> {
     let mut owners = vec![u32::MAX; count];
     for (point, &cell) in cells.iter().enumerate() {
         let owner = &mut owners[cell as usize];

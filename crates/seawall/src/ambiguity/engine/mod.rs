@@ -3,6 +3,7 @@
 //! One interface, chosen by the shape of the support; the user may force one. All work in the
 //! problem's scaled values and return sums over the sources in a fixed order.
 
+mod few;
 mod groups;
 mod lattice;
 mod scan;
@@ -45,11 +46,11 @@ pub(super) trait Maxima: Send + Sync {
 pub(super) fn maxima<'a>(problem: &Problem<'a>, engine: Engine) -> Result<Box<dyn Maxima + 'a>> {
     Ok(match engine {
         Engine::Auto => match Lattice::shape(problem).filter(|s| lattice_suits(problem, s)) {
-            Some(shape) => Box::new(Lattice::new(problem, shape)),
+            Some(shape) => few::on(problem, shape),
             None if tree_suits(problem) => Box::new(Tree::new(problem)),
             None => Box::new(Scan::new(problem)),
         },
-        Engine::Grid => Box::new(Lattice::new(problem, required_shape(problem)?)),
+        Engine::Grid => few::on(problem, required_shape(problem)?),
         Engine::Tree => Box::new(Tree::new(problem)),
         Engine::Scan => Box::new(Scan::new(problem)),
     })
