@@ -139,7 +139,8 @@ pub fn groups(
     }
     let starts = starts(task, &class, &polytope);
     let floor = task.greedy_bound(settings)?;
-    let search = Search { starts, floor, tolerance: asked.tolerance, watch };
+    let (tolerance, cuts) = (asked.tolerance, Vec::new());
+    let search = Search { starts, floor, tolerance, cuts, watch };
     let found = minimise(task, &class, polytope, &limits, &search, settings)?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };
