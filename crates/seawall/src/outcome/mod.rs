@@ -16,6 +16,7 @@ mod choose;
 mod leaves;
 mod predictor;
 mod table;
+mod tally;
 mod tree;
 
 pub use cells::cells;
