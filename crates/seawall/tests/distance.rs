@@ -164,3 +164,24 @@ fn different_spaces_are_refused_by_feature() {
     let again = on(space(Feature::nominal("y", ["c", "d"])));
     assert!(distance(&first, &again, Watch::NOBODY).unwrap().value.abs() < 1e-12);
 }
+
+/// Two long samples: sorted, not compared pair by pair.
+#[test]
+fn long_samples_on_a_line_are_certified_in_seconds() {
+    let count = 200_000;
+    let r = &mut Random(4);
+    let column: Vec<f64> =
+        (0..2 * count).map(|k| r.unit() + if k < count { 0.0 } else { 0.3 * r.unit() }).collect();
+    let space = Arc::new(Space::points([Feature::numeric("x")], vec![column]).unwrap());
+    let half = |first: bool| {
+        let weight = |k: usize| f64::from(u8::from((k < count) == first));
+        Population::from_weights(space.clone(), (0..2 * count).map(weight).collect()).unwrap()
+    };
+    let (a, b) = (half(true), half(false));
+    let started = std::time::Instant::now();
+    let found = distance(&a, &b, Watch::NOBODY).unwrap();
+    // All pairs would take minutes.
+    assert!(started.elapsed().as_secs_f64() < 5.0, "{:?}", started.elapsed());
+    assert_eq!(found.status, Status::Optimal, "gap {}", found.gap());
+    assert!(found.value > 0.02 / 1.7 && found.lower <= found.value);
+}

@@ -163,7 +163,7 @@ fn short<const M: usize, const L: usize>(
 }
 
 /// Lays blocks side by side: `rows[k][b · inner + i] = blocks[(b · levels + k) · inner + i]`.
-fn gather<const L: usize>(inner: usize, blocks: &[f64], rows: &mut [[f64; L]]) {
+pub(super) fn gather<const L: usize>(inner: usize, blocks: &[f64], rows: &mut [[f64; L]]) {
     match inner {
         1 => gather_by::<1, L>(blocks, rows),
         2 => gather_by::<2, L>(blocks, rows),
@@ -194,7 +194,7 @@ fn gather_by<const I: usize, const L: usize>(blocks: &[f64], rows: &mut [[f64; L
 }
 
 /// Puts blocks back: the inverse of [`gather`].
-fn scatter<const L: usize>(inner: usize, blocks: &mut [f64], rows: &[[f64; L]]) {
+pub(super) fn scatter<const L: usize>(inner: usize, blocks: &mut [f64], rows: &[[f64; L]]) {
     match inner {
         1 => scatter_by::<1, L>(blocks, rows),
         2 => scatter_by::<2, L>(blocks, rows),

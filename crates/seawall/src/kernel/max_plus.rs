@@ -38,15 +38,15 @@ pub enum Carry {
 }
 
 /// One axis, prepared.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Axis {
-    levels: usize,
-    metric: Metric,
-    method: Method,
+    pub(super) levels: usize,
+    pub(super) metric: Metric,
+    pub(super) method: Method,
 }
 
-#[derive(Debug)]
-enum Method {
+#[derive(Clone, Debug)]
+pub(super) enum Method {
     /// No move is possible, or there is nowhere to go.
     Still,
     /// All pairs: `costs[k · levels + j]`.

@@ -22,6 +22,8 @@ const LEVEL: f64 = 0.4;
 const CLOSE: f64 = 1e-6;
 /// Cuts kept beside one per parameter; those that have not mattered for longest go first.
 const SPARE: usize = 150;
+/// Steps after which a cut that has not mattered is of no use to the next search.
+const RECENT: usize = 8;
 /// Solves at most.
 pub(super) const MOST: usize = 3000;
 /// Solves without progress after which rounding has the last word.
@@ -36,6 +38,14 @@ pub(super) struct Found {
     pub(super) stopped: bool,
     /// The population that proves the lower bound, a mixture of those met: every cost `l` of the
     /// class has `V(l) ≥ constant + Σ_x population(x) l(x)`.
+    pub(super) population: Vec<f64>,
+    pub(super) constant: f64,
+    /// The populations that gave cuts, those that have not mattered for long apart.
+    pub(super) cuts: Vec<Proof>,
+}
+
+/// A population and its constant: every cost `l` has `V(l) ≥ constant + Σ_x population(x) l(x)`.
+pub(super) struct Proof {
     pub(super) population: Vec<f64>,
     pub(super) constant: f64,
 }
@@ -60,6 +70,8 @@ pub(super) struct Search {
     pub(super) floor: f64,
     /// The gap, relative to the largest cost, at which to stop.
     pub(super) tolerance: f64,
+    /// Populations met before: cuts to begin with.
+    pub(super) cuts: Vec<Proof>,
 }
 
 /// Finds the parameters of the least worst case.
@@ -74,7 +86,12 @@ pub(super) fn minimise(
     let bounded = !limits.is_empty() || !polytope.rows.is_empty();
     let safe =
         if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
-    let mut kept: Vec<Kept> = Vec::new();
+    let cut = |proof: &Proof| Kept {
+        cut: Cut { constant: proof.constant, row: class.gather(&proof.population) },
+        population: proof.population.clone(),
+        mattered: 0,
+    };
+    let mut kept: Vec<Kept> = search.cuts.iter().map(cut).collect();
     let mut best: Option<(f64, Vec<f64>)> = None;
     // The nominal population proves a first bound.
     let nominal = task.population().weights().to_vec();
@@ -152,7 +169,10 @@ pub(super) fn minimise(
     };
     let (upper, theta) = best.ok_or_else(|| Error::config("no policy meets every limit"))?;
     let (population, constant) = proof;
-    Ok(Found { theta, lower, upper, iterations, stopped, population, constant })
+    let recent = kept.into_iter().filter(|k| k.mattered + RECENT >= iterations);
+    let proof = |k: Kept| Proof { population: k.population, constant: k.cut.constant };
+    let cuts = recent.map(proof).collect();
+    Ok(Found { theta, lower, upper, iterations, stopped, population, constant, cuts })
 }
 
 /// Multipliers as shares.

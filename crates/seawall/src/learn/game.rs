@@ -13,7 +13,9 @@
 
 use super::class::{Linear, Polytope, dot};
 use super::cutting_plane::{Search, minimise};
-use super::search::{Costs, Node, Points};
+use super::node::Node;
+use super::rivals::Rivals;
+use super::search::{Costs, Listing, Points, Window};
 use super::{Ending, Learned, Method, Mixture, Task, check_tolerance, inside};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
@@ -23,6 +25,8 @@ use rayon::prelude::*;
 
 /// Trees of the game at most.
 const ROUNDS: usize = 400;
+/// How exactly mixtures are found, as a share of the game's gap.
+const ROUGH: f64 = 0.1;
 /// Trees listed in one window at most.
 const LISTED: usize = 100_000;
 /// Trees of the list looked at together.
@@ -91,19 +95,6 @@ struct Bracket {
     stopped: bool,
 }
 
-/// A population already met: `V(l) ≥ constant + Σ q(x) l(x)`. Only the points with mass.
-struct Met {
-    constant: f64,
-    shares: Vec<(u32, f64)>,
-}
-
-impl Met {
-    fn new(constant: f64, population: &[f64]) -> Self {
-        let shares = population.iter().enumerate().filter(|(_, q)| **q > 0.0);
-        Met { constant, shares: shares.map(|(i, q)| (i as u32, *q)).collect() }
-    }
-}
-
 /// Learns the best tree and the best mixture of trees.
 pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
     check_tolerance(asked.tolerance)?;
@@ -164,24 +155,17 @@ impl Game<'_, '_> {
         (self.asked.least_share - 1e-9).max(0.0)
     }
 
-    /// The best tree against a population, and its cost.
-    fn response(&self, population: &[f64]) -> (f64, Node) {
+    /// The best tree against a population, and its cost; None if it was stopped.
+    fn response(&self, population: &[f64], gap: f64) -> Option<(f64, Node)> {
         let costs = self.weighted(population);
         let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
-        self.points.best(&costs, &self.all, self.asked.depth)
+        let progress = self.progress().done(self.iterations).gap(gap);
+        let go_on = || self.settings.watch.go_on(progress);
+        self.points.best(&costs, &self.all, self.asked.depth, &go_on)
     }
 
     fn column(&self, node: &Node) -> Vec<f64> {
         (0..self.all.len()).map(|i| self.task.costs[self.points.chosen(node, i)][i]).collect()
-    }
-
-    /// A tree's worst case is at least this, by a population already met.
-    fn bound(&self, met: &Met, node: &Node) -> f64 {
-        let cost = |&(i, q): &(u32, f64)| {
-            let i = i as usize;
-            q * self.task.costs[self.points.chosen(node, i)][i]
-        };
-        met.constant + met.shares.iter().map(cost).sum::<f64>()
     }
 
     /// Adds a tree unless it is there; whether it was new.
@@ -203,8 +187,6 @@ impl Game<'_, '_> {
     /// Plays the game until the bounds of the best mixture meet.
     fn mixture(&mut self) -> Result<Bracket> {
         let nominal = self.task.population().weights().to_vec();
-        let first = self.response(&nominal).1;
-        self.add(first);
         let mut best = Bracket {
             lower: f64::NEG_INFINITY,
             upper: f64::INFINITY,
@@ -213,6 +195,17 @@ impl Game<'_, '_> {
             constant: 0.0,
             stopped: false,
         };
+        match self.response(&best.population, best.upper) {
+            Some((_, node)) => self.add(node),
+            None => {
+                best.stopped = true;
+                self.add(self.best_action(&best.population))
+            }
+        };
+        // The mixture of the trees so far is found no more exactly than the game stands, until no
+        // new tree answers it.
+        let finest = 0.1 * self.asked.tolerance;
+        let (mut cuts, mut tolerance) = (Vec::new(), ROUGH);
         loop {
             self.iterations += 1;
             let count = self.columns.len();
@@ -226,7 +219,8 @@ impl Game<'_, '_> {
             let search = Search {
                 starts: vec![only_new, start],
                 floor: f64::NEG_INFINITY,
-                tolerance: 0.1 * self.asked.tolerance,
+                tolerance,
+                cuts: std::mem::take(&mut cuts),
             };
             let class = Mixed { columns: &self.columns };
             let polytope = Polytope::simplices(&[count]);
@@ -238,37 +232,68 @@ impl Game<'_, '_> {
                 best.upper = found.upper;
                 best.shares = found.theta;
             }
-            let (cost, node) = self.response(&found.population);
+            cuts = found.cuts;
+            let response = match found.stopped || best.stopped {
+                true => None,
+                false => self.response(&found.population, best.upper - best.lower),
+            };
+            let Some((cost, node)) = response else {
+                best.stopped = true;
+                break;
+            };
             if cost + found.constant > best.lower {
                 best.lower = cost + found.constant;
                 best.population = found.population;
                 best.constant = found.constant;
             }
             let gap = best.upper - best.lower;
-            let done = gap <= self.asked.tolerance * self.task.size();
-            if done || self.iterations >= ROUNDS || !self.add(node) {
+            let size = self.task.size();
+            let done = gap <= self.asked.tolerance * size;
+            let new = !done && self.add(node);
+            let finished = gap <= finest * size || (!new && tolerance <= finest);
+            if finished || self.iterations >= ROUNDS {
                 break;
             }
+            let rough = if new { ROUGH * gap / size } else { ROUGH * tolerance };
+            tolerance = if done { finest } else { rough.clamp(finest, ROUGH) };
             if !self.settings.watch.go_on(self.progress().done(self.iterations).gap(gap)) {
                 best.stopped = true;
                 break;
             }
         }
+        if best.lower == f64::NEG_INFINITY {
+            best.lower = self.task.greedy_worst(self.settings)?.lower;
+        }
         best.shares.resize(self.columns.len(), 0.0);
         Ok(best)
     }
 
+    /// The best tree that asks nothing.
+    fn best_action(&self, population: &[f64]) -> Node {
+        let cost = |a: usize| dot(&self.task.costs[a], population);
+        let actions = 0..self.task.costs.len();
+        Node::Action(actions.min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0))
+    }
+
     /// The best single tree, a lower bound of any, its worst case, and whether it was stopped.
     fn single(&mut self, bracket: &Bracket) -> Result<(Node, f64, f64, bool)> {
-        let mut met = vec![Met::new(bracket.constant, &bracket.population)];
+        let mut rivals = Rivals::new(&self.points, &self.task.costs, self.asked.depth);
+        rivals.add(bracket.constant, &bracket.population);
         let mut best: Option<(f64, Node)> = None;
         for (node, column) in self.trees.iter().zip(&self.columns) {
+            if let Some((upper, node)) = &best
+                && !self.settings.watch.go_on(
+                    self.progress().done(self.iterations).gap(upper - bracket.lower),
+                )
+            {
+                return Ok((node.clone(), bracket.lower, *upper, true));
+            }
             let worst = self.task.worst(column, Detail::Population, self.settings)?;
             let constant = worst.lower - dot(column, &worst.population);
             if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) {
                 best = Some((worst.upper, node.clone()));
             }
-            met.push(Met::new(constant, &worst.population));
+            rivals.add(constant, &worst.population);
         }
         let (mut upper, mut node) =
             best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
@@ -277,30 +302,37 @@ impl Game<'_, '_> {
         let floor = self.task.greedy_worst(self.settings)?.lower;
         let (mut lower, mut solved, mut share) = (bracket.lower.max(floor), 0, 0.05);
         let before = self.iterations;
-        let (mut seen, mut known) = (0, met.len());
+        let mut seen = 0;
         loop {
             let gap = upper - lower;
             if gap <= self.asked.tolerance * self.task.size() || bracket.stopped {
                 return Ok((node, lower, upper, bracket.stopped));
             }
-            let window =
+            let value =
                 if share >= 1.0 { upper } else { bracket.lower + share * (upper - bracket.lower) };
-            let limit = window - bracket.constant;
-            let listed = self.points.list(&costs, &self.all, self.asked.depth, limit, LISTED);
-            let Some(listed) = listed else { return Ok((node, lower, upper, false)) };
+            let window = Window { limit: value - bracket.constant, most: LISTED };
+            let progress = self.progress().done(before + solved).gap(gap);
+            let watch = self.settings.watch;
+            let go_on = || watch.go_on(progress);
+            let listed = match self.points.list(&costs, &self.all, self.asked.depth, window, &go_on)
+            {
+                Listing::All(listed) => listed,
+                Listing::TooMany => return Ok((node, lower, upper, false)),
+                Listing::Stopped => return Ok((node, lower, upper, true)),
+            };
             for some in listed[seen.min(listed.len())..].chunks(CHUNK) {
                 // Most are ruled out by a population already met: in parallel, with those so far.
-                let ruled_out: Vec<Option<usize>> = some
+                let ruling_out: Option<Vec<Option<usize>>> = some
                     .par_iter()
-                    .map(|(_, tree)| met.iter().position(|met| self.bound(met, tree) >= upper))
+                    .map(|(_, tree)| go_on().then(|| rivals.ruling_out(tree, upper)))
                     .collect();
-                for ((cost, candidate), ruled_out) in some.iter().zip(&ruled_out) {
+                let Some(ruling_out) = ruling_out else { return Ok((node, lower, upper, true)) };
+                let known = rivals.len();
+                for ((cost, candidate), ruled_out) in some.iter().zip(&ruling_out) {
                     if cost + bracket.constant >= upper {
                         break;
                     }
-                    let new = &met[..met.len() - known.min(met.len())];
-                    if ruled_out.is_some() || new.iter().any(|m| self.bound(m, candidate) >= upper)
-                    {
+                    if ruled_out.is_some() || rivals.newer_rules_out(known, candidate, upper) {
                         continue;
                     }
                     if solved >= SOLVED {
@@ -317,20 +349,14 @@ impl Game<'_, '_> {
                     if worst.upper < upper {
                         (upper, node) = (worst.upper, candidate.clone());
                     }
-                    // The latest first: neighbours in the list are alike.
-                    met.insert(0, Met::new(constant, &worst.population));
+                    rivals.add(constant, &worst.population);
                 }
-                // The populations that rule out most come first.
-                known = met.len();
-                if let Some(&at) = ruled_out.iter().flatten().max() {
-                    let at = at.min(met.len() - 1);
-                    met[..=at].rotate_right(1);
-                }
+                rivals.learn(&ruling_out);
             }
             seen = listed.len();
             self.iterations = before + solved;
             // Whatever is not listed costs at least the window.
-            lower = lower.max(window.min(upper));
+            lower = lower.max(value.min(upper));
             if share >= 1.0 {
                 return Ok((node, upper.min(lower), upper, false));
             }

@@ -139,7 +139,8 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
     }
     let starts = starts(task, &class, &polytope);
     let floor = task.greedy_worst(settings)?.lower;
-    let search = Search { starts, floor, tolerance: asked.tolerance };
+    let (tolerance, cuts) = (asked.tolerance, Vec::new());
+    let search = Search { starts, floor, tolerance, cuts };
     let found = minimise(task, &class, polytope, &limits, &search, settings)?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };

@@ -42,6 +42,9 @@ mod game;
 mod gradient;
 mod groups;
 mod master;
+mod node;
+mod ranks;
+mod rivals;
 mod search;
 
 pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};

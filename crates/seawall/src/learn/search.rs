@@ -3,53 +3,38 @@
 //! Point `i` costs `c_a(i)` under action `a`. A tree of depth `d` asks up to `d` questions of a
 //! point (is a number or rank at most this? is a level this one?) and chooses an action; its cost
 //! is the sum over points. For every root question in turn the histograms of both sides are kept
-//! up as points cross from one side to the other, so a depth-2 tree over `n` points, `F` features
-//! of `K` levels and `A` actions takes `O(F² n A + (F K)² A)`, and each further level of depth a
-//! factor of the number of questions.
+//! up as points cross from one side to the other, and trees of one question are read off them, so
+//! a depth-2 tree over `n` points, `F` features of `K` levels and `A` actions takes
+//! `O(F² n A + (F K)² A)`, and each further level of depth a factor of the number of questions.
 //!
-//! A leaf's mass may be asked to be at least so much.
+//! A leaf's mass may be asked to be at least so much. Every search asks, once a root question,
+//! whether to go on.
 
-use crate::policy::{Branch, Test};
-use crate::space::{Kind, Space, Value};
+use super::node::Node;
+use super::ranks::{Question, Ranks};
+use crate::policy::Branch;
+use crate::space::Space;
 
-/// A question: is the rank of a feature at most (ordered), or exactly (nominal), this?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    pub(super) feature: usize,
-    pub(super) rank: usize,
-}
+/// Asked between questions: false means stop.
+pub(super) type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
 
-/// A tree that chooses actions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
-    Action(usize),
-    Ask(Question, Box<Node>, Box<Node>),
-}
+/// Trees and their costs, cheapest first.
+pub(super) type Listed = Vec<(f64, Node)>;
 
-/// The levels of one feature, ranked.
-struct Ranked {
-    name: String,
-    ordered: bool,
-    /// The ranks' values: the number, or the level's text; None for a missing value.
-    values: Vec<Ranks>,
-    /// The rank of each point.
-    of: Vec<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Ranks {
-    Number(f64),
-    Level(String),
-    Missing,
+/// What became of a list of trees.
+pub(super) enum Listing {
+    All(Listed),
+    TooMany,
+    Stopped,
 }
 
 /// The points of a support with their features' levels ranked.
 pub(super) struct Points {
-    features: Vec<Ranked>,
+    pub(super) features: Vec<Ranks>,
     /// Where each feature's levels begin in a histogram, and the number of all.
-    offset: Vec<usize>,
-    bins: usize,
-    actions: usize,
+    pub(super) offset: Vec<usize>,
+    pub(super) bins: usize,
+    pub(super) actions: usize,
 }
 
 /// What points cost and weigh.
@@ -62,75 +47,66 @@ pub(super) struct Costs<'c> {
     pub(super) least: f64,
 }
 
-/// Sums by level: `[bin · (actions + 1) + action]`, the mass last.
+/// Which trees to list.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    /// Those that cost less than this.
+    pub(super) limit: f64,
+    /// So many at most.
+    pub(super) most: usize,
+}
+
+/// Sums by level: `[bin · width + action]`, then the mass and the number of points.
 type Histogram = Vec<f64>;
 
 impl Points {
-    /// Ranks the features of a space's points. Numeric and ordinal levels by position, missing
-    /// ones last.
+    /// Ranks the features of a space's points.
     pub(super) fn new(space: &Space, actions: usize) -> Self {
-        let mut features = Vec::new();
-        for (k, name) in space.names().enumerate() {
-            let text = |value: Value<'_>| match value {
-                Value::Number(x) => Ranks::Number(x),
-                Value::Level(level) => Ranks::Level(level.to_owned()),
-                Value::Missing => Ranks::Missing,
-            };
-            let all = space.each(k, text);
-            let position: Vec<f64> = space.column(k);
-            let ordered = matches!(space.kind(k), Kind::Numeric | Kind::Ordinal);
-            let mut distinct: Vec<(f64, Ranks)> = Vec::new();
-            for (x, value) in position.iter().zip(&all) {
-                if !distinct.iter().any(|(_, v)| v == value) {
-                    distinct.push((*x, value.clone()));
-                }
-            }
-            distinct.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let rank = |value: &Ranks| distinct.iter().position(|(_, v)| v == value).unwrap_or(0);
-            let of = all.iter().map(|v| rank(v) as u32).collect();
-            let values = distinct.iter().map(|(_, v)| v.clone()).collect();
-            features.push(Ranked { name: name.to_owned(), ordered, values, of });
-        }
+        let ranked = space.names().enumerate().map(|(k, name)| Ranks::new(space, k, name));
+        let features: Vec<Ranks> = ranked.collect();
         let mut offset = Vec::new();
         let mut bins = 0;
         for f in &features {
             offset.push(bins);
-            bins += f.values.len();
+            bins += f.len();
         }
         Points { features, offset, bins, actions }
     }
 
     fn width(&self) -> usize {
-        self.actions + 1
+        self.actions + 2
     }
 
-    fn holds(&self, question: Question, point: usize) -> bool {
+    fn mass(&self, sums: &[f64]) -> f64 {
+        sums[self.actions]
+    }
+
+    fn count(&self, sums: &[f64]) -> f64 {
+        sums[self.actions + 1]
+    }
+
+    pub(super) fn holds(&self, question: Question, point: usize) -> bool {
         let f = &self.features[question.feature];
-        let rank = f.of[point] as usize;
+        let rank = f.of_point[point] as usize;
         if f.ordered { rank <= question.rank } else { rank == question.rank }
     }
 
     /// Every question that can tell two points apart.
     fn questions(&self) -> impl Iterator<Item = Question> {
-        self.features.iter().enumerate().flat_map(|(feature, f)| {
-            // The last rank of an ordered feature has everyone on one side; of two nominal levels
-            // one question is enough.
-            let count = match (f.ordered, f.values.len()) {
-                (true, n) => n.saturating_sub(1),
-                (false, ..=2) => f.values.len().saturating_sub(1),
-                (false, n) => n,
-            };
-            (0..count).map(move |rank| Question { feature, rank })
-        })
+        self.features
+            .iter()
+            .enumerate()
+            .flat_map(|(feature, f)| (0..f.questions()).map(move |rank| Question { feature, rank }))
     }
 
     fn add(&self, histogram: &mut [f64], costs: &Costs<'_>, point: usize) {
         let width = self.width();
         let row = &costs.costs[point * self.actions..][..self.actions];
         for (f, offset) in self.features.iter().zip(&self.offset) {
-            let bin = &mut histogram[(offset + f.of[point] as usize) * width..][..width];
+            let bin = &mut histogram[(offset + f.of_point[point] as usize) * width..][..width];
             bin.iter_mut().zip(row).for_each(|(b, c)| *b += c);
             bin[self.actions] += costs.mass[point];
+            bin[self.actions + 1] += 1.0;
         }
     }
 
@@ -140,22 +116,11 @@ impl Points {
         histogram
     }
 
-    /// The sums of a histogram over the ranks where a question holds.
-    fn side(&self, histogram: &[f64], question: Question, sums: &mut [f64]) {
-        let (width, offset) = (self.width(), self.offset[question.feature]);
-        sums.fill(0.0);
-        let first = if self.features[question.feature].ordered { 0 } else { question.rank };
-        for rank in first..=question.rank {
-            let bin = &histogram[(offset + rank) * width..][..width];
-            sums.iter_mut().zip(bin).for_each(|(s, b)| *s += b);
-        }
-    }
-
     fn totals(&self, histogram: &[f64]) -> Vec<f64> {
         let width = self.width();
         let mut sums = vec![0.0; width];
-        for rank in 0..self.features[0].values.len() {
-            sums.iter_mut().zip(&histogram[rank * width..][..width]).for_each(|(s, b)| *s += b);
+        for bin in histogram.chunks_exact(width).take(self.features[0].len()) {
+            sums.iter_mut().zip(bin).for_each(|(s, b)| *s += b);
         }
         sums
     }
@@ -171,90 +136,126 @@ impl Points {
         (sums[best], best)
     }
 
-    /// The best tree of at most one question, from a histogram.
-    fn stump(&self, histogram: &[f64], least: f64) -> (f64, Node) {
-        let totals = self.totals(histogram);
-        let (cost, action) = self.action(&totals);
-        let mut best = (cost, Node::Action(action));
-        let width = self.width();
-        let (mut left, mut right) = (vec![0.0; width], vec![0.0; width]);
-        let mut before: Option<Question> = None;
-        for question in self.questions() {
-            let ordered = self.features[question.feature].ordered;
-            let same = before.is_some_and(|b| b.feature == question.feature);
-            if ordered && same {
-                // One more rank on the left.
-                let at = (self.offset[question.feature] + question.rank) * width;
-                left.iter_mut().zip(&histogram[at..at + width]).for_each(|(l, b)| *l += b);
-            } else {
-                self.side(histogram, question, &mut left);
-            }
-            before = Some(question);
-            right.iter_mut().zip(&totals).zip(&left).for_each(|((r, t), l)| *r = t - l);
-            if left[self.actions] < least || right[self.actions] < least {
-                continue;
-            }
-            let ((a, yes), (b, no)) = (self.action(&left), self.action(&right));
-            if a + b < best.0 && yes != no {
-                let sides = (Box::new(Node::Action(yes)), Box::new(Node::Action(no)));
-                best = (a + b, Node::Ask(question, sides.0, sides.1));
-            }
-        }
-        best
+    /// Whether both sides of a question hold points and enough mass.
+    fn divides(&self, left: &[f64], right: &[f64], least: f64) -> bool {
+        let enough = |side: &[f64]| self.count(side) > 0.0 && self.mass(side) >= least;
+        enough(left) && enough(right)
     }
 
-    /// The best tree of at most two questions on the way to a leaf.
-    fn pair(&self, costs: &Costs<'_>, points: &[u32]) -> (f64, Node) {
-        let whole = self.histogram(costs, points);
-        let mut best = self.stump(&whole, costs.least);
-        let total_mass = self.totals(&whole)[self.actions];
+    /// Calls `visit` with every question that divides a histogram, and the sums of its sides.
+    fn each_division(
+        &self,
+        histogram: &[f64],
+        least: f64,
+        mut visit: impl FnMut(Question, &[f64], &[f64]),
+    ) {
+        let (width, totals) = (self.width(), self.totals(histogram));
+        let (mut left, mut right) = (vec![0.0; width], vec![0.0; width]);
         for (feature, f) in self.features.iter().enumerate() {
-            let mut by_rank: Vec<Vec<u32>> = vec![Vec::new(); f.values.len()];
-            points.iter().for_each(|&i| by_rank[f.of[i as usize] as usize].push(i));
-            let mut left = vec![0.0; whole.len()];
-            let mut right = whole.clone();
-            for question in self.questions().filter(|q| q.feature == feature) {
+            left.fill(0.0);
+            let bins = histogram[self.offset[feature] * width..].chunks_exact(width);
+            for (rank, bin) in bins.enumerate().take(f.questions()) {
                 if !f.ordered {
                     left.fill(0.0);
                 }
-                by_rank[question.rank].iter().for_each(|&i| self.add(&mut left, costs, i as usize));
-                right.iter_mut().zip(&whole).zip(&left).for_each(|((r, w), l)| *r = w - l);
-                let mass = self.totals(&left)[self.actions];
-                if mass < costs.least || total_mass - mass < costs.least {
-                    continue;
-                }
-                let (a, yes) = self.stump(&left, costs.least);
-                let (b, no) = self.stump(&right, costs.least);
-                if a + b < best.0 {
-                    best = (a + b, Node::Ask(question, Box::new(yes), Box::new(no)));
+                left.iter_mut().zip(bin).for_each(|(l, b)| *l += b);
+                right.iter_mut().zip(&totals).zip(&left).for_each(|((r, t), l)| *r = t - l);
+                if self.divides(&left, &right, least) {
+                    visit(Question { feature, rank }, &left, &right);
                 }
             }
         }
+    }
+
+    /// Calls `visit` with every question that divides the points, and the histograms of its
+    /// sides. False if it was stopped.
+    fn each_split(
+        &self,
+        costs: &Costs<'_>,
+        points: &[u32],
+        whole: &[f64],
+        go_on: GoOn<'_>,
+        mut visit: impl FnMut(Question, &[f64], &[f64]) -> bool,
+    ) -> bool {
+        for (feature, f) in self.features.iter().enumerate() {
+            let mut by_rank: Vec<Vec<u32>> = vec![Vec::new(); f.len()];
+            points.iter().for_each(|&i| by_rank[f.of_point[i as usize] as usize].push(i));
+            let mut left = vec![0.0; whole.len()];
+            let mut right = whole.to_vec();
+            for (rank, crossing) in by_rank.iter().enumerate().take(f.questions()) {
+                if !go_on() {
+                    return false;
+                }
+                if !f.ordered {
+                    left.fill(0.0);
+                }
+                crossing.iter().for_each(|&i| self.add(&mut left, costs, i as usize));
+                right.iter_mut().zip(whole).zip(&left).for_each(|((r, w), l)| *r = w - l);
+                let divides = self.divides(&self.totals(&left), &self.totals(&right), costs.least);
+                if divides && !visit(Question { feature, rank }, &left, &right) {
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// The best tree of at most one question, from a histogram.
+    fn stump(&self, histogram: &[f64], least: f64) -> (f64, Node) {
+        let (cost, action) = self.action(&self.totals(histogram));
+        let mut best = (cost, Node::Action(action));
+        self.each_division(histogram, least, |question, left, right| {
+            let ((a, yes), (b, no)) = (self.action(left), self.action(right));
+            if a + b < best.0 && yes != no {
+                best = (a + b, Node::ask(question, Node::Action(yes), Node::Action(no)));
+            }
+        });
         best
     }
 
-    /// The best tree of a depth, and its cost.
-    pub(super) fn best(&self, costs: &Costs<'_>, points: &[u32], depth: usize) -> (f64, Node) {
+    /// The best tree of at most two questions on the way to a leaf; None if it was stopped.
+    fn pair(&self, costs: &Costs<'_>, points: &[u32], go_on: GoOn<'_>) -> Option<(f64, Node)> {
+        let whole = self.histogram(costs, points);
+        let mut best = self.stump(&whole, costs.least);
+        let finished = self.each_split(costs, points, &whole, go_on, |question, left, right| {
+            let (a, yes) = self.stump(left, costs.least);
+            let (b, no) = self.stump(right, costs.least);
+            if a + b < best.0 {
+                best = (a + b, Node::ask(question, yes, no));
+            }
+            true
+        });
+        finished.then_some(best)
+    }
+
+    /// The best tree of a depth, and its cost; None if it was stopped.
+    pub(super) fn best(
+        &self,
+        costs: &Costs<'_>,
+        points: &[u32],
+        depth: usize,
+        go_on: GoOn<'_>,
+    ) -> Option<(f64, Node)> {
         match depth {
             0 => {
                 let (cost, action) = self.action(&self.totals(&self.histogram(costs, points)));
-                (cost, Node::Action(action))
+                Some((cost, Node::Action(action)))
             }
-            1 => self.stump(&self.histogram(costs, points), costs.least),
-            2 => self.pair(costs, points),
+            1 => Some(self.stump(&self.histogram(costs, points), costs.least)),
+            2 => self.pair(costs, points, go_on),
             _ => {
-                let mut best = self.pair(costs, points);
+                let mut best = self.pair(costs, points, go_on)?;
                 for question in self.questions() {
                     let Some((left, right)) = self.divide(costs, points, question) else {
                         continue;
                     };
-                    let (a, yes) = self.best(costs, &left, depth - 1);
-                    let (b, no) = self.best(costs, &right, depth - 1);
+                    let (a, yes) = self.best(costs, &left, depth - 1, go_on)?;
+                    let (b, no) = self.best(costs, &right, depth - 1, go_on)?;
                     if a + b < best.0 {
-                        best = (a + b, Node::Ask(question, Box::new(yes), Box::new(no)));
+                        best = (a + b, Node::ask(question, yes, no));
                     }
                 }
-                best
+                Some(best)
             }
         }
     }
@@ -275,48 +276,95 @@ impl Points {
         (heavy(&left) && heavy(&right)).then_some((left, right))
     }
 
-    /// Every tree of a depth that costs less than `limit`, cheapest first; None if there are more
-    /// than `most`.
+    /// Every tree of a depth that costs less than the window's limit, cheapest first.
     pub(super) fn list(
         &self,
         costs: &Costs<'_>,
         points: &[u32],
         depth: usize,
-        limit: f64,
-        most: usize,
-    ) -> Option<Vec<(f64, Node)>> {
-        let totals = self.totals(&self.histogram(costs, points));
-        let mut all: Vec<(f64, Node)> = (0..self.actions)
-            .filter(|&a| totals[a] < limit)
-            .map(|a| (totals[a], Node::Action(a)))
-            .collect();
-        if depth > 0 {
-            for question in self.questions() {
-                let Some((left, right)) = self.divide(costs, points, question) else { continue };
-                let (a, b) =
-                    (self.best(costs, &left, depth - 1).0, self.best(costs, &right, depth - 1).0);
-                if a + b >= limit {
-                    continue;
-                }
-                let yes = self.list(costs, &left, depth - 1, limit - b, most)?;
-                let no = self.list(costs, &right, depth - 1, limit - a, most)?;
-                for (a, yes) in &yes {
-                    for (b, no) in no.iter().take_while(|(b, _)| a + b < limit) {
-                        // The same action on both sides is no question at all.
-                        if matches!((yes, no), (Node::Action(x), Node::Action(y)) if x == y) {
-                            continue;
-                        }
-                        let node = Node::Ask(question, Box::new(yes.clone()), Box::new(no.clone()));
-                        all.push((a + b, node));
-                        if all.len() > most {
-                            return None;
-                        }
+        window: Window,
+        go_on: GoOn<'_>,
+    ) -> Listing {
+        let whole = self.histogram(costs, points);
+        if depth <= 1 {
+            return self.stumps(&whole, costs.least, depth, window);
+        }
+        let mut all = self.leaves(&self.totals(&whole), window.limit);
+        if depth == 2 {
+            let mut fits = true;
+            let finished =
+                self.each_split(costs, points, &whole, go_on, |question, left, right| {
+                    let least = costs.least;
+                    let (a, b) = (self.stump(left, least).0, self.stump(right, least).0);
+                    let stumps = |side: &[f64], other: f64| {
+                        let limit = window.limit - other;
+                        self.stumps(side, least, 1, Window { limit, ..window })
+                    };
+                    fits = a + b >= window.limit
+                        || match (stumps(left, b), stumps(right, a)) {
+                            (Listing::All(yes), Listing::All(no)) => {
+                                join(question, &yes, &no, window, &mut all)
+                            }
+                            _ => false,
+                        };
+                    fits
+                });
+            return match (finished, fits) {
+                (false, _) => Listing::Stopped,
+                (true, false) => Listing::TooMany,
+                (true, true) => sorted(all),
+            };
+        }
+        for question in self.questions() {
+            let Some((left, right)) = self.divide(costs, points, question) else { continue };
+            let best = |side: &[u32]| self.best(costs, side, depth - 1, go_on);
+            let (Some((a, _)), Some((b, _))) = (best(&left), best(&right)) else {
+                return Listing::Stopped;
+            };
+            if a + b >= window.limit {
+                continue;
+            }
+            let list = |side: &[u32], other: f64| {
+                let window = Window { limit: window.limit - other, ..window };
+                self.list(costs, side, depth - 1, window, go_on)
+            };
+            match (list(&left, b), list(&right, a)) {
+                (Listing::All(yes), Listing::All(no)) => {
+                    if !join(question, &yes, &no, window, &mut all) {
+                        return Listing::TooMany;
                     }
                 }
+                (Listing::Stopped, _) | (_, Listing::Stopped) => return Listing::Stopped,
+                _ => return Listing::TooMany,
             }
         }
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Some(all)
+        sorted(all)
+    }
+
+    /// Every action that costs less than a limit, in order.
+    fn leaves(&self, sums: &[f64], limit: f64) -> Listed {
+        let actions = (0..self.actions).filter(|&a| sums[a] < limit);
+        actions.map(|a| (sums[a], Node::Action(a))).collect()
+    }
+
+    /// Every tree of at most `depth` ≤ 1 questions that costs less than the window's limit, from
+    /// a histogram.
+    fn stumps(&self, histogram: &[f64], least: f64, depth: usize, window: Window) -> Listing {
+        let mut all = self.leaves(&self.totals(histogram), window.limit);
+        let mut fits = all.len() <= window.most;
+        if depth == 1 {
+            self.each_division(histogram, least, |question, left, right| {
+                let (a, b) = (self.action(left).0, self.action(right).0);
+                if fits && a + b < window.limit {
+                    let mut yes = self.leaves(left, window.limit - b);
+                    let mut no = self.leaves(right, window.limit - a);
+                    yes.sort_by(|x, y| x.0.total_cmp(&y.0));
+                    no.sort_by(|x, y| x.0.total_cmp(&y.0));
+                    fits = join(question, &yes, &no, window, &mut all);
+                }
+            });
+        }
+        if fits { sorted(all) } else { Listing::TooMany }
     }
 
     /// The action of a point.
@@ -332,38 +380,133 @@ impl Points {
         }
     }
 
-    /// The tree as a policy's branch.
+    /// The tree as a policy's branch, without questions whose two sides are alike.
     pub(super) fn branch(&self, node: &Node) -> Branch {
+        self.grown(&node.collapsed())
+    }
+
+    fn grown(&self, node: &Node) -> Branch {
         match node {
             Node::Action(action) => {
                 Branch::Leaf((0..self.actions).map(|a| f64::from(u8::from(a == *action))).collect())
             }
             Node::Ask(question, yes, no) => Branch::Split {
-                test: self.test(*question),
-                yes: Box::new(self.branch(yes)),
-                no: Box::new(self.branch(no)),
+                test: self.features[question.feature].test(question.rank),
+                yes: Box::new(self.grown(yes)),
+                no: Box::new(self.grown(no)),
             },
         }
     }
+}
 
-    fn test(&self, question: Question) -> Test {
-        let f = &self.features[question.feature];
-        let (feature, rank) = (f.name.clone(), question.rank);
-        if let (true, Ranks::Number(x)) = (f.ordered, &f.values[rank]) {
-            // Midway to the next number, so that numbers between are on the nearer side.
-            let number = match f.values.get(rank + 1) {
-                // Neighbouring floats have nothing between them.
-                Some(Ranks::Number(next)) if 0.5 * x + 0.5 * next < *next => 0.5 * x + 0.5 * next,
-                _ => *x,
-            };
-            return Test::AtMost { feature, number };
+/// Adds every pair of sides that costs less than the limit; false if that is too many.
+fn join(question: Question, yes: &Listed, no: &Listed, window: Window, all: &mut Listed) -> bool {
+    for (a, yes) in yes {
+        for (b, no) in no.iter().take_while(|(b, _)| a + b < window.limit) {
+            // The same on both sides is no question at all.
+            if yes == no {
+                continue;
+            }
+            all.push((a + b, Node::ask(question, yes.clone(), no.clone())));
+            if all.len() > window.most {
+                return false;
+            }
         }
-        let text = |value: &Ranks| match value {
-            Ranks::Number(x) => Some(x.to_string()),
-            Ranks::Level(level) => Some(level.clone()),
-            Ranks::Missing => None,
-        };
-        let first = if f.ordered { 0 } else { rank };
-        Test::OneOf { feature, levels: f.values[first..=rank].iter().map(text).collect() }
+    }
+    true
+}
+
+fn sorted(mut all: Listed) -> Listing {
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Listing::All(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rivals::Rivals;
+    use super::*;
+    use crate::space::Feature;
+    use proptest::prelude::*;
+
+    fn space() -> Space {
+        Space::grid([
+            Feature::numeric("u").levels([0.0, 1.0, 2.0, 4.0]),
+            Feature::nominal("v", ["a", "b", "c"]),
+            Feature::ordinal("w", ["low", "high"]),
+        ])
+        .unwrap()
+    }
+
+    /// Every tree of a depth whose questions divide the points, none with alike sides.
+    fn every(points: &Points, of: &[u32], depth: usize) -> Vec<Node> {
+        let mut all: Vec<Node> = (0..points.actions).map(Node::Action).collect();
+        for question in points.questions().filter(|_| depth > 0) {
+            let (left, right): (Vec<u32>, Vec<u32>) =
+                of.iter().partition(|&&i| points.holds(question, i as usize));
+            if left.is_empty() || right.is_empty() {
+                continue;
+            }
+            let rights = every(points, &right, depth - 1);
+            for yes in every(points, &left, depth - 1) {
+                let others = rights.iter().filter(|no| **no != yes);
+                all.extend(others.map(|no| Node::ask(question, yes.clone(), no.clone())));
+            }
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_holds_every_tree_below_its_limit(
+            quarters in proptest::collection::vec(0..9u32, 48),
+            depth in 1..3usize,
+            share in 0.0..1.0f64,
+        ) {
+            let points = Points::new(&space(), 2);
+            let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
+            let all: Vec<u32> = (0..24).collect();
+            let cost = |tree: &Node| -> f64 {
+                all.iter().map(|&i| costs[2 * i as usize + points.chosen(tree, i as usize)]).sum()
+            };
+            let every = every(&points, &all, depth);
+            let least = every.iter().map(cost).fold(f64::INFINITY, f64::min);
+            let most = every.iter().map(cost).fold(0.0, f64::max);
+            let window = Window { limit: least + share * (most - least), most: usize::MAX };
+            let given = Costs { costs: &costs, mass: &[1.0; 24], least: 0.0 };
+            let Listing::All(listed) = points.list(&given, &all, depth, window, &|| true) else {
+                return Err(TestCaseError::fail("the list was not finished"));
+            };
+            // Quarters add up exactly, whatever the order.
+            prop_assert!(listed.iter().all(|(c, tree)| *c == cost(tree)));
+            prop_assert!(listed.is_sorted_by(|a, b| a.0 <= b.0));
+            let expected = every.iter().filter(|tree| cost(tree) < window.limit);
+            prop_assert_eq!(listed.len(), expected.clone().count());
+            prop_assert!(expected.clone().all(|tree| listed.iter().any(|(_, t)| t == tree)));
+            let best = points.best(&given, &all, depth, &|| true);
+            prop_assert_eq!(best.map(|b| b.0), Some(least));
+
+            // What rivals read off their sums is what the points add up to.
+            let columns: Vec<Vec<f64>> =
+                (0..2).map(|a| costs.iter().skip(a).step_by(2).copied().collect()).collect();
+            let mut rivals = Rivals::new(&points, &columns, depth);
+            rivals.add(1.0, &[1.0; 24]);
+            for tree in &every {
+                prop_assert!(rivals.ruling_out(tree, 1.0 + cost(tree)).is_some());
+                prop_assert!(rivals.ruling_out(tree, 1.25 + cost(tree)).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn questions_whose_sides_are_alike_are_not_asked() {
+        let points = Points::new(&space(), 2);
+        let asked =
+            |feature: usize, yes: Node, no: Node| Node::ask(Question { feature, rank: 0 }, yes, no);
+        let leaf = Node::Action;
+        let stump = || asked(1, leaf(0), leaf(1));
+        let alike = asked(0, stump(), asked(2, stump(), stump()));
+        assert_eq!(points.branch(&alike), points.branch(&stump()));
+        assert_eq!(points.branch(&asked(0, leaf(1), leaf(1))), Branch::Leaf(vec![0.0, 1.0]));
+        assert_eq!(points.branch(&stump()), points.grown(&stump()));
     }
 }

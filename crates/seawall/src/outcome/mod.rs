@@ -36,6 +36,7 @@ mod choose;
 mod leaves;
 mod predictions;
 mod predictor;
+mod tally;
 mod tree;
 
 pub use cells::cells;

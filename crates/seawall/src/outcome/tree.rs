@@ -3,13 +3,14 @@
 //! A split sends levels to the left or to the right. Numeric and ordinal levels are cut at the
 //! midpoint between two neighbours seen in the node; nominal ones are first put in order of
 //! their mean value, which loses nothing for squared error. The split chosen maximises
-//! `S_L²/n_L + S_R²/n_R`, the first one found winning ties, features in order; as in
-//! scikit-learn, a node that may be split is split even where nothing is gained.
+//! `S_L²/n_L + S_R²/n_R`, the first one winning ties, features and thresholds in order; ties are
+//! decided in whole numbers (`tally`). As in scikit-learn, a node that may be split is split even where nothing is gained.
 //!
 //! Everything is computed from sums per context cell, so a fit costs the same however many rows
 //! the log has.
 
 use super::leaves::{Leaf, Leaves, NONE};
+use super::tally::{Gain, Tally, Units};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
@@ -142,6 +143,7 @@ struct Cell {
     rows: f64,
     sum: f64,
     squares: f64,
+    tally: Tally,
 }
 
 /// Fits a tree per action; `settings` has one entry per action.
@@ -195,7 +197,9 @@ pub(super) fn fitted(
 ) -> Result<Option<Tree>> {
     settings.check()?;
     let Some(scale) = Scale::of(log, action) else { return Ok(None) };
-    let mut tree = fit(log.contexts(), &mut sums(log, action, scale), settings, scale, watch)?;
+    let units = Units::new(log, log.entries().iter().filter(|e| e.action as usize == action));
+    let mut cells = sums(log, action, scale, &units);
+    let mut tree = fit(log.contexts(), &mut cells, settings, (scale, &units), watch)?;
     for node in &mut tree.nodes {
         node.mean = scale.middle + scale.range * node.mean;
     }
@@ -222,18 +226,20 @@ impl Scale {
 }
 
 /// The sums of one action's rows in each context.
-fn sums(log: &Log, action: usize, scale: Scale) -> Vec<Cell> {
+fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for e in log.entries().iter().filter(|e| e.action as usize == action) {
         let value = (log.value(e) - scale.middle) / scale.range;
         let (sum, squares) = (e.weight * value, e.weight * value * value);
+        let tally = units.tally(log.value(e), e.weight);
         match cells.last_mut() {
             Some(cell) if cell.context == e.context => {
                 cell.rows += e.weight;
                 cell.sum += sum;
                 cell.squares += squares;
+                cell.tally.add(tally);
             }
-            _ => cells.push(Cell { context: e.context, rows: e.weight, sum, squares }),
+            _ => cells.push(Cell { context: e.context, rows: e.weight, sum, squares, tally }),
         }
     }
     cells
@@ -243,11 +249,11 @@ fn fit(
     space: &Space,
     cells: &mut [Cell],
     settings: &TreeSettings,
-    scale: Scale,
+    (scale, units): (Scale, &Units),
     watch: Watch<'_>,
 ) -> Result<Tree> {
     let mut tree = Tree { nodes: Vec::new() };
-    grow(&mut tree, space, cells, (settings, watch), 0)?;
+    grow(&mut tree, space, cells, (settings, units, watch), 0)?;
     if settings.ccp_alpha > 0.0 {
         let rows = tree.nodes[0].rows;
         prune(&mut tree, settings.ccp_alpha * rows / (scale.range * scale.range));
@@ -259,7 +265,7 @@ fn grow(
     tree: &mut Tree,
     space: &Space,
     cells: &mut [Cell],
-    (settings, watch): (&TreeSettings, Watch<'_>),
+    (settings, units, watch): (&TreeSettings, &Units, Watch<'_>),
     depth: usize,
 ) -> Result<()> {
     let at = tree.nodes.len();
@@ -273,16 +279,17 @@ fn grow(
     if depth >= settings.max_depth || pure || !enough {
         return Ok(());
     }
-    let Some((feature, cut)) = best_split(space, cells, settings.min_samples_leaf) else {
+    let least = settings.min_samples_leaf;
+    let Some((feature, cut)) = best_split(space, cells, least, units) else {
         return Ok(());
     };
     let mut split = Split { feature, cut, left: at + 1, right: 0 };
     let middle =
         partition(cells, |c| split.goes_left(space, space.code(c.context as usize, feature)));
     let (left, right) = cells.split_at_mut(middle);
-    grow(tree, space, left, (settings, watch), depth + 1)?;
+    grow(tree, space, left, (settings, units, watch), depth + 1)?;
     split.right = tree.nodes.len();
-    grow(tree, space, right, (settings, watch), depth + 1)?;
+    grow(tree, space, right, (settings, units, watch), depth + 1)?;
     tree.nodes[at].split = Some(split);
     Ok(())
 }
@@ -301,24 +308,25 @@ struct Level {
     code: f64,
     coordinate: f64,
     rows: f64,
-    sum: f64,
+    tally: Tally,
 }
 
-fn best_split(space: &Space, cells: &[Cell], least: f64) -> Option<(usize, Cut)> {
-    let mut best: Option<(f64, usize, Cut)> = None;
+fn best_split(space: &Space, cells: &[Cell], least: f64, units: &Units) -> Option<(usize, Cut)> {
+    let mut best: Option<(Gain, usize, Cut)> = None;
+    let mut whole = Tally::default();
+    cells.iter().for_each(|c| whole.add(c.tally));
     for feature in 0..space.names().len() {
-        let levels = levels(space, cells, feature);
-        let (rows, sum) = levels.iter().fold((0.0, 0.0), |(n, s), l| (n + l.rows, s + l.sum));
-        let (mut left_rows, mut left_sum) = (0.0, 0.0);
+        let levels = levels(space, cells, feature, units);
+        let rows: f64 = levels.iter().map(|l| l.rows).sum();
+        let (mut left_rows, mut left) = (0.0, Tally::default());
         for (k, pair) in levels.windows(2).enumerate() {
             left_rows += pair[0].rows;
-            left_sum += pair[0].sum;
-            let (right_rows, right_sum) = (rows - left_rows, sum - left_sum);
-            if left_rows < least || right_rows < least {
+            left.add(pair[0].tally);
+            if left_rows < least || rows - left_rows < least {
                 continue;
             }
-            let gain = left_sum * left_sum / left_rows + right_sum * right_sum / right_rows;
-            if best.as_ref().is_none_or(|(g, ..)| gain > *g) {
+            let Some(gain) = units.gain(whole, left) else { continue };
+            if best.as_ref().is_none_or(|(most, ..)| units.above(gain, *most)) {
                 let nominal = matches!(space.kind(feature), Kind::Nominal | Kind::Fixed);
                 let cut = if nominal {
                     Cut::Levels(levels[..=k].iter().map(|l| l.code as u32).collect())
@@ -336,14 +344,15 @@ fn best_split(space: &Space, cells: &[Cell], least: f64) -> Option<(usize, Cut)>
 }
 
 /// A feature's levels that a node holds, in the order in which they are cut: by position, or by
-/// mean value where levels have none. The missing level comes last.
-fn levels(space: &Space, cells: &[Cell], feature: usize) -> Vec<Level> {
+/// mean value where levels have none, those of equal mean in their own order. The missing level
+/// comes last.
+fn levels(space: &Space, cells: &[Cell], feature: usize, units: &Units) -> Vec<Level> {
     let mut all: Vec<Level> = cells
         .iter()
         .map(|c| {
             let code = space.code(c.context as usize, feature);
             let coordinate = space.coordinate(feature, code);
-            Level { code, coordinate, rows: c.rows, sum: c.sum }
+            Level { code, coordinate, rows: c.rows, tally: c.tally }
         })
         .collect();
     all.sort_by(|a, b| a.code.total_cmp(&b.code));
@@ -352,7 +361,7 @@ fn levels(space: &Space, cells: &[Cell], feature: usize) -> Vec<Level> {
         match levels.last_mut() {
             Some(last) if last.code.to_bits() == level.code.to_bits() => {
                 last.rows += level.rows;
-                last.sum += level.sum;
+                last.tally.add(level.tally);
             }
             _ => levels.push(level),
         }
@@ -361,9 +370,7 @@ fn levels(space: &Space, cells: &[Cell], feature: usize) -> Vec<Level> {
         Kind::Numeric | Kind::Ordinal => {
             levels.sort_by(|a, b| a.coordinate.total_cmp(&b.coordinate));
         }
-        Kind::Nominal | Kind::Fixed => {
-            levels.sort_by(|a, b| (a.sum / a.rows).total_cmp(&(b.sum / b.rows)));
-        }
+        Kind::Nominal | Kind::Fixed => levels.sort_by(|a, b| units.by_mean(a.tally, b.tally)),
     }
     levels
 }

@@ -72,9 +72,8 @@ struct Loaded<'v> {
 
 impl Lattice {
     /// The engine over a lattice.
-    pub fn new(geometry: &Geometry, shape: &Arc<Shape>) -> Self {
+    pub fn new(geometry: &Geometry, shape: &Arc<Shape>, axes: Vec<Axis>) -> Self {
         let metrics = geometry.population().space().metrics();
-        let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
         Lattice {
             population: geometry.population().clone(),
             axes,
@@ -217,7 +216,7 @@ impl Maxima for Loaded<'_> {
 }
 
 /// The highest point of each cell.
-fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> Vec<u32> {
+pub(super) fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> Vec<u32> {
     let mut owners = vec![u32::MAX; count];
     for (point, &cell) in cells.iter().enumerate() {
         let owner = &mut owners[cell as usize];

@@ -9,6 +9,7 @@
 //! Ours are chosen by the shape of the support; the user may name one. All return sums over the
 //! sources in a fixed order, so answers do not depend on the number of threads.
 
+mod few;
 mod groups;
 mod lattice;
 mod scan;
@@ -24,7 +25,6 @@ use super::geometry::Geometry;
 use super::problem::Heights;
 use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
-use lattice::Lattice;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -110,11 +110,11 @@ pub trait Maxima: Send {
 pub(super) fn hard(geometry: &Geometry) -> Result<Arc<dyn Engine>> {
     Ok(match geometry.kind() {
         EngineKind::Auto => match geometry.shape().filter(|s| lattice_suits(geometry, s)) {
-            Some(shape) => Arc::new(Lattice::new(geometry, shape)),
+            Some(shape) => few::on(geometry, shape),
             None if tree_suits(geometry) => Arc::new(Tree::new(geometry)),
             None => Arc::new(Scan::new(geometry)),
         },
-        EngineKind::Grid => Arc::new(Lattice::new(geometry, required_shape(geometry)?)),
+        EngineKind::Grid => few::on(geometry, required_shape(geometry)?),
         EngineKind::Tree => Arc::new(Tree::new(geometry)),
         EngineKind::Scan => Arc::new(Scan::new(geometry)),
     })
