@@ -8,10 +8,10 @@ use pyo3::types::PyDict;
 use seawall::evaluate::Rows;
 use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::{
-    Ambiguity, Direction, Entry, Error, Feature, Log, Population, Problem, Result, Settings, Space,
+    Ambiguity, Direction, DistinctRows, Entry, Error, Feature, Log, Population, Problem, Result,
+    Settings, Space,
 };
 use serde_json::json as object;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A set by name.
@@ -242,51 +242,15 @@ pub fn distance(
     let (from, to) = (padded(0, &weights, other_rows), padded(rows, &other_weights, 0));
     run(py, threads, None, |_| {
         let features = features(&names, &kinds, &labels, &scales)?;
-        let (space, from, to) = merged(features, all, from, to)?;
+        let rows = DistinctRows::new(&all)?;
+        let (from, to) = (rows.totals(&from), rows.totals(&to));
+        let space = Arc::new(Space::points(features, rows.columns)?);
         let from = Population::from_weights(space.clone(), from)?;
         let to = Population::from_weights(space.clone(), to)?;
         let found = seawall::distance::distance(&from, &to)?;
         let by_feature = found.by_feature(&space);
         Ok((found.value, found.lower, found.upper, found.status.to_string(), by_feature))
     })
-}
-
-/// A space, and the weights of two populations on it.
-type Merged = (Arc<Space>, Vec<f64>, Vec<f64>);
-
-/// Every place once, with both populations' weights.
-fn merged(
-    features: Vec<Feature>,
-    columns: Vec<Vec<f64>>,
-    from: Vec<f64>,
-    to: Vec<f64>,
-) -> Result<Merged> {
-    let (distinct, place) = distinct(&columns);
-    let mut sums = [vec![0.0; distinct[0].len()], vec![0.0; distinct[0].len()]];
-    for (row, &point) in place.iter().enumerate() {
-        sums[0][point] += from[row];
-        sums[1][point] += to[row];
-    }
-    let [from, to] = sums;
-    Ok((Arc::new(Space::points(features, distinct)?), from, to))
-}
-
-/// The distinct rows of columns, and the place of each row among them.
-fn distinct(columns: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<usize>) {
-    let rows = columns.first().map_or(0, Vec::len);
-    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    let mut kept: Vec<Vec<f64>> = vec![Vec::new(); columns.len().max(1)];
-    let mut place = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let key = columns.iter().map(|c| (c[row] + 0.0).to_bits()).collect();
-        let next = places.len();
-        let point = *places.entry(key).or_insert(next);
-        if point == next {
-            kept.iter_mut().zip(columns).for_each(|(k, c)| k.push(c[row]));
-        }
-        place.push(point);
-    }
-    (kept, place)
 }
 
 /// What a policy would have brought, from logged rows: JSON.
@@ -322,8 +286,8 @@ pub fn evaluate_policy(
     let columns = copied(&columns);
     let estimated: Option<Vec<f64>> = estimated.map(|e| e.as_array().iter().copied().collect());
     let found = run(py, threads, None, |_| {
-        let (kept, place) = distinct(&columns);
-        let space = Arc::new(Space::points(features(&names, &kinds, &labels, &None)?, kept)?);
+        let DistinctRows { columns, point_of: place } = DistinctRows::new(&columns)?;
+        let space = Arc::new(Space::points(features(&names, &kinds, &labels, &None)?, columns)?);
         let predicted = match estimated {
             Some(all) => all,
             None => logged.fitted(space.clone(), &place)?,

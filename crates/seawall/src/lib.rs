@@ -70,5 +70,5 @@ pub use ambiguity::{
 };
 pub use error::{Error, Result};
 pub use log::{Entry, Folds, Log};
-pub use population::Population;
+pub use population::{DistinctRows, Population};
 pub use space::{Feature, Grid, Kind, Points, Space, Support, Value};

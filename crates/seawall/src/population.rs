@@ -63,26 +63,9 @@ impl Population {
         features: impl IntoIterator<Item = Feature>,
         columns: Vec<Vec<f64>>,
     ) -> Result<Self> {
-        let rows = columns.first().map_or(0, Vec::len);
-        if let Some(column) = columns.iter().find(|c| c.len() != rows) {
-            return Err(Error::input(format!(
-                "columns of different lengths: {rows} and {}",
-                column.len()
-            )));
-        }
-        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut merged: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-        let mut weights: Vec<f64> = Vec::new();
-        for row in 0..rows {
-            let place: Vec<u64> = columns.iter().map(|c| bits(c[row])).collect();
-            let at = *places.entry(place).or_insert(weights.len());
-            if at == weights.len() {
-                weights.push(0.0);
-                merged.iter_mut().zip(&columns).for_each(|(m, c)| m.push(c[row]));
-            }
-            weights[at] += 1.0;
-        }
-        Self::from_weights(Arc::new(Space::points(features, merged)?), weights)
+        let rows = DistinctRows::new(&columns)?;
+        let weights = rows.totals(&vec![1.0; rows.point_of.len()]);
+        Self::from_weights(Arc::new(Space::points(features, rows.columns)?), weights)
     }
 
     /// Counts a sample on a grid: one column of level indices per feature.
@@ -125,6 +108,60 @@ impl Population {
     /// The mean of a function given by one value per point.
     pub fn mean(&self, values: &[f64]) -> f64 {
         sum(self.weights.len(), |i| self.weights[i] * values[i])
+    }
+}
+
+/// The distinct rows of columns, in order of appearance: the points of a sample.
+///
+/// Rows are the same if their numbers are: −0 is 0, and every NaN is the missing value.
+///
+/// ```
+/// use seawall::DistinctRows;
+/// let rows = DistinctRows::new(&[vec![0.0, 7.0, -0.0], vec![f64::NAN, 1.0, f64::NAN]])?;
+/// assert_eq!(rows.point_of, [0, 1, 0]);
+/// assert_eq!(rows.totals(&[1.0, 1.0, 0.5]), [1.5, 1.0]);
+/// # Ok::<(), seawall::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DistinctRows {
+    /// The columns of the distinct rows.
+    pub columns: Vec<Vec<f64>>,
+    /// Which of them each row is.
+    pub point_of: Vec<usize>,
+}
+
+impl DistinctRows {
+    /// The distinct rows of columns of one length.
+    pub fn new(columns: &[Vec<f64>]) -> Result<Self> {
+        let rows = columns.first().map_or(0, Vec::len);
+        if let Some(column) = columns.iter().find(|c| c.len() != rows) {
+            return Err(Error::input(format!(
+                "columns of different lengths: {rows} and {}",
+                column.len()
+            )));
+        }
+        let mut points: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut distinct: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
+        let mut point_of = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let key = columns.iter().map(|c| bits(c[row])).collect();
+            let next = points.len();
+            let point = *points.entry(key).or_insert(next);
+            if point == next {
+                distinct.iter_mut().zip(columns).for_each(|(kept, c)| kept.push(c[row]));
+            }
+            point_of.push(point);
+        }
+        Ok(DistinctRows { columns: distinct, point_of })
+    }
+
+    /// What the rows' weights sum to at each distinct row; rows without a weight have none.
+    pub fn totals(&self, weights: &[f64]) -> Vec<f64> {
+        let mut totals = vec![0.0; self.columns.first().map_or(0, Vec::len)];
+        for (&point, weight) in self.point_of.iter().zip(weights) {
+            totals[point] += weight;
+        }
+        totals
     }
 }
 
