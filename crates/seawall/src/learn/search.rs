@@ -352,8 +352,7 @@ impl Points {
         if let (true, Ranks::Number(x)) = (f.ordered, &f.values[rank]) {
             // Midway to the next number, so that numbers between are on the nearer side.
             let number = match f.values.get(rank + 1) {
-                // Neighbouring floats have nothing between them.
-                Some(Ranks::Number(next)) if 0.5 * x + 0.5 * next < *next => 0.5 * x + 0.5 * next,
+                Some(Ranks::Number(next)) => midway(*x, *next),
                 _ => *x,
             };
             return Test::AtMost { feature, number };
@@ -366,4 +365,13 @@ impl Points {
         let first = if f.ordered { 0 } else { rank };
         Test::OneOf { feature, levels: f.values[first..=rank].iter().map(text).collect() }
     }
+}
+
+/// A number between two, or the lower one of neighbouring floats. Twelve digits of it, so that the
+/// middle of 0.25 and 0.35 is 0.3.
+fn midway(low: f64, high: f64) -> f64 {
+    let middle = 0.5 * low + 0.5 * high;
+    let short = format!("{middle:.11e}").parse().unwrap_or(middle);
+    let between = |x: &f64| low <= *x && *x < high;
+    [short, middle].into_iter().find(between).unwrap_or(low)
 }
