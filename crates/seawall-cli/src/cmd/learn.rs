@@ -143,8 +143,9 @@ pub fn run(path: &Path, asked: &Asked, outputs: &Outputs) -> Result<(), Failure>
     let loaded = super::check::read(path, &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
     let state = Some(outputs.state.clone());
+    let given = if let Spec::Given(spec) = &asked.policy { vec![spec.clone()] } else { Vec::new() };
     for output in [&outputs.out, &outputs.trace, &picture, &state].into_iter().flatten() {
-        for input in loaded.inputs(&[]) {
+        for input in loaded.inputs(&given) {
             destination(output, &input)?;
         }
     }
