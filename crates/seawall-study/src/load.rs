@@ -2,6 +2,7 @@
 
 use crate::count::{Counted, count};
 use crate::place::place;
+use crate::read::named;
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use seawall::evaluate::{Propensity, logistic};
 use seawall::outcome::{Choice, Recipe, Table, Values, choose};
@@ -135,7 +136,9 @@ impl Loaded {
         let log = self.log();
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
-            PolicySpec::Constant(action) => Policy::constant(log, action),
+            PolicySpec::Constant(action) => {
+                Policy::constant(log, named(log.actions(), action).unwrap_or(action))
+            }
             PolicySpec::Behaviour => self.behaviour(),
             PolicySpec::Greedy => Ok(Policy::greedy(log, values)),
             PolicySpec::File(path) => self.policy_file(path),
