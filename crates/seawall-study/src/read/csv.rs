@@ -59,7 +59,7 @@ pub(super) fn separator(reader: impl BufRead) -> Result<u8> {
     })
 }
 
-/// Passes a file's bytes on to its parser. Tells at the end whether a quote is still open: the rest
+/// Passes a file's bytes on to its parser. Tells at the file's end whether a quote is still open: the rest
 /// of the file was then taken for a single field. In a file of one column blank lines become rows,
 /// which the parser would skip.
 pub(super) struct Lines<R> {
@@ -99,7 +99,6 @@ impl<R: BufRead> Lines<R> {
         let from = if quoted { bytes } else { &[last] };
         let step = |state: State, byte: &u8| state.after(*byte, self.delimiter);
         self.state = from.iter().fold(self.state, step);
-        self.open.store(self.state == State::Quoted, Ordering::Relaxed);
     }
 
     /// A chunk with a pair of quotes on every blank line after the header.
@@ -118,6 +117,9 @@ impl<R: BufRead> Lines<R> {
             self.last = byte;
             self.ready.push(byte);
         }
+    }
+
+    fn end(&self) {
         self.open.store(self.state == State::Quoted, Ordering::Relaxed);
     }
 }
@@ -126,13 +128,19 @@ impl<R: BufRead> Read for Lines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if !self.one_column {
             let count = self.reader.read(buffer)?;
-            self.follow(&buffer[..count]);
+            match count {
+                0 => self.end(),
+                _ => self.follow(&buffer[..count]),
+            }
             return Ok(count);
         }
         if self.ready.is_empty() {
             let bytes = self.reader.fill_buf()?.to_vec();
             self.reader.consume(bytes.len());
             self.fill_blank_lines(&bytes);
+        }
+        if self.ready.is_empty() {
+            self.end();
         }
         let count = self.ready.len().min(buffer.len());
         buffer[..count].copy_from_slice(&self.ready[..count]);

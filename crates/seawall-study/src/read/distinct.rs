@@ -29,8 +29,10 @@ const NONE: u32 = u32::MAX;
 pub struct Distinct {
     texts: Vec<Option<String>>,
     numbers: Vec<Option<f64>>,
-    /// By every spelling met, and by every number's plain one.
+    /// By every spelling met.
     by_text: HashMap<String, u32, FixedState>,
+    /// By the plain spelling of a number, as long as only others were met.
+    by_plain: HashMap<String, u32, FixedState>,
     by_bits: HashMap<u64, u32, FixedState>,
     /// The codes of short floats.
     by_short_bits: HashMap<u32, u32, FixedState>,
@@ -125,24 +127,23 @@ impl Distinct {
     /// The code of a text that is met for the first time.
     fn code_of_spelling(&mut self, text: &str) -> u32 {
         let plain = plain(text).unwrap_or(Cow::Borrowed(text));
-        let code = match self.by_text.get(&*plain) {
-            Some(&code) => {
+        let known = self.by_text.get(&*plain).or_else(|| self.by_plain.get(&*plain)).copied();
+        let code = match known {
+            Some(code) => {
                 let shown = self.texts[code as usize].get_or_insert_default();
                 if (text.len(), text) < (shown.len(), shown.as_str()) {
                     text.clone_into(shown);
                 }
                 code
             }
-            None => {
-                let number = number(text).filter(|x| !x.is_nan());
-                let code = self.add(Some(text.to_owned()), number);
-                self.by_text.insert(plain.clone().into_owned(), code);
-                code
-            }
+            None => self.add(Some(text.to_owned()), number(text).filter(|x| !x.is_nan())),
         };
-        if plain != text {
-            self.by_text.insert(text.to_owned(), code);
+        if plain == text {
+            self.by_plain.remove(text);
+        } else if known.is_none() {
+            self.by_plain.insert(plain.into_owned(), code);
         }
+        self.by_text.insert(text.to_owned(), code);
         code
     }
 

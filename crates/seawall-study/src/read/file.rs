@@ -64,11 +64,12 @@ pub(super) fn batches(
                 .with_batch_size(BATCH)
                 .build_buffered(BufReader::new(lines))
                 .map_err(bad)?;
-            reader.try_for_each(|batch| each(batch, &picks))?;
+            let read = reader.try_for_each(|batch| each(batch, &picks));
+            // Whatever else the parser finds wrong follows from it.
             if open_quote.load(Ordering::Relaxed) {
                 return Err(unreadable(path, "a quote (\") is opened and never closed"));
             }
-            Ok(())
+            read
         }
         Format::JsonLines => {
             let schema = json_schema(path, compression)?;
