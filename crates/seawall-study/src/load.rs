@@ -2,7 +2,7 @@
 
 use crate::count::{Counted, count};
 use crate::place::place;
-use crate::read::named;
+use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use seawall::evaluate::{Propensity, logistic};
 use seawall::outcome::{Choice, Recipe, Table, Values, choose};
@@ -58,7 +58,7 @@ pub fn ready(study: Study, counted: Counted) -> Result<Loaded> {
         PropensitySpec::Logistic { ridge } => Propensity::Logistic { ridge: *ridge },
         PropensitySpec::Design(shares) => {
             let share = |action: &String| {
-                let found = shares.iter().find(|(name, _)| name == action);
+                let found = shares.iter().find(|(name, _)| same(name, action));
                 found.map(|s| s.1).ok_or_else(|| {
                     let path = study.path.display();
                     Error::config(format!(
