@@ -12,7 +12,7 @@ use std::path::Path;
 const STUDY: &str = r#"[data]
 path = "d.csv"
 [context]
-"a=b" = "nominal"
+"a=b" = { kind = "nominal" }
 "c,d" = { kind = "numeric", bin = 0.1 }
 [action]
 column = "arm"

@@ -161,7 +161,7 @@ fn by_level(
         Some(declared) => Levels::declared(declared, distinct),
         None => Levels::seen(distinct, used, Order::Text),
     };
-    if kind == Kind::Ordinal && context.levels.is_none() && levels.numbers.is_none() {
+    if kind == Kind::Ordinal && context.levels.is_none() && !levels.all_numbers {
         return Err(Error::config(format!(
             "{}: column {:?}: an ordinal feature whose values are no numbers needs its levels in \
              order: levels = [...]",

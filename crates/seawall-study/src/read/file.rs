@@ -1,6 +1,7 @@
 //! A file's format and compression, and its record batches.
 
 use super::csv::{Lines, separator};
+use super::json::{self, Flat, NESTED};
 use super::names::unknown_column;
 use arrow_array::RecordBatch;
 use arrow_csv::reader::Format as CsvFormat;
@@ -12,7 +13,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use seawall::{Error, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -77,10 +78,14 @@ pub(super) fn batches(
             // The other columns are not looked at: what they hold is nobody's business.
             let (kept, picks) = each_once(&wanted);
             let schema = schema.project(&kept).map_err(bad)?;
+            let nested = schema.fields().iter().any(|f| f.metadata().contains_key(NESTED));
+            let bytes = open(path, compression)?;
+            let lines: Box<dyn BufRead> =
+                if nested { Box::new(BufReader::new(Flat::new(bytes))) } else { bytes };
             let mut reader = arrow_json::ReaderBuilder::new(Arc::new(schema))
                 .with_batch_size(BATCH)
                 .with_coerce_primitive(true)
-                .build(open(path, compression)?)
+                .build(lines)
                 .map_err(bad)?;
             reader.try_for_each(|batch| each(batch, &picks))
         }
@@ -134,17 +139,9 @@ fn csv_header(path: &Path, compression: Compression, named: u8) -> Result<(u8, S
     Ok((delimiter, Schema::new(header.fields().iter().map(text).collect::<Vec<Field>>())))
 }
 
-/// The columns of JSON lines. Numbers are read as the text they are: a float would make one number
-/// of many large ones.
+/// The columns of JSON lines.
 fn json_schema(path: &Path, compression: Compression) -> Result<Schema> {
-    check_lines(path, open(path, compression)?)?;
-    let inferred = arrow_json::reader::infer_json_schema(open(path, compression)?, None);
-    let inferred = inferred.map_err(|e| unreadable(path, plain(&e)))?.0;
-    let field = |f: &Arc<Field>| match f.data_type().is_numeric() {
-        true => f.as_ref().clone().with_data_type(DataType::Utf8),
-        false => f.as_ref().clone(),
-    };
-    Ok(Schema::new(inferred.fields().iter().map(field).collect::<Vec<Field>>()))
+    json::schema(open(path, compression)?).map_err(|e| unreadable(path, e))
 }
 
 /// What the file's name says it is.
@@ -193,25 +190,6 @@ fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
         reader.consume(3);
     }
     Ok(reader)
-}
-
-/// Refuses JSON lines of which one is no object, and says which.
-fn check_lines(path: &Path, reader: Box<dyn BufRead>) -> Result<()> {
-    let mut row = 0;
-    for line in reader.lines() {
-        let line = line.map_err(|e| unreadable(path, e))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        row += 1;
-        let found: std::result::Result<HashMap<String, serde::de::IgnoredAny>, _> =
-            serde_json::from_str(&line);
-        if let Err(error) = found {
-            let what = format!("row {row}: expected one JSON object a line: {error}");
-            return Err(unreadable(path, what.replace(" at line 1 ", " at ")));
-        }
-    }
-    Ok(())
 }
 
 /// A decompressor whose errors say what a person can do about them.

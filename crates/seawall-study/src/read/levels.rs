@@ -1,6 +1,6 @@
 //! The levels of a column: its distinct values in order, and which of them each value is.
 
-use super::decimal::same;
+use super::decimal::plain;
 use super::distinct::Distinct;
 
 /// How levels that are not all numbers are ordered.
@@ -17,8 +17,8 @@ pub(crate) enum Order {
 pub(crate) struct Levels {
     /// Their texts, in order.
     pub(crate) labels: Vec<String>,
-    /// The numbers they are, if all are.
-    pub(crate) numbers: Option<Vec<f64>>,
+    /// Whether all are numbers.
+    pub(crate) all_numbers: bool,
     /// By code: which level a value is; None if it is missing or none of them.
     pub(crate) level_of: Vec<Option<u32>>,
 }
@@ -45,7 +45,7 @@ impl Levels {
         codes.iter().enumerate().for_each(|(level, &c)| level_of[c] = Some(level as u32));
         Levels {
             labels: codes.iter().map(|&c| text(c).to_owned()).collect(),
-            numbers: codes.iter().map(|&c| number(c)).collect(),
+            all_numbers,
             level_of,
         }
     }
@@ -58,14 +58,8 @@ impl Levels {
         };
         Levels {
             labels: labels.to_vec(),
-            numbers: None,
+            all_numbers: labels.iter().all(|label| plain(label).is_some()),
             level_of: (0..distinct.len()).map(level).collect(),
         }
     }
-}
-
-/// The one of some names that a text means: itself, or the same number.
-pub(crate) fn named<'a>(names: &'a [String], text: &str) -> Option<&'a String> {
-    let exactly = names.iter().find(|name| *name == text);
-    exactly.or_else(|| names.iter().find(|name| same(name, text)))
 }

@@ -1,4 +1,6 @@
-//! Columns by name, and the name that was probably meant.
+//! Columns, levels and actions by name, and the name that was probably meant.
+
+use super::decimal::same;
 
 pub(crate) fn unknown_column(name: &str, all: &[&str]) -> String {
     let hint = nearest(name, all).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
@@ -33,4 +35,10 @@ fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// The one of some names that a text means: itself, or the same number.
+pub(crate) fn named<'a>(names: &'a [String], text: &str) -> Option<&'a String> {
+    let exactly = names.iter().find(|name| *name == text);
+    exactly.or_else(|| names.iter().find(|name| same(name, text)))
 }

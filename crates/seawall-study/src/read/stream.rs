@@ -3,6 +3,7 @@
 use super::convert::{Fault, numbers};
 use super::distinct::Distinct;
 use super::file::{BATCH, batches, find, unreadable};
+use super::json::NESTED;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use seawall::Result;
@@ -129,7 +130,8 @@ impl Stream {
     ) -> Result<()> {
         let looked_at = if last.rows < self.first { batch.columns() } else { &[] };
         for (k, column) in looked_at.iter().enumerate() {
-            if let Err(fault) = self.look(k, column, last) {
+            let nested = batch.schema_ref().field(k).metadata().contains_key(NESTED);
+            if let Err(fault) = self.look(k, column, nested, last) {
                 let what = fault.described(&self.names[k], last.rows);
                 match &mut self.refused {
                     None => return Err(unreadable(last.path, what)),
@@ -152,10 +154,15 @@ impl Stream {
         &mut self,
         k: usize,
         column: &ArrayRef,
+        nested: bool,
         last: &mut LastBatch<'_>,
     ) -> std::result::Result<(), Fault> {
         match self.readings[k] {
             Reading::Untouched => {}
+            _ if nested => {
+                let what = "it holds lists or objects; expected numbers or text".to_owned();
+                return Err(Fault { row: None, what });
+            }
             Reading::Numbers => last.numbers[k] = numbers(column)?,
             Reading::Values => {
                 last.codes[k].clear();
