@@ -89,6 +89,16 @@ fn missing_numbers_are_left_out_by_the_filter_that_the_message_recommends() {
     );
     let found = checked(path, ("[data]", &keep), ("d.parquet", ""));
     assert_eq!(found["left_out"]["conditions"], 1);
+    // An ordinal feature without levels expects numbers too.
+    let csv = "g,a,y\n1,c,1\nNA,d,2\n,c,1\n2,d,1\n";
+    let ordinal = "\"ordinal\", missing = true";
+    let found = checked(path, ("\"nominal\"", ordinal), ("d.csv", csv));
+    assert_eq!(
+        (&found["features"][0]["levels"], &found["features"][0]["missing"]),
+        (&3.into(), &0.5.into())
+    );
+    let found = json(path, "distance d.csv d.csv --context g:ordinal --json");
+    assert_eq!(found["from_points"], 3);
     // Namibia is a level where levels are read, and so is a country that a condition names.
     let csv = "g,a,y,h\nNA,c,1,NA\nDE,d,1,DE\n,c,1,DE\n";
     let keep = filter("g = { missing = false }");

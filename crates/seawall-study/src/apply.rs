@@ -121,9 +121,11 @@ fn coordinate(
     code: usize,
 ) -> std::result::Result<f64, String> {
     let numeric = note.kind == "numeric";
-    let missing =
-        if numeric { distinct.is_missing_number(code) } else { distinct.is_missing(code) };
-    if missing {
+    let known = labels(note);
+    let level = known.iter().position(|l| distinct.is(code, l));
+    // NA is a level of an ordinal feature only where the policy has one of that name.
+    let number = numeric || (note.kind == "ordinal" && level.is_none());
+    if distinct.is_missing(code) || (number && distinct.is_missing_number(code)) {
         return match note.levels.contains(&Level::Missing(())) {
             true => Ok(f64::NAN),
             false => Err("the value is missing, which the policy does not know".to_owned()),
@@ -136,8 +138,7 @@ fn coordinate(
         };
         return Ok(nearest_level(note, x, distinct.decimal(code)));
     }
-    let known = labels(note);
-    known.iter().position(|l| distinct.is(code, l)).map(|k| k as f64).ok_or_else(|| {
+    level.map(|k| k as f64).ok_or_else(|| {
         format!("{text:?} is a level that the policy does not know (it knows {})", known.join(", "))
     })
 }

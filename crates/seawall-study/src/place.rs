@@ -169,8 +169,7 @@ fn level(
         None => x,
     });
     let is = |value: Value<'_>| match value {
-        Value::Missing if context.kind == Kind::Numeric => distinct.is_missing_number(code),
-        Value::Missing => distinct.is_missing(code),
+        Value::Missing => context.is_missing(distinct, code),
         Value::Number(x) => number == Some(x),
         Value::Level(level) => distinct.is(code, level),
     };

@@ -42,7 +42,14 @@ impl Axis {
         if kind == Kind::Numeric {
             axis.take_numbers(tables, column, distinct, &used)?;
         } else {
-            let levels = Levels::seen(distinct, &used, order);
+            // Levels in the order of numbers are numbers: NA is none of them.
+            let numbers = kind == Kind::Ordinal && distinct.all_numbers();
+            let missing = |code: usize| match numbers {
+                true => distinct.is_missing_number(code),
+                false => distinct.is_missing(code),
+            };
+            let present = used.iter().map(|&code| code as usize).filter(|&code| !missing(code));
+            let levels = Levels::seen(distinct, present, order);
             let place = |level: &Option<u32>| level.map_or(f64::NAN, f64::from);
             axis.coordinates = levels.level_of.iter().map(place).collect();
             axis.labels = levels.labels;

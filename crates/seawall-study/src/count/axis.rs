@@ -159,7 +159,11 @@ fn by_level(
 ) -> Result<Resolved> {
     let levels = match &context.levels {
         Some(declared) => Levels::declared(declared, distinct),
-        None => Levels::seen(distinct, used, Order::Text),
+        None => {
+            let present = used.iter().map(|&code| code as usize);
+            let present = present.filter(|&code| !context.is_missing(distinct, code));
+            Levels::seen(distinct, present, Order::Text)
+        }
     };
     if kind == Kind::Ordinal && context.levels.is_none() && !levels.all_numbers {
         return Err(Error::config(format!(

@@ -18,12 +18,27 @@ impl Study {
             Actions::Column { column, .. } => column == name,
             Actions::Rules(rules) => rules.iter().any(|(_, all)| all.iter().any(asked)),
         };
-        let context = |c: &Context| c.name == name && c.kind != Kind::Numeric;
+        let context = |c: &Context| c.name == name && !c.expects_numbers();
         let outcome = |(n, term): &(String, Term)| n == name && matches!(term, Term::Levels(_));
         action
             || self.filters.iter().any(asked)
             || self.contexts.iter().any(context)
             || self.outcome.iter().any(outcome)
+    }
+}
+
+impl Context {
+    /// Whether its values are numbers: they have an order that is not declared.
+    fn expects_numbers(&self) -> bool {
+        self.kind == Kind::Numeric || (self.kind == Kind::Ordinal && self.levels.is_none())
+    }
+
+    /// Whether a value of the column is missing.
+    pub(crate) fn is_missing(&self, distinct: &Distinct, code: usize) -> bool {
+        match self.expects_numbers() {
+            true => distinct.is_missing_number(code),
+            false => distinct.is_missing(code),
+        }
     }
 }
 
@@ -98,8 +113,8 @@ pub(super) fn outcome_complaint(term: &Term, distinct: &Distinct, code: usize) -
 
 /// What is wrong with a context value, if anything is.
 pub(crate) fn complaint(context: &Context, distinct: &Distinct, code: usize) -> Option<String> {
-    let missing_number = context.kind == Kind::Numeric && distinct.is_missing_number(code);
-    let Some(text) = distinct.text(code).filter(|_| !missing_number) else {
+    let missing = context.is_missing(distinct, code);
+    let Some(text) = distinct.text(code).filter(|_| !missing) else {
         return context.missing.is_none().then(|| {
             "the value is missing; say missing = true in the study if that is a level of its own, \
              or leave such rows out with where"

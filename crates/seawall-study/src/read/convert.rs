@@ -46,9 +46,9 @@ pub(super) fn text(column: &ArrayRef) -> Converted<ArrayRef> {
     if kind.is_nested() {
         return Err(Fault::of_type(column, "numbers or text"));
     }
-    let plain = match (kind, cast(column, &DataType::Utf8)) {
-        (DataType::FixedSizeBinary(_), _) => cast(column, &DataType::Binary).map_err(refused)?,
-        (DataType::Timestamp(unit, Some(_)), Err(_)) => {
+    let plain = match kind {
+        DataType::FixedSizeBinary(_) => cast(column, &DataType::Binary).map_err(refused)?,
+        DataType::Timestamp(unit, Some(_)) if cast(column, &DataType::Utf8).is_err() => {
             cast(column, &DataType::Timestamp(*unit, Some("+00:00".into()))).map_err(refused)?
         }
         _ => column.clone(),

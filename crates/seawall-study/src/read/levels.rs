@@ -24,12 +24,13 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// The values that are there: in the order of numbers if all are numbers.
-    pub(crate) fn seen(distinct: &Distinct, used: &[u32], order: Order) -> Self {
-        let mut codes: Vec<usize> =
-            used.iter().map(|&c| c as usize).filter(|&c| !distinct.is_missing(c)).collect();
-        codes.sort_unstable();
-        codes.dedup();
+    /// The values of some codes, each once: in the order of numbers if all are numbers.
+    pub(crate) fn seen(
+        distinct: &Distinct,
+        present: impl Iterator<Item = usize>,
+        order: Order,
+    ) -> Self {
+        let mut codes: Vec<usize> = present.collect();
         let text = |code: usize| distinct.text(code).map(String::as_str).unwrap_or_default();
         let number = |code: usize| distinct.number(code);
         let all_numbers = codes.iter().all(|&c| number(c).is_some());
