@@ -244,3 +244,49 @@ impl Distinct {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{
+        BooleanArray, Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray,
+    };
+    use std::sync::Arc;
+
+    fn codes(distinct: &mut Distinct, column: ArrayRef) -> Vec<u32> {
+        let mut codes = Vec::new();
+        distinct.take(&column, &mut codes).unwrap();
+        codes
+    }
+
+    #[test]
+    fn a_value_is_the_same_in_every_type() {
+        let mut all = Distinct::default();
+        let texts = StringArray::from(vec!["1.0", "0.10", "-0", "", "01", "1", "NA"]);
+        assert_eq!(codes(&mut all, Arc::new(texts)), [0, 1, 2, 3, 4, 0, 5]);
+        assert_eq!(codes(&mut all, Arc::new(Int64Array::from(vec![Some(1), None]))), [0, 3]);
+        let floats = vec![1.0, 0.1, 0.0, -0.0, f64::NAN, -f64::NAN];
+        assert_eq!(codes(&mut all, Arc::new(Float64Array::from(floats))), [0, 1, 2, 2, 3, 3]);
+        let short = vec![1.0, 0.1, -0.0, f32::NAN];
+        assert_eq!(codes(&mut all, Arc::new(Float32Array::from(short))), [0, 1, 2, 3]);
+        let decimals = Decimal128Array::from(vec![100, 10, 0]);
+        let decimals = decimals.with_precision_and_scale(5, 2).unwrap();
+        assert_eq!(codes(&mut all, Arc::new(decimals)), [0, 1, 2]);
+        // The shortest spelling is shown, whichever came first.
+        assert_eq!((all.text(0).unwrap(), all.text(1).unwrap()), (&"1".into(), &"0.1".into()));
+        assert_eq!(all.len(), 6);
+        assert!(all.is(4, "01") && !all.is(4, "1") && all.is(0, "1.00") && !all.is(3, ""));
+        assert!(!all.is_missing(5) && all.is_missing_number(5) && all.is_missing(3));
+    }
+
+    #[test]
+    fn truths_count_as_numbers() {
+        let mut all = Distinct::default();
+        let truths = BooleanArray::from(vec![Some(true), Some(false), None]);
+        assert_eq!(codes(&mut all, Arc::new(truths)), [0, 1, 2]);
+        assert_eq!((all.number(0), all.number(1)), (Some(1.0), Some(0.0)));
+        assert!(all.is(0, "true") && all.is(0, "1") && all.is(1, "0") && !all.is(1, "1"));
+        // They are not written as numbers.
+        assert!(!all.all_numbers());
+    }
+}

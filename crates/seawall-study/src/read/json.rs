@@ -13,7 +13,7 @@ use std::fmt;
 use std::io::{BufRead, Read};
 
 /// The key of a field's metadata that says that there are lists or objects among its values.
-pub(super) const NESTED: &str = "nested";
+pub(super) const NESTED: &str = "seawall:nested";
 
 /// What a value is, or the values of a column are.
 #[derive(Clone, Copy, Default)]
