@@ -32,7 +32,7 @@ impl Fault {
 }
 
 /// A text as a number, NaN where it means a missing one; None if it is none.
-pub(super) fn number(text: &str) -> Option<f64> {
+pub(super) fn parse_number(text: &str) -> Option<f64> {
     match text.trim() {
         "" | "NA" => Some(f64::NAN),
         text => text.parse().ok(),
@@ -88,7 +88,7 @@ pub(super) fn numbers(column: &ArrayRef) -> Converted<Vec<f64>> {
             let parse = |(row, text): (usize, Option<&str>)| {
                 let text = text.unwrap_or_default();
                 let what = || format!("{text:?} is not a number");
-                number(text).ok_or_else(|| Fault { row: Some(row), what: what() })
+                parse_number(text).ok_or_else(|| Fault { row: Some(row), what: what() })
             };
             text(column)?.as_string::<i32>().iter().enumerate().map(parse).collect()
         }

@@ -7,7 +7,7 @@
 //!   are one value. A text that JSON would not take for a number (`01`, `+1`) is a name.
 //! - Of several spellings of a value the shortest is shown.
 
-use super::convert::{Fault, beyond_floats, number, text, widened};
+use super::convert::{Fault, beyond_floats, parse_number, text, widened};
 use super::decimal::{Decimal, plain, same};
 use super::moment::Moment;
 use arrow_array::cast::AsArray;
@@ -89,12 +89,12 @@ impl Distinct {
 
     /// Whether a value is missing where numbers are expected: NA is then no text.
     pub fn is_missing_number(&self, code: usize) -> bool {
-        self.texts[code].as_deref().is_none_or(|text| number(text).is_some_and(f64::is_nan))
+        self.texts[code].as_deref().is_none_or(|text| parse_number(text).is_some_and(f64::is_nan))
     }
 
     /// Whether every value is written as a number, or missing.
     pub(crate) fn all_numbers(&self) -> bool {
-        self.texts.iter().flatten().all(|text| number(text).is_some())
+        self.texts.iter().flatten().all(|text| parse_number(text).is_some())
     }
 
     fn add(&mut self, text: Option<String>, number: Option<f64>) -> u32 {
@@ -136,7 +136,7 @@ impl Distinct {
                 }
                 code
             }
-            None => self.add(Some(text.to_owned()), number(text).filter(|x| !x.is_nan())),
+            None => self.add(Some(text.to_owned()), parse_number(text).filter(|x| !x.is_nan())),
         };
         if plain == text {
             self.by_plain.remove(text);
