@@ -187,10 +187,17 @@ impl Applied {
         let names = self.names.iter().map(|n| csv_field(n));
         let added = self.actions.iter().map(|a| csv_field(&format!("p_{a}")));
         writeln!(out, "{}", names.chain(added).collect::<Vec<_>>().join(","))?;
+        // Once for each context: rows are many.
+        let chances = |point: usize| {
+            let row: Vec<String> =
+                meant(self.policy.row(point)).iter().map(f64::to_string).collect();
+            row.join(",")
+        };
+        let count = self.point_of.iter().max().map_or(0, |last| last + 1);
+        let chances: Vec<String> = (0..count).map(chances).collect();
         let mut points = self.point_of.iter();
         for batch in &self.batches {
-            let columns =
-                batch.iter().map(shown).collect::<std::result::Result<Vec<StringArray>, _>>();
+            let columns = batch.iter().map(shown).collect::<std::result::Result<Vec<_>, _>>();
             let columns = columns.map_err(std::io::Error::other)?;
             let rows = columns.first().map_or(0, StringArray::len);
             for (row, &point) in (0..rows).zip(points.by_ref()) {
@@ -198,9 +205,7 @@ impl Applied {
                     let text = if column.is_null(row) { "" } else { column.value(row) };
                     write!(out, "{},", csv_field(text))?;
                 }
-                let chances: Vec<String> =
-                    meant(self.policy.row(point)).iter().map(f64::to_string).collect();
-                writeln!(out, "{}", chances.join(","))?;
+                writeln!(out, "{}", chances[point])?;
             }
         }
         Ok(())
