@@ -258,7 +258,7 @@ fn one_number_is_one_level_however_it_is_written() {
 fn conditions_compare_numbers_as_json_writes_them() {
     let there = folder(&[]);
     let path = there.path();
-    let csv = "g,a,y,id\nn,c,1,1\nn,d,1,01\ns,c,1,1.0\ns,d,1,\"+1\"\n";
+    let csv = "g,a,y,id\nn,c,1,1\nn,d,1,01\ns,c,1, 1.0\ns,d,1,\"+1\"\n";
     for (condition, rows) in [
         ("id = 1", 2.0),
         ("id = 1.0", 2.0),
