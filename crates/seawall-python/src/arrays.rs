@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seawall::evaluate::{LoggedRows, Rows};
 use seawall::{
-    Direction, Error, Feature, Population, Problem, Result, Set, Settings, Space, Wasserstein,
-    distinct_rows,
+    Direction, DistinctRows, Error, Feature, Population, Problem, Result, Set, Settings, Space,
+    Wasserstein,
 };
 use seawall_study::evaluate::SetChange;
 use serde_json::json as object;
@@ -231,33 +231,15 @@ pub fn distance(
     let (from, to) = (padded(0, &weights, other_rows), padded(rows, &other_weights, 0));
     run(py, threads, None, |watch| {
         let features = features(&names, &kinds, &labels, &scales)?;
-        let (space, from, to) = merged(features, all, from, to)?;
+        let rows = DistinctRows::new(&all)?;
+        let (from, to) = (rows.totals(&from), rows.totals(&to));
+        let space = Arc::new(Space::points(features, rows.columns)?);
         let from = Population::from_weights(space.clone(), from)?;
         let to = Population::from_weights(space.clone(), to)?;
         let found = seawall::distance::distance(&from, &to, watch)?;
         let by_feature = found.by_feature();
         Ok((found.value, found.lower, found.upper, found.status.to_string(), by_feature))
     })
-}
-
-/// A space, and the weights of two populations on it.
-type Merged = (Arc<Space>, Vec<f64>, Vec<f64>);
-
-/// Every place once, with both populations' weights.
-fn merged(
-    features: Vec<Feature>,
-    columns: Vec<Vec<f64>>,
-    from: Vec<f64>,
-    to: Vec<f64>,
-) -> Result<Merged> {
-    let (space, point_of) = distinct_rows(features, columns)?;
-    let mut sums = [vec![0.0; space.len()], vec![0.0; space.len()]];
-    for (row, &point) in point_of.iter().enumerate() {
-        sums[0][point] += from[row];
-        sums[1][point] += to[row];
-    }
-    let [from, to] = sums;
-    Ok((Arc::new(space), from, to))
 }
 
 /// What a policy would have brought, from logged rows: JSON.

@@ -1,25 +1,27 @@
 //! A policy applied to a table: the probability of each action for each row.
 
-use crate::read::{Distinct, Stream, columns, files};
+use crate::read::{Decimal, Distinct, Reading, Stream, columns, files, shown};
 use crate::write::csv_field;
+use arrow_array::{Array, ArrayRef, StringArray};
 use seawall::policy::Policy;
 use seawall::policy::file::{FeatureNote, Level, PolicyFile};
-use seawall::{Error, Feature, Result, Space};
-use std::collections::HashMap;
+use seawall::{DistinctRows, Error, Feature, Result, Space};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Chances below this are what a solver leaves of 0: probabilities need not sum to 1 more closely.
+const NOTHING: f64 = 1e-9;
+
 /// A table's rows and the probabilities of the policy's actions.
 pub struct Applied {
     names: Vec<String>,
-    distinct: Vec<Distinct>,
-    /// Each column's values, by code.
-    codes: Vec<Vec<u32>>,
+    /// The columns as they were read, a few rows at a time.
+    batches: Vec<Vec<ArrayRef>>,
     actions: Vec<String>,
     policy: Policy,
     /// Each row's place among the policy's contexts.
-    place: Vec<u32>,
+    point_of: Vec<usize>,
 }
 
 /// Reads a table and works out a policy on its rows. A number is taken to the nearest level that
@@ -51,56 +53,48 @@ pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
         .iter()
         .filter_map(|note| names.iter().position(|n| *n == note.name))
         .collect();
-    let mut stream = Stream::new(names.clone(), vec![false; names.len()]);
-    let mut codes: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
-    let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
-    let mut points: Vec<Vec<f64>> = vec![Vec::new(); file.features.len()];
-    let mut place = Vec::new();
+    let mut readings = vec![Reading::Untouched; names.len()];
+    wanted.iter().for_each(|&k| readings[k] = Reading::Values);
+    let mut stream = Stream::new(names.clone(), readings);
+    let mut batches = Vec::new();
+    let mut rows = 0;
+    let mut coordinates: Vec<Vec<f64>> = vec![Vec::new(); file.features.len()];
     // By code of the column: a value is looked up once.
     let mut known: Vec<Vec<Option<f64>>> = vec![Vec::new(); wanted.len()];
     for path in &all {
         let mut from = 0;
         stream.read(path, &mut |columns| {
-            for row in 0..columns.rows {
-                let mut at = Vec::with_capacity(wanted.len());
-                for ((note, &k), known) in file.features.iter().zip(&wanted).zip(&mut known) {
-                    let code = columns.codes[k][row] as usize;
-                    known.resize(known.len().max(code + 1), None);
-                    if let Some(x) = known[code] {
-                        at.push(x);
-                        continue;
-                    }
-                    let x = coordinate(note, &columns.distinct[k], code).map_err(|what| {
-                        let (file, row) = (path.display(), from + row + 1);
-                        Error::input(format!("{file}: row {row}, column {:?}: {what}", note.name))
-                    })?;
+            for (at, (note, &k)) in file.features.iter().zip(&wanted).enumerate() {
+                let (distinct, known) = (&columns.distinct[k], &mut known[at]);
+                known.resize(distinct.len(), None);
+                for (row, &code) in columns.codes[k].iter().enumerate() {
+                    let code = code as usize;
+                    let x = match known[code] {
+                        Some(x) => x,
+                        None => coordinate(note, distinct, code).map_err(|what| {
+                            let (file, row, name) = (path.display(), from + row + 1, &note.name);
+                            Error::input(format!("{file}: row {row}, column {name:?}: {what}"))
+                        })?,
+                    };
                     known[code] = Some(x);
-                    at.push(x);
+                    coordinates[at].push(x);
                 }
-                let next = places.len() as u32;
-                let key = at.iter().map(|x: &f64| x.to_bits()).collect();
-                place.push(*places.entry(key).or_insert_with(|| {
-                    points.iter_mut().zip(&at).for_each(|(column, x)| column.push(*x));
-                    next
-                }));
-            }
-            for (all, codes) in codes.iter_mut().zip(columns.codes) {
-                all.extend_from_slice(codes);
             }
             from += columns.rows;
+            batches.push(columns.arrays.to_vec());
             Ok(())
         })?;
+        rows += from;
     }
-    let space = if file.features.is_empty() {
+    let (space, point_of) = if file.features.is_empty() {
         // A rule that looks at nothing: one point will do.
-        place.fill(0);
-        Space::points([Feature::numeric("everyone")], vec![vec![0.0]])?
+        (Space::points([Feature::numeric("everyone")], vec![vec![0.0]])?, vec![0; rows])
     } else {
-        Space::points(file.features.iter().map(feature), points)?
+        let DistinctRows { columns, point_of } = DistinctRows::new(&coordinates)?;
+        (Space::points(file.features.iter().map(feature), columns)?, point_of)
     };
     let policy = Policy::new(&file.name, file.rule.clone(), &Arc::new(space), &file.actions)?;
-    let distinct = stream.into_distinct();
-    Ok(Applied { names, distinct, codes, actions: file.actions.clone(), policy, place })
+    Ok(Applied { names, batches, actions: file.actions.clone(), policy, point_of })
 }
 
 fn numbers(note: &FeatureNote) -> impl Iterator<Item = f64> {
@@ -128,9 +122,11 @@ fn coordinate(
     code: usize,
 ) -> std::result::Result<f64, String> {
     let numeric = note.kind == "numeric";
-    let missing =
-        if numeric { distinct.is_missing_number(code) } else { distinct.text(code).is_none() };
-    if missing {
+    let known = labels(note);
+    let level = known.iter().position(|l| distinct.is(code, l));
+    // NA is a level of an ordinal feature only where the policy has one of that name.
+    let number = numeric || (note.kind == "ordinal" && level.is_none());
+    if distinct.is_missing(code) || (number && distinct.is_missing_number(code)) {
         return match note.levels.contains(&Level::Missing(())) {
             true => Ok(f64::NAN),
             false => Err("the value is missing, which the policy does not know".to_owned()),
@@ -141,23 +137,50 @@ fn coordinate(
         let Some(x) = distinct.number(code).filter(|x| x.is_finite()) else {
             return Err(format!("{text:?} is not a number"));
         };
-        // The nearest level, the upper one of two: the middle of the bin that holds it.
-        let nearest = numbers(note).reduce(|best, level| {
-            let (a, b) = ((best - x).abs(), (level - x).abs());
-            if b < a || (b == a && level > best) { level } else { best }
-        });
-        return Ok(nearest.unwrap_or(x));
+        return Ok(nearest_level(note, x, distinct.decimal(code)));
     }
-    let known = labels(note);
-    known.iter().position(|l| *l == text).map(|k| k as f64).ok_or_else(|| {
+    level.map(|k| k as f64).ok_or_else(|| {
         format!("{text:?} is a level that the policy does not know (it knows {})", known.join(", "))
     })
+}
+
+/// The level nearest to a number, the upper one of two: the middle of the bin that holds it. In
+/// decimals where they are known, for the end of a bin is as near to the middle of the next.
+fn nearest_level(note: &FeatureNote, x: f64, written: Option<Decimal>) -> f64 {
+    let mut levels: Vec<f64> = numbers(note).collect();
+    levels.sort_unstable_by(f64::total_cmp);
+    let above = levels.partition_point(|level| *level <= x);
+    let below = above.checked_sub(1).map(|k| levels[k]);
+    match (below, levels.get(above).copied()) {
+        (None, None) => x,
+        (Some(level), None) | (None, Some(level)) => level,
+        (Some(below), Some(above)) => {
+            let sum = || Decimal::from_float(below)?.plus(Decimal::from_float(above)?);
+            let upper = || written?.plus(written?)?.at_least(sum()?);
+            if upper().unwrap_or(above - x <= x - below) { above } else { below }
+        }
+    }
+}
+
+/// Probabilities as they are meant: what is next to nothing is 0, and the likeliest has the rest;
+/// twelve digits of each.
+fn meant(row: &[f64]) -> Vec<f64> {
+    let slight = |p: &f64| *p < NOTHING;
+    let rest: f64 = row.iter().filter(|p| slight(p)).sum();
+    let likeliest = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]).then(b.cmp(&a)));
+    let chance = |(action, p): (usize, &f64)| match p {
+        p if slight(p) => 0.0,
+        p if Some(action) == likeliest => p + rest,
+        p => *p,
+    };
+    let rounded = |p: f64| format!("{p:.11e}").parse().unwrap_or(p);
+    row.iter().enumerate().map(chance).map(rounded).collect()
 }
 
 impl Applied {
     /// How many rows.
     pub fn rows(&self) -> usize {
-        self.place.len()
+        self.point_of.len()
     }
 
     /// Writes the table as CSV, with a column `p_ACTION` for each action.
@@ -165,15 +188,45 @@ impl Applied {
         let names = self.names.iter().map(|n| csv_field(n));
         let added = self.actions.iter().map(|a| csv_field(&format!("p_{a}")));
         writeln!(out, "{}", names.chain(added).collect::<Vec<_>>().join(","))?;
-        for (row, &place) in self.place.iter().enumerate() {
-            for (codes, distinct) in self.codes.iter().zip(&self.distinct) {
-                let text = distinct.text(codes[row] as usize).map_or("", String::as_str);
-                write!(out, "{},", csv_field(text))?;
+        // Once for each context: rows are many.
+        let chances = |point: usize| {
+            let row: Vec<String> =
+                meant(self.policy.row(point)).iter().map(f64::to_string).collect();
+            row.join(",")
+        };
+        let count = self.point_of.iter().max().map_or(0, |last| last + 1);
+        let chances: Vec<String> = (0..count).map(chances).collect();
+        let mut points = self.point_of.iter();
+        for batch in &self.batches {
+            let columns = batch.iter().map(shown).collect::<std::result::Result<Vec<_>, _>>();
+            let columns = columns.map_err(std::io::Error::other)?;
+            let rows = columns.first().map_or(0, StringArray::len);
+            for (row, &point) in (0..rows).zip(points.by_ref()) {
+                for column in &columns {
+                    let text = if column.is_null(row) { "" } else { column.value(row) };
+                    write!(out, "{},", csv_field(text))?;
+                }
+                writeln!(out, "{}", chances[point])?;
             }
-            let all: Vec<String> =
-                self.policy.row(place as usize).iter().map(f64::to_string).collect();
-            writeln!(out, "{}", all.join(","))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meant;
+
+    #[test]
+    fn chances_are_written_as_they_are_meant() {
+        assert_eq!(meant(&[4e-11, 0.99999999996]), [0.0, 1.0]);
+        assert_eq!(meant(&[0.25, 1e-12, 0.749999999999]), [0.25, 0.0, 0.75]);
+        assert_eq!(meant(&[0.1 + 0.2, 0.7]), [0.3, 0.7]);
+        // A real chance stays, however small.
+        assert_eq!(meant(&[2e-9, 0.999999998]), [2e-9, 0.999999998]);
+        for count in 1..100 {
+            let total: f64 = meant(&vec![1.0 / count as f64; count]).iter().sum();
+            assert!((total - 1.0).abs() < 1e-10, "{count}: {total}");
+        }
     }
 }

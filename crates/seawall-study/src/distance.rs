@@ -1,13 +1,12 @@
 //! How far one table's population is from another's, or a target sample from a study's.
 
-use crate::bound::Context;
+use crate::bound::{Axis, Context};
 use crate::load::Loaded;
 use crate::place::sample;
-use crate::read::{Column, Table, Wanted, table};
+use crate::read::{Order, Reading, Table, tables};
 use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
-use seawall::{Error, Feature, Kind, Population, Result, Space, Status, Watch};
+use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -175,45 +174,30 @@ pub fn between_tables(
     eta: Option<f64>,
     watch: Watch<'_>,
 ) -> Result<SampleDistance> {
-    let wanted: Vec<(&str, Wanted)> = contexts
-        .iter()
-        .map(|c| {
-            let wanted = match c.kind {
-                Some(Kind::Numeric) => Wanted::Numbers,
-                Some(Kind::Nominal | Kind::Fixed) => Wanted::Levels,
-                _ => Wanted::Either,
-            };
-            (c.name.as_str(), wanted)
-        })
-        .chain(weight.map(|name| (name, Wanted::Numbers)))
-        .collect();
-    let tables = [table(from, &wanted, watch)?, table(to, &wanted, watch)?];
+    let readings = contexts.iter().map(|c| (c.name.as_str(), Reading::Values));
+    let wanted: Vec<(&str, Reading)> =
+        readings.chain(weight.map(|name| (name, Reading::Numbers))).collect();
+    let (tables, distinct) = tables(&[from, to], &wanted, watch)?;
     let mut features = Vec::new();
-    let mut columns: Vec<[Vec<f64>; 2]> = Vec::new();
+    let mut columns: Vec<Vec<f64>> = Vec::new();
     for (k, context) in contexts.iter().enumerate() {
-        let (feature, codes) = axis(context, &tables, k)?;
-        features.push(feature);
-        columns.push(codes);
+        let axis = Axis::new(context, &tables, k, &distinct[k], Order::Text)?;
+        if axis.kind == Kind::Ordinal && !distinct[k].all_numbers() {
+            return Err(Error::config(format!(
+                "column {:?}: an ordinal column must hold numbers here; give a study for levels in \
+                 another order",
+                context.name
+            )));
+        }
+        features.push(axis.feature(false));
+        columns.push(tables.iter().flat_map(|t| axis.column(&t.codes[k])).collect());
     }
     // Every distinct place once, with both populations' weights.
-    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    let mut merged: Vec<Vec<f64>> = vec![Vec::new(); contexts.len()];
-    let mut weights = [Vec::new(), Vec::new()];
-    for (which, table) in tables.iter().enumerate() {
-        for row in 0..table.rows {
-            let mass = mass(table, weight, contexts.len(), row)?;
-            let at: Vec<f64> = columns.iter().map(|column| column[which][row]).collect();
-            let next = places.len();
-            let point = *places.entry(at.iter().map(|x| x.to_bits()).collect()).or_insert(next);
-            if point == next {
-                merged.iter_mut().zip(&at).for_each(|(m, x)| m.push(*x));
-                weights.iter_mut().for_each(|w| w.push(0.0));
-            }
-            weights[which][point] += mass;
-        }
-    }
-    let space = Arc::new(Space::points(features, merged)?);
-    let [a, b] = weights;
+    let rows = DistinctRows::new(&columns)?;
+    let (a, b) = (masses(&tables[0], weight)?, masses(&tables[1], weight)?);
+    let b = [vec![0.0; a.len()], b].concat();
+    let (a, b) = (rows.totals(&a), rows.totals(&b));
+    let space = Arc::new(Space::points(features, rows.columns)?);
     let population = |weights: Vec<f64>, table: &Table| {
         Population::from_weights(space.clone(), weights).map_err(|e| e.within(table.path.display()))
     };
@@ -221,78 +205,12 @@ pub fn between_tables(
     between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)
 }
 
-/// A row's weight.
-fn mass(table: &Table, weight: Option<&str>, column: usize, row: usize) -> Result<f64> {
-    let (Some(name), Some(Column::Numbers(all))) = (weight, table.columns.get(column)) else {
-        return Ok(1.0);
+/// The weight of each row; the column of weights, if there is one, was read last.
+fn masses(table: &Table, weight: Option<&str>) -> Result<Vec<f64>> {
+    let (Some(name), Some(column)) = (weight, table.numbers.len().checked_sub(1)) else {
+        return Ok(vec![1.0; table.rows]);
     };
-    match all[row] {
-        w if w >= 0.0 && w.is_finite() => Ok(w),
-        w => Err(Error::input(format!(
-            "{}: row {}, column {name:?}: {w}; expected a finite number ≥ 0",
-            table.path.display(),
-            row + 1
-        ))),
-    }
-}
-
-/// One feature over both tables: numbers if both hold numbers, else the union of the levels.
-fn axis(context: &Context, tables: &[Table; 2], column: usize) -> Result<(Feature, [Vec<f64>; 2])> {
-    let name = &context.name;
-    let weighted = |feature: Feature| match context.weight {
-        Some(weight) => feature.weight(weight),
-        None => feature,
-    };
-    let kind = |usual| context.kind.unwrap_or(usual);
-    if let [Column::Numbers(a), Column::Numbers(b)] =
-        [&tables[0].columns[column], &tables[1].columns[column]]
-        && kind(Kind::Numeric) == Kind::Numeric
-    {
-        for (table, all) in tables.iter().zip([a, b]) {
-            if let Some(row) = all.iter().position(|x| x.is_infinite()) {
-                return Err(Error::input(format!(
-                    "{}: row {}, column {name:?}: {}; expected a finite number",
-                    table.path.display(),
-                    row + 1,
-                    all[row]
-                )));
-            }
-        }
-        return Ok((weighted(Feature::numeric(name)), [a.clone(), b.clone()]));
-    }
-    let texts = |table: &Table| -> Vec<Option<String>> {
-        match &table.columns[column] {
-            Column::Numbers(all) => {
-                all.iter().map(|x| (!x.is_nan()).then(|| x.to_string())).collect()
-            }
-            Column::Levels { labels, rows } => {
-                rows.iter().map(|r| r.map(|l| labels[l as usize].clone())).collect()
-            }
-        }
-    };
-    let both = [texts(&tables[0]), texts(&tables[1])];
-    let mut labels: Vec<String> = both.iter().flatten().flatten().cloned().collect();
-    let numbers = labels.iter().map(|l| l.parse::<f64>().ok()).collect::<Option<Vec<f64>>>();
-    if kind(Kind::Nominal) == Kind::Ordinal && numbers.is_none() {
-        return Err(Error::config(format!(
-            "column {name:?}: an ordinal column must hold numbers here; give a study for levels in \
-             another order"
-        )));
-    }
-    labels.sort_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
-        (Ok(x), Ok(y)) if numbers.is_some() => x.total_cmp(&y),
-        _ => a.cmp(b),
-    });
-    labels.dedup();
-    let place: HashMap<&str, usize> =
-        labels.iter().enumerate().map(|(k, l)| (l.as_str(), k)).collect();
-    let codes = both.each_ref().map(|texts| {
-        texts.iter().map(|t| t.as_deref().map_or(f64::NAN, |t| place[t] as f64)).collect()
-    });
-    let feature = match kind(Kind::Nominal) {
-        Kind::Ordinal => Feature::ordinal(name, labels.clone()),
-        Kind::Fixed => Feature::fixed(name, labels.clone()),
-        _ => Feature::nominal(name, labels.clone()),
-    };
-    Ok((weighted(feature), codes))
+    let fits = |w: f64| w >= 0.0 && w.is_finite();
+    table.check_numbers(column, name, "a finite number ≥ 0", fits)?;
+    Ok(table.numbers[column].clone())
 }

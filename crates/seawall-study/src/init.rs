@@ -1,7 +1,7 @@
 //! A study file for a data file: kinds guessed from what the columns hold, with the reasons in
 //! comments. A guess is there to be corrected; what cannot be guessed is said to be one.
 
-use crate::read::{Distinct, Stream, columns, files};
+use crate::read::{Distinct, Reading, Stream, columns, files};
 use seawall::{Error, Result};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Column {
         let numeric = self.numbers().is_some();
         (0..self.distinct.len()).any(|c| match numeric {
             true => self.distinct.is_missing_number(c),
-            false => self.distinct.text(c).is_none(),
+            false => self.distinct.is_missing(c),
         })
     }
 
@@ -135,7 +135,8 @@ fn round(x: f64) -> f64 {
 pub fn init(data: &Path, shown: &str) -> Result<String> {
     let files = files(data)?;
     let names = columns(&files[0])?;
-    let mut stream = Stream::new(names.clone(), vec![false; names.len()]).first(ROWS);
+    let readings = vec![Reading::Values; names.len()];
+    let mut stream = Stream::new(names.clone(), readings).first(ROWS).lenient();
     let mut rows = 0;
     for file in &files {
         stream.read(file, &mut |columns| {
@@ -143,13 +144,15 @@ pub fn init(data: &Path, shown: &str) -> Result<String> {
             Ok(())
         })?;
     }
-    let all: Vec<Column> = names
-        .into_iter()
-        .zip(stream.into_distinct())
-        .map(|(name, distinct)| Column { name, distinct, rows: rows.min(ROWS) })
-        .collect();
+    let (mut all, mut left_out) = (Vec::new(), Vec::new());
+    for (name, found) in names.into_iter().zip(stream.into_readable()) {
+        match found {
+            Ok(distinct) => all.push(Column { name, distinct, rows: rows.min(ROWS) }),
+            Err(why) => left_out.push((name, why)),
+        }
+    }
     let roles = Roles::guess(&all)?;
-    Ok(written(&all, &roles, shown, rows))
+    Ok(written(&all, &left_out, &roles, shown, rows))
 }
 
 /// Which columns are not contexts.
@@ -226,7 +229,13 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
-fn written(all: &[Column], roles: &Roles, shown: &str, rows: usize) -> String {
+fn written(
+    all: &[Column],
+    left_out: &[(String, String)],
+    roles: &Roles,
+    shown: &str,
+    rows: usize,
+) -> String {
     let mut text = String::new();
     let mut line = |words: String| {
         text.push_str(&words);
@@ -290,6 +299,9 @@ fn written(all: &[Column], roles: &Roles, shown: &str, rows: usize) -> String {
         any = true;
         cells *= levels + extra;
         line(format!("{} = {{ {kind}{missing} }}   # {}", key(&column.name), column.seen()));
+    }
+    for (name, why) in left_out {
+        line(format!("# {}: left out: {why}", short(name)));
     }
     if !any {
         line("# No column looks like a context: add one, for example\n# age = { kind = \"numeric\", bin = 10 }".to_owned());

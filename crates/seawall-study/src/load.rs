@@ -2,6 +2,7 @@
 
 use crate::count::{Counted, count};
 use crate::place::place;
+use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, logistic};
 use seawall::outcome::{Choice, Predictions, Recipe, Values, choose};
@@ -63,7 +64,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         PropensitySpec::Logistic { ridge } => Propensity::Logistic { ridge: *ridge },
         PropensitySpec::Design(shares) => {
             let share = |action: &String| {
-                let found = shares.iter().find(|(name, _)| name == action);
+                let found = shares.iter().find(|(name, _)| same(name, action));
                 found.map(|s| s.1).ok_or_else(|| {
                     let path = study.path.display();
                     Error::config(format!(
@@ -158,7 +159,9 @@ impl Loaded {
         let log = self.log();
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
-            PolicySpec::Constant(action) => Policy::constant(log, action),
+            PolicySpec::Constant(action) => {
+                Policy::constant(log, named(log.actions(), action).unwrap_or(action))
+            }
             PolicySpec::Behaviour => self.behaviour(watch),
             PolicySpec::Greedy => Policy::greedy(log, values),
             PolicySpec::File(path) => self.policy_file(path),

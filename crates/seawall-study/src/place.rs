@@ -2,7 +2,7 @@
 //! target population, by the study's own context columns.
 
 use crate::count::{Check, complaint};
-use crate::read::{Distinct, Stream, columns, files};
+use crate::read::{Distinct, Reading, Stream, columns, files};
 use crate::study::{Condition, Context, Study};
 use seawall::{Error, Kind, Result, Space, Support, Value};
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub(crate) fn sample(
         study.filters.iter().filter(|(name, _)| here.contains(name)).cloned().collect();
     let weight = study.weight.as_deref().filter(|w| here.iter().any(|name| name == w));
     let numbers: Vec<&str> = weight.into_iter().collect();
-    let placed = rows(path, study, space, &numbers, &kept)?;
+    let placed = rows(path, study, space, &numbers, &kept, level)?;
     let mut all = Vec::new();
     for (row, context) in placed.contexts.iter().enumerate() {
         let mass = placed.numbers.first().map_or(1.0, |w| w[row]);
@@ -52,10 +52,15 @@ pub(crate) fn sample(
     Ok(all)
 }
 
-/// Reads a table's context columns and the columns of `numbers`.
+/// Reads a table's context columns and the columns of `numbers`. A context may be written as this
+/// program writes it: a bin by its middle, which a declared range may end before, and a missing
+/// value in words.
 pub(crate) fn place(path: &Path, study: &Study, space: &Space, numbers: &[&str]) -> Result<Placed> {
-    rows(path, study, space, numbers, &[])
+    rows(path, study, space, numbers, &[], printed_level)
 }
+
+/// What finds the level of a value.
+type Find = fn(&Context, &Space, usize, &Distinct, usize) -> std::result::Result<usize, String>;
 
 /// Reads a table's rows; those that do not meet the conditions are not looked at.
 fn rows(
@@ -64,16 +69,19 @@ fn rows(
     space: &Space,
     numbers: &[&str],
     conditions: &[(String, Condition)],
+    find: Find,
 ) -> Result<Placed> {
     let contexts = &study.contexts;
     let names = contexts.iter().map(|c| c.name.as_str()).chain(numbers.iter().copied());
     let names = names.chain(conditions.iter().map(|(name, _)| name.as_str()));
     let first = contexts.len() + numbers.len();
-    let plain = (0..first + conditions.len()).map(|k| k >= contexts.len() && k < first);
-    let check =
-        |(k, (_, condition)): (usize, &(String, Condition))| Check::new(first + k, condition);
+    let mut readings = vec![Reading::Values; first + conditions.len()];
+    readings[contexts.len()..first].fill(Reading::Numbers);
+    let check = |(k, (name, condition)): (usize, &(String, Condition))| {
+        Check::new(first + k, condition, study.has_levels(name))
+    };
     let mut checks: Vec<Check> = conditions.iter().enumerate().map(check).collect();
-    let mut stream = Stream::new(names.map(str::to_owned).collect(), plain.collect());
+    let mut stream = Stream::new(names.map(str::to_owned).collect(), readings);
     let points = Points::new(space);
     let mut placed =
         Placed { contexts: Vec::new(), numbers: vec![Vec::new(); numbers.len()], kept: Vec::new() };
@@ -99,7 +107,7 @@ fn rows(
                         None => {
                             let distinct = &columns.distinct[k];
                             let found =
-                                level(context, space, k, distinct, code).map_err(|what| {
+                                find(context, space, k, distinct, code).map_err(|what| {
                                     let (file, row) = (file.display(), from + row + 1);
                                     let name = &context.name;
                                     Error::input(format!(
@@ -124,6 +132,27 @@ fn rows(
     Ok(placed)
 }
 
+/// The level that a value is the label of, else the one that it is in.
+fn printed_level(
+    context: &Context,
+    space: &Space,
+    feature: usize,
+    distinct: &Distinct,
+    code: usize,
+) -> std::result::Result<usize, String> {
+    let mut levels = space.level_values(feature);
+    let found = match distinct.text(code) {
+        None => None,
+        Some(text) => levels.position(|value| match value {
+            Value::Number(x) => distinct.number(code) == Some(x),
+            Value::Level(level) => level == text,
+            // After all levels: one of that name comes first.
+            Value::Missing => text == "(missing)",
+        }),
+    };
+    found.map_or_else(|| level(context, space, feature, distinct, code), Ok)
+}
+
 /// The level of a value, or what is wrong with it.
 fn level(
     context: &Context,
@@ -135,15 +164,14 @@ fn level(
     if let Some(what) = complaint(context, distinct, code) {
         return Err(what);
     }
-    let number = distinct.number(code).map(|x| match context.bin {
-        Some(bin) => ((x / bin).floor() + 0.5) * bin,
+    let number = distinct.number(code).map(|x| match context.bins() {
+        Some(bins) => bins.centre(bins.bin(x, distinct.decimal(code))),
         None => x,
     });
     let is = |value: Value<'_>| match value {
-        Value::Missing if context.kind == Kind::Numeric => distinct.is_missing_number(code),
-        Value::Missing => distinct.text(code).is_none(),
+        Value::Missing => context.is_missing(distinct, code),
         Value::Number(x) => number == Some(x),
-        Value::Level(level) => distinct.text(code).is_some_and(|text| text == level),
+        Value::Level(level) => distinct.is(code, level),
     };
     space.level_values(feature).position(is).ok_or_else(|| {
         let text = distinct.text(code).map_or("a missing value", String::as_str);

@@ -29,8 +29,10 @@ pub struct Moves {
 /// What a move changes.
 pub fn changes(space: &Space, step: &Move) -> Vec<Change> {
     let changed = space.names().enumerate().filter_map(|(k, name)| {
+        // By codes: a level may have the name that missing values are told by.
+        let moved = space.code(step.from, k).to_bits() != space.code(step.to, k).to_bits();
         let (from, to) = (space.label(step.from, k), space.label(step.to, k));
-        (from != to).then(|| Change { feature: name.to_owned(), from, to })
+        moved.then(|| Change { feature: name.to_owned(), from, to })
     });
     changed.collect()
 }

@@ -52,10 +52,10 @@ fn two_groups_as_published() {
     let by = vec![by_levels("RCONSC", &[&["D", "U"], &["F"]])];
     for (k, radius) in expected["radius"].as_array().unwrap().iter().enumerate() {
         let set = Wasserstein.at(radius.as_f64().unwrap());
-        let task = Task::new(log, &robust, &values, set);
+        let task = Task::new(log, &robust, &values, set).unwrap();
         let found = groups(&task, &Groups::new(by.clone()), Settings::default()).unwrap();
-        let Rule::Groups { probabilities, .. } = found.policy.rule() else { panic!("no groups") };
-        assert!((found.value - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
+        let Rule::Groups { probabilities, .. } = found.policy().rule() else { panic!("no groups") };
+        assert!((found.value() - expected["value"][k].as_f64().unwrap()).abs() < 1e-8);
         assert!(found.gap() <= 1e-9, "{}", found.gap());
         for (at, name) in ["not_alert", "alert"].iter().enumerate() {
             let wanted = expected[name][k].as_f64().unwrap();
@@ -70,7 +70,7 @@ fn many_groups_in_time() {
     let log = loaded.log();
     let robust = Robust::new(log, Support::All).unwrap();
     let set = Wasserstein.at(0.03);
-    let task = Task::new(log, &robust, &values, set);
+    let task = Task::new(log, &robust, &values, set).unwrap();
     let levels = |f: &str| Partition::of_levels(log.contexts(), f).unwrap();
     for (by, tolerance) in [
         (vec![levels("STYPE"), levels("RCONSC")], 1e-7),

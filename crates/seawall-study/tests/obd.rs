@@ -2,16 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::Watch;
-use seawall::evaluate::{Estimator, Nominal, Propensity};
+use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{Entry, Log};
 use seawall_study::count::count;
 use seawall_study::study::study;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A log, or None (said loudly) where the data are absent. In CI they must be there.
-fn read(log: &str) -> Option<Log> {
+fn read(log: &str) -> Option<Arc<Log>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let data = here.join(format!("../../../shared/data/obd/{log}_men.csv.gz"));
     if !data.exists() {
@@ -26,10 +27,11 @@ fn read(log: &str) -> Option<Log> {
 }
 
 /// The uniform policy's estimates.
-fn uniform(log: &Log) -> Nominal {
-    let estimator =
-        Estimator::new(log, &Recipe::Cells, &Propensity::Known, None, Unseen::Mean, 5).unwrap();
-    estimator.nominal(&Policy::uniform(log))
+fn uniform(log: &Arc<Log>) -> Nominal {
+    let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
+    let (recipe, known) = (Recipe::Cells, Propensity::Known);
+    let fitted = Fitted::new(log, &recipe, &known, options, Watch::NOBODY).unwrap();
+    fitted.nominal(&Policy::uniform(log), Watch::NOBODY).unwrap()
 }
 
 #[test]
@@ -39,7 +41,7 @@ fn the_thompson_sampling_log() {
     let found = uniform(&log);
     assert!((found.ips.value - 0.003_008_6).abs() < 5e-8, "{:?}", found.ips);
     assert!((found.snips.value - 0.003_189_4).abs() < 5e-8, "{:?}", found.snips);
-    assert!((found.overlap.effective - 655.71).abs() < 5e-3, "{:?}", found.overlap);
+    assert!((found.overlap.effective_sample_size - 655.71).abs() < 5e-3, "{:?}", found.overlap);
     assert!(found.overlap.clipped == 0.0);
     for estimate in [found.dm, found.ips, found.snips, found.dr] {
         assert!(estimate.se > 0.0 && estimate.lower < estimate.value);
@@ -54,7 +56,7 @@ fn the_uniform_log() {
     // Every ratio is 1: both estimators are the mean, with the binomial standard error.
     assert!((found.ips.value - 0.0046).abs() < 1e-12, "{:?}", found.ips);
     assert!((found.snips.value - 0.0046).abs() < 1e-12);
-    assert!((found.overlap.effective - 10_000.0).abs() < 1e-6);
+    assert!((found.overlap.effective_sample_size - 10_000.0).abs() < 1e-6);
     let binomial = (0.0046f64 * (1.0 - 0.0046) / 10_000.0).sqrt();
     assert!((found.ips.se - binomial).abs() < 1e-6 && (found.snips.se - binomial).abs() < 1e-6);
 }

@@ -122,16 +122,16 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
     let data = folder.path().join("t.csv");
     std::fs::write(&data, DATA).unwrap();
     let study = study(&folder.path().join("study.toml")).unwrap();
-    let grown = std::cell::Cell::new(false);
-    let grow = |_| {
+    let grown = std::sync::atomic::AtomicBool::new(false);
+    let grow = |_: seawall::Progress<'_>| {
         // Once: a file that grows as fast as it is read never ends.
-        if grown.replace(true) {
+        if grown.swap(true, std::sync::atomic::Ordering::Relaxed) {
             return true;
         }
         let mut file = std::fs::OpenOptions::new().append(true).open(&data).unwrap();
         std::io::Write::write_all(&mut file, b"31,north,A,1,N,y\n").unwrap();
         true
     };
-    let error = count(&study, &grow).unwrap_err().to_string();
+    let error = count(&study, Watch::new(&grow)).unwrap_err().to_string();
     assert!(error.contains("t.csv") && error.contains("changed while it was read"), "{error}");
 }

@@ -73,6 +73,6 @@ pub use ambiguity::{
 pub use error::{Error, Field, Result, Wording};
 pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
-pub use population::{Population, distinct_rows};
+pub use population::{DistinctRows, Population};
 pub use progress::{Progress, Stage, Watch};
 pub use space::{Feature, Grid, Kind, Points, Space, Support, Value};

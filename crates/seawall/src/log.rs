@@ -9,7 +9,7 @@ use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::kernel::sum::sums;
 use crate::matrix::Matrix;
-use crate::population::{Population, distinct_rows};
+use crate::population::{DistinctRows, Population};
 use crate::space::{Feature, Space};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -119,7 +119,8 @@ impl Log {
         if let Some(found) = lengths.find(|n| *n != rows) {
             return Err(Error::input(format!("{rows} actions, but a column of {found} rows")));
         }
-        let (contexts, point_of) = distinct_rows(features, columns)?;
+        let DistinctRows { columns, point_of } = DistinctRows::new(&columns)?;
+        let contexts = Space::points(features, columns)?;
         if let Some(row) = outcomes.iter().position(|y| !y.is_finite()) {
             let y = outcomes[row];
             return Err(Error::input(format!(

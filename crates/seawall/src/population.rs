@@ -64,10 +64,9 @@ impl Population {
         features: impl IntoIterator<Item = Feature>,
         columns: Vec<Vec<f64>>,
     ) -> Result<Self> {
-        let (space, point_of) = distinct_rows(features, columns)?;
-        let mut weights = vec![0.0; space.len()];
-        point_of.iter().for_each(|&point| weights[point] += 1.0);
-        Self::from_weights(Arc::new(space), weights)
+        let rows = DistinctRows::new(&columns)?;
+        let weights = rows.totals(&vec![1.0; rows.point_of.len()]);
+        Self::from_weights(Arc::new(Space::points(features, rows.columns)?), weights)
     }
 
     /// Counts a sample on a grid: one column of level indices per feature.
@@ -117,34 +116,58 @@ impl Population {
     }
 }
 
-/// The space of the distinct rows of columns, in order of appearance, and each row's point.
+/// The distinct rows of columns, in order of appearance: the points of a sample.
 ///
-/// The column of a numeric feature holds numbers, any other's the indices of its levels, NaN where
-/// missing; −0 is 0.
-pub fn distinct_rows(
-    features: impl IntoIterator<Item = Feature>,
-    columns: Vec<Vec<f64>>,
-) -> Result<(Space, Vec<usize>)> {
-    let rows = columns.first().map_or(0, Vec::len);
-    if let Some(column) = columns.iter().find(|c| c.len() != rows) {
-        return Err(Error::input(format!(
-            "columns of different lengths: {rows} and {}",
-            column.len()
-        )));
-    }
-    let mut points: HashMap<Vec<u64>, usize> = HashMap::new();
-    let mut merged: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-    let mut point_of = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let next = points.len();
-        let key: Vec<u64> = columns.iter().map(|c| bits(c[row])).collect();
-        let point = *points.entry(key).or_insert(next);
-        if point == next {
-            merged.iter_mut().zip(&columns).for_each(|(m, c)| m.push(c[row]));
+/// Rows are the same if their numbers are: −0 is 0, and every NaN is the missing value.
+///
+/// ```
+/// use seawall::DistinctRows;
+/// let rows = DistinctRows::new(&[vec![0.0, 7.0, -0.0], vec![f64::NAN, 1.0, f64::NAN]])?;
+/// assert_eq!(rows.point_of, [0, 1, 0]);
+/// assert_eq!(rows.totals(&[1.0, 1.0, 0.5]), [1.5, 1.0]);
+/// # Ok::<(), seawall::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DistinctRows {
+    /// The columns of the distinct rows.
+    pub columns: Vec<Vec<f64>>,
+    /// Which of them each row is.
+    pub point_of: Vec<usize>,
+}
+
+impl DistinctRows {
+    /// The distinct rows of columns of one length.
+    pub fn new(columns: &[Vec<f64>]) -> Result<Self> {
+        let rows = columns.first().map_or(0, Vec::len);
+        if let Some(column) = columns.iter().find(|c| c.len() != rows) {
+            return Err(Error::input(format!(
+                "columns of different lengths: {rows} and {}",
+                column.len()
+            )));
         }
-        point_of.push(point);
+        let mut points: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut distinct: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
+        let mut point_of = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let key = columns.iter().map(|c| bits(c[row])).collect();
+            let next = points.len();
+            let point = *points.entry(key).or_insert(next);
+            if point == next {
+                distinct.iter_mut().zip(columns).for_each(|(kept, c)| kept.push(c[row]));
+            }
+            point_of.push(point);
+        }
+        Ok(DistinctRows { columns: distinct, point_of })
     }
-    Ok((Space::points(features, merged)?, point_of))
+
+    /// What the rows' weights sum to at each distinct row; rows without a weight have none.
+    pub fn totals(&self, weights: &[f64]) -> Vec<f64> {
+        let mut totals = vec![0.0; self.columns.first().map_or(0, Vec::len)];
+        for (&point, weight) in self.point_of.iter().zip(weights) {
+            totals[point] += weight;
+        }
+        totals
+    }
 }
 
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.

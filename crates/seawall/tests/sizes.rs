@@ -17,8 +17,8 @@ use seawall::outcome::{
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Branch, Partition, Parts, Policy, Rule, Softmax, TableRow, encode};
 use seawall::{
-    Direction, Entropic, Entry, Error, Feature, Kl, Log, Matrix, Population, Problem, Set,
-    Settings, Space, TotalVariation, Wasserstein, Watch, distinct_rows,
+    Direction, DistinctRows, Entropic, Entry, Error, Feature, Kl, Log, Matrix, Population, Problem,
+    Set, Settings, Space, TotalVariation, Wasserstein, Watch,
 };
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -105,12 +105,11 @@ fn spaces_and_populations() {
         let (a, b) = (r.below(5), r.below(5));
         if a != b {
             refused(Space::points(two(), vec![column(a), column(b)]), "ragged points");
-            refused(distinct_rows(two(), vec![column(a), column(b)]), "ragged rows");
+            refused(DistinctRows::new(&[column(a), column(b)]), "ragged rows");
             refused(Population::from_samples(two(), vec![column(a), column(b)]), "ragged samples");
         }
         let wrong = other(r, 2, 5);
         refused(Space::points(two(), vec![column(a); wrong]), "columns of points");
-        refused(distinct_rows(two(), vec![column(a); wrong]), "columns of rows");
         refused(Population::from_samples(two(), vec![column(a); wrong]), "columns of samples");
     }
     let none: [Feature; 0] = [];

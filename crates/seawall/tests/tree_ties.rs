@@ -39,7 +39,8 @@ fn fitted(features: Vec<Feature>, entries: Vec<(u32, u32)>, values: Vec<f64>) ->
         Direction::Cost,
         entries.iter().map(entry).collect(),
     );
-    let model = Recipe::Tree(vec![TreeSettings::default()]).fit(&log.unwrap(), Watch::NOBODY).unwrap();
+    let model =
+        Recipe::Tree(vec![TreeSettings::default()]).fit(&log.unwrap(), Watch::NOBODY).unwrap();
     model.leaves().unwrap().trees()[0].clone()
 }
 

@@ -11,8 +11,9 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Policies: greedy (the best action in each context, optimal at every radius); groups:COL[,COL...]
-(probabilities by group; AGE=60|80 cuts a numeric column, RCONSC=F|D+U joins levels); tree:DEPTH
-(1 to 3); softmax (linear scores). Groups and trees are learned exactly, with a certified gap.
+(probabilities by group; AGE=60|80 cuts a numeric column, RCONSC=F|D+U joins levels; names and
+levels that hold one of =,|+ go into double quotes); tree:DEPTH (1 to 3); softmax (linear scores).
+Groups and trees are learned exactly, with a certified gap.
 
 Examples:
   Probabilities for alert patients and others, to a file that evaluate takes:

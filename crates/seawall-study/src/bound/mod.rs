@@ -4,10 +4,13 @@
 //! what the function is there, its weight column how much of the population it holds (0: a place
 //! that mass may move to). With a grid support every combination of levels must have one row.
 
+mod axis;
 mod support;
 
+pub(crate) use axis::Axis;
+
 use crate::evaluate::{check_radii, set_name};
-use crate::read::{Column, Table, Wanted, table};
+use crate::read::{Order, Reading, Table, tables};
 use seawall::{
     Ambiguity, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
     Problem, Progress, Result, Set, Settings, Stage, Status, Watch, WorstCase,
@@ -16,7 +19,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use support::{Axis, grid, points};
+use support::Axes;
 
 /// Past so many vertices the exact curve is left unfinished, and its error said.
 const CURVE_VERTICES: usize = 20_000;
@@ -148,34 +151,36 @@ pub struct Bound {
 /// Answers a request.
 pub fn bound(request: &Request, watch: Watch<'_>) -> Result<Bound> {
     let wanted = wanted(request)?;
-    let table = table(&request.path, &wanted, watch)?;
-    let values = numbers(&table, 0, &request.value)?;
-    check_numbers(&table, values, &request.value, "a finite number", f64::is_finite)?;
+    let (tables, distinct) = tables(&[&request.path], &wanted, watch)?;
+    let table = &tables[0];
+    let values = &table.numbers[0];
+    table.check_numbers(0, &request.value, "a finite number", f64::is_finite)?;
     let weights = match &request.weight {
         Some(name) => {
-            let weights = numbers(&table, 1, name)?;
             let fits = |p: f64| p >= 0.0 && p.is_finite();
-            check_numbers(&table, weights, name, "a finite number ≥ 0", fits)?;
-            weights.to_vec()
+            table.check_numbers(1, name, "a finite number ≥ 0", fits)?;
+            table.numbers[1].clone()
         }
         None => vec![1.0; table.rows],
     };
     if weights.iter().all(|&p| p == 0.0) {
         let name = request.weight.as_deref().unwrap_or_default();
-        return Err(complaint(&table, format!("column {name:?}: every weight is 0")));
+        return Err(table.error(format!("column {name:?}: every weight is 0")));
     }
     let first = 1 + usize::from(request.weight.is_some());
-    let axes = request.contexts.iter().zip(&table.columns[first..]);
-    let axes: Vec<Axis> =
-        axes.map(|(context, column)| Axis::new(&table, context, column)).collect::<Result<_>>()?;
+    let axis = |(k, context): (usize, &Context)| {
+        Axis::new(context, &tables, first + k, &distinct[first + k], Order::Appearance)
+    };
+    let axes = request.contexts.iter().enumerate().map(axis).collect::<Result<_>>()?;
+    let axes = Axes { table, first, axes };
     let (space, row_of) = match request.support {
-        SupportKind::Points => points(axes, table.rows)?,
-        SupportKind::Grid => grid(&table, axes)?,
+        SupportKind::Points => axes.points()?,
+        SupportKind::Grid => axes.grid()?,
     };
     let values: Vec<f64> = row_of.iter().map(|&row| values[row - 1]).collect();
     let weights = row_of.iter().map(|&row| weights[row - 1]).collect();
     let population = Population::from_weights(Arc::new(space), weights)?;
-    solve(request, &table, population, &values, row_of, watch)
+    solve(request, table, population, &values, row_of, watch)
 }
 
 fn solve(
@@ -278,7 +283,7 @@ fn notes(request: &Request, nominal: f64, at_zero: f64) -> Vec<String> {
 }
 
 /// The columns to read: the value, the weight, then the contexts.
-fn wanted(request: &Request) -> Result<Vec<(&str, Wanted)>> {
+fn wanted(request: &Request) -> Result<Vec<(&str, Reading)>> {
     if request.contexts.is_empty() {
         return Err(Error::config("name at least one context column that may shift"));
     }
@@ -299,49 +304,8 @@ fn wanted(request: &Request) -> Result<Vec<(&str, Wanted)>> {
             context.name
         )));
     }
-    let mut wanted = vec![(request.value.as_str(), Wanted::Numbers)];
-    wanted.extend(request.weight.as_deref().map(|name| (name, Wanted::Numbers)));
-    wanted.extend(request.contexts.iter().map(|context| {
-        let wanted = match context.kind {
-            Some(Kind::Numeric) => Wanted::Numbers,
-            Some(Kind::Ordinal) | None => Wanted::Either,
-            Some(Kind::Nominal | Kind::Fixed) => Wanted::Levels,
-        };
-        (context.name.as_str(), wanted)
-    }));
+    let mut wanted = vec![(request.value.as_str(), Reading::Numbers)];
+    wanted.extend(request.weight.as_deref().map(|name| (name, Reading::Numbers)));
+    wanted.extend(request.contexts.iter().map(|c| (c.name.as_str(), Reading::Values)));
     Ok(wanted)
-}
-
-fn numbers<'t>(table: &'t Table, column: usize, name: &str) -> Result<&'t [f64]> {
-    match &table.columns[column] {
-        Column::Numbers(numbers) => Ok(numbers),
-        Column::Levels { .. } => Err(complaint(table, format!("column {name:?} holds no numbers"))),
-    }
-}
-
-/// Checks every number of a column; the first that does not fit is named.
-fn check_numbers(
-    table: &Table,
-    numbers: &[f64],
-    name: &str,
-    expected: &str,
-    fits: impl Fn(f64) -> bool,
-) -> Result<()> {
-    match numbers.iter().position(|&x| !fits(x)) {
-        None => Ok(()),
-        Some(row) => {
-            let found = match numbers[row] {
-                x if x.is_nan() => "missing or not a number (NaN)".to_owned(),
-                x => x.to_string(),
-            };
-            Err(complaint(
-                table,
-                format!("row {}, column {name:?}: {found}; expected {expected}", row + 1),
-            ))
-        }
-    }
-}
-
-fn complaint(table: &Table, what: impl std::fmt::Display) -> Error {
-    Error::input(format!("{}: {what}", table.path.display()))
 }

@@ -1,7 +1,8 @@
 //! The coordinates of a space, made from the distinct values of the columns they come from.
 
+use super::binned::BinnedColumn;
 use super::combine::Combinations;
-use crate::read::{Distinct, nearest};
+use crate::read::{Distinct, Levels, Order, nearest};
 use crate::study::{Context, Term};
 use seawall::{Error, Feature, Kind, Result, Space, Support};
 use std::path::Path;
@@ -18,91 +19,33 @@ pub(super) struct Axis {
 }
 
 impl Axis {
+    /// A context column; a numeric one is cut into `binned`, if it is.
     pub(super) fn context(
         path: &Path,
         context: &Context,
         distinct: &Distinct,
+        binned: Option<&BinnedColumn>,
         used: &[u32],
     ) -> Result<Self> {
-        let numeric = context.kind == Kind::Numeric;
-        let missing = |code: usize| match numeric {
-            true => distinct.is_missing_number(code),
-            false => distinct.text(code).is_none(),
+        let (feature, levels, level_of) = match (context.kind, binned) {
+            (Kind::Numeric, Some(binned)) => in_bins(path, context, binned, used)?,
+            (Kind::Numeric, None) => by_number(context, distinct, used),
+            (kind, _) => by_level(path, context, kind, distinct, used)?,
         };
-        let present: Vec<usize> =
-            used.iter().map(|&c| c as usize).filter(|&c| !missing(c)).collect();
-        let mut level_of = vec![0u32; distinct.len()];
-        let (feature, mut levels) = match (context.kind, context.bin) {
-            (Kind::Numeric, Some(bin)) => {
-                let number = |c: usize| (distinct.number(c).unwrap_or(f64::NAN) / bin).floor();
-                let low = present.iter().map(|&c| number(c)).fold(f64::INFINITY, f64::min);
-                let high = present.iter().map(|&c| number(c)).fold(f64::NEG_INFINITY, f64::max);
-                // A declared range is where mass may go, seen or not.
-                let (min, max) = context.range;
-                let low = if min.is_finite() { low.min((min / bin).floor()) } else { low };
-                let high = if max.is_finite() { high.max((max / bin).ceil() - 1.0) } else { high };
-                if high - low > 1e6 {
-                    return Err(Error::input(format!(
-                        "{}: column {:?}: bins of {bin} from {} to {} are {} levels; bin it more \
-                         coarsely",
-                        path.display(),
-                        context.name,
-                        low * bin,
-                        high * bin,
-                        high - low + 1.0
-                    )));
-                }
-                present.iter().for_each(|&c| level_of[c] = (number(c) - low) as u32);
-                let count = if high >= low { (high - low) as usize + 1 } else { 0 };
-                let centres = (0..count).map(|k| (low + k as f64 + 0.5) * bin);
-                (Feature::numeric(&context.name).levels(centres), count)
-            }
-            (Kind::Numeric, None) => {
-                let number = |c: &usize| distinct.number(*c).unwrap_or(f64::NAN);
-                let mut numbers: Vec<f64> = present.iter().map(number).collect();
-                numbers.sort_unstable_by(f64::total_cmp);
-                numbers.dedup();
-                for c in &present {
-                    level_of[*c] = numbers.partition_point(|&x| x < number(c)) as u32;
-                }
-                let count = numbers.len();
-                (Feature::numeric(&context.name).levels(numbers), count)
-            }
-            (kind, _) => {
-                let labels = labels(path, context, distinct, &present)?;
-                for &c in &present {
-                    let place = labels.iter().position(|l| Some(l) == distinct.text(c));
-                    level_of[c] = place.unwrap_or(0) as u32;
-                }
-                let count = labels.len();
-                let name = &context.name;
-                let feature = match kind {
-                    Kind::Ordinal => Feature::ordinal(name, labels),
-                    Kind::Nominal => Feature::nominal(name, labels),
-                    _ => Feature::fixed(name, labels),
-                };
-                let feature = match &context.positions {
-                    Some(positions) => feature.positions(positions.iter().copied()),
-                    None => feature,
-                };
-                (feature, count)
-            }
-        };
-        let mut feature = feature;
+        let mut axis = Axis { feature, levels, level_of: Vec::new(), amounts: Vec::new() };
         if let Some(weight) = context.weight {
-            feature = feature.weight(weight);
+            axis.feature = axis.feature.weight(weight);
         }
         if let Some(cost) = context.missing {
-            for &c in used.iter().filter(|&&c| missing(c as usize)) {
-                level_of[c as usize] = levels as u32;
-            }
-            levels += 1;
-            feature = feature.with_missing();
+            axis.levels += 1;
+            axis.feature = axis.feature.with_missing();
             if let Some(cost) = cost {
-                feature = feature.missing_cost(cost);
+                axis.feature = axis.feature.missing_cost(cost);
             }
         }
-        Ok(Axis { feature, levels, level_of, amounts: Vec::new() })
+        // Rows with a missing value that is no level were refused.
+        axis.level_of = level_of.iter().map(|level| level.unwrap_or(levels as u32)).collect();
+        Ok(axis)
     }
 
     pub(super) fn outcome(
@@ -112,10 +55,7 @@ impl Axis {
         distinct: &Distinct,
         used: &[u32],
     ) -> Result<Self> {
-        let matches = |level: &String, code: usize| {
-            distinct.text(code) == Some(level)
-                || level.parse::<f64>().is_ok_and(|x| distinct.number(code) == Some(x))
-        };
+        let matches = |level: &String, code: usize| distinct.is(code, level);
         if let Term::Levels(levels) = term {
             // In any row of the column, used or not.
             let seen = |level: &String| (0..distinct.len()).any(|code| matches(level, code));
@@ -167,32 +107,83 @@ fn unknown_levels(path: &Path, name: &str, levels: &[(String, f64)], distinct: &
     ))
 }
 
-/// The levels of a feature that is no number.
-fn labels(
+/// A feature, its levels without the missing one, and each code's level.
+type Resolved = (Feature, usize, Vec<Option<u32>>);
+
+/// A numeric feature by its bins: every one from the least to the greatest.
+fn in_bins(
     path: &Path,
     context: &Context,
+    binned: &BinnedColumn,
+    used: &[u32],
+) -> Result<Resolved> {
+    let bins = &binned.bins;
+    let (low, high) = bins.span(used.iter().filter_map(|&code| binned.bin(code)));
+    if high - low > 1e6 {
+        return Err(Error::input(format!(
+            "{}: column {:?}: bins of {} from {} to {} are {} levels; bin it more coarsely",
+            path.display(),
+            context.name,
+            bins.width(),
+            bins.start(low),
+            bins.start(high),
+            high - low + 1.0
+        )));
+    }
+    let count = if high >= low { (high - low) as usize + 1 } else { 0 };
+    let centres = (0..count).map(|k| bins.centre(low + k as f64));
+    let level = |code: u32| binned.bin(code).map(|bin| (bin - low) as u32);
+    let level_of = (0..binned.len() as u32).map(level).collect();
+    Ok((Feature::numeric(&context.name).levels(centres), count, level_of))
+}
+
+/// A numeric feature by its numbers.
+fn by_number(context: &Context, distinct: &Distinct, used: &[u32]) -> Resolved {
+    let number = |code: usize| distinct.number(code).map(|x| x + 0.0);
+    let mut numbers: Vec<f64> = used.iter().filter_map(|&c| number(c as usize)).collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.dedup();
+    let level = |code: usize| number(code).map(|x| numbers.partition_point(|&n| n < x) as u32);
+    let level_of = (0..distinct.len()).map(level).collect();
+    let count = numbers.len();
+    (Feature::numeric(&context.name).levels(numbers), count, level_of)
+}
+
+/// A feature that is no number, by the levels declared or seen.
+fn by_level(
+    path: &Path,
+    context: &Context,
+    kind: Kind,
     distinct: &Distinct,
-    present: &[usize],
-) -> Result<Vec<String>> {
-    if let Some(levels) = &context.levels {
-        return Ok(levels.clone());
-    }
-    let numbers: Option<Vec<f64>> = present.iter().map(|&c| distinct.number(c)).collect();
-    let mut order: Vec<usize> = (0..present.len()).collect();
-    let text = |at: usize| distinct.text(present[at]).cloned().unwrap_or_default();
-    match numbers {
-        Some(numbers) => order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b])),
-        None if context.kind == Kind::Ordinal => {
-            return Err(Error::config(format!(
-                "{}: column {:?}: an ordinal feature whose values are no numbers needs its levels \
-                 in order: levels = [...]",
-                path.display(),
-                context.name
-            )));
+    used: &[u32],
+) -> Result<Resolved> {
+    let levels = match &context.levels {
+        Some(declared) => Levels::declared(declared, distinct),
+        None => {
+            let present = used.iter().map(|&code| code as usize);
+            let present = present.filter(|&code| !context.is_missing(distinct, code));
+            Levels::seen(distinct, present, Order::Text)
         }
-        None => order.sort_by_key(|&at| text(at)),
+    };
+    if kind == Kind::Ordinal && context.levels.is_none() && !levels.all_numbers {
+        return Err(Error::config(format!(
+            "{}: column {:?}: an ordinal feature whose values are no numbers needs its levels in \
+             order: levels = [...]",
+            path.display(),
+            context.name
+        )));
     }
-    Ok(order.into_iter().map(text).collect())
+    let (name, count) = (&context.name, levels.labels.len());
+    let feature = match kind {
+        Kind::Ordinal => Feature::ordinal(name, levels.labels),
+        Kind::Nominal => Feature::nominal(name, levels.labels),
+        _ => Feature::fixed(name, levels.labels),
+    };
+    let feature = match &context.positions {
+        Some(positions) => feature.positions(positions.iter().copied()),
+        None => feature,
+    };
+    Ok((feature, count, levels.level_of))
 }
 
 /// A space of the axes, and the point of each combination that was counted: the whole grid if it

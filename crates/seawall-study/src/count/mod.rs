@@ -5,16 +5,18 @@
 //! once for each distinct value. Memory grows with what differs, not with the rows.
 
 mod axis;
+mod binned;
 mod check;
 mod combine;
 
 pub(crate) use check::{Check, complaint};
 
-use crate::read::{Columns, Distinct, Stream, columns, files, unknown_column};
+use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
 use crate::study::{Actions, Condition, Study};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use axis::{Axis, place};
+use binned::BinnedColumn;
 use check::outcome_complaint;
 use combine::{Combinations, Pairs};
 use foldhash::fast::FixedState;
@@ -52,7 +54,7 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
     let files = files(&study.data)?;
     let mut counter = Counter::new(study);
     check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
-    let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
+    let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
     for file in &files {
         let mut from = 0;
@@ -75,7 +77,7 @@ pub fn count_batches(
 ) -> Result<Counted> {
     let mut counter = Counter::new(study);
     check_columns(study, &study.data, columns, &counter.names)?;
-    let mut stream = Stream::new(counter.names.clone(), counter.raw.clone());
+    let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
     stream.read_batches(&study.data, batches, &mut |columns| {
         counter.take(columns, &study.data, rows)?;
@@ -100,36 +102,12 @@ fn check_columns(study: &Study, file: &Path, all: &[String], names: &[String]) -
     Err(Error::config(format!("{}: {line}{}: {what}", study.path.display(), file.display())))
 }
 
-/// The bins of a column, numbered as they appear: what is counted is the bin and not the number,
-/// so that memory grows with cells however finely the numbers were taken.
-struct Bins {
-    width: f64,
-    /// By code of the column.
-    of: Vec<u32>,
-    /// The bins' centres.
-    distinct: Distinct,
-}
-
-impl Bins {
-    fn new(width: f64) -> Self {
-        Bins { width, of: Vec::new(), distinct: Distinct::default() }
-    }
-
-    /// Works out the values that are new in a batch.
-    fn prepare(&mut self, column: &Distinct) {
-        for code in self.of.len()..column.len() {
-            let centre = column.number(code).map(|x| ((x / self.width).floor() + 0.5) * self.width);
-            self.of.push(self.distinct.code_of_number(centre.unwrap_or(f64::NAN)));
-        }
-    }
-}
-
 struct Counter<'s> {
     study: &'s Study,
     /// The columns read, each once.
     names: Vec<String>,
-    /// Which of them are read as plain numbers.
-    raw: Vec<bool>,
+    /// How each is read.
+    readings: Vec<Reading>,
     filters: Vec<Check>,
     /// For each action, its conditions; none if a column names the actions.
     rules: Vec<Vec<Check>>,
@@ -144,7 +122,7 @@ struct Counter<'s> {
     /// Likewise for each outcome column.
     outcome_fits: Vec<Vec<bool>>,
     /// For each context column that is cut into bins, those.
-    bins: Vec<Option<Bins>>,
+    binned: Vec<Option<BinnedColumn>>,
     context_ids: Combinations,
     outcome_ids: Combinations,
     /// Context and action, then that and the outcome, then perhaps that and the propensity.
@@ -160,20 +138,21 @@ struct Counter<'s> {
 impl<'s> Counter<'s> {
     fn new(study: &'s Study) -> Self {
         let mut names: Vec<String> = Vec::new();
-        let mut raw: Vec<bool> = Vec::new();
-        let mut place = |name: &str, plain: bool| match (0..names.len())
-            .find(|&at| names[at] == name && raw[at] == plain)
+        let mut readings: Vec<Reading> = Vec::new();
+        let mut place = |name: &str, reading: Reading| match (0..names.len())
+            .find(|&at| names[at] == name && readings[at] == reading)
         {
             Some(at) => at,
             None => {
                 names.push(name.to_owned());
-                raw.push(plain);
+                readings.push(reading);
                 names.len() - 1
             }
         };
         let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
-            let check =
-                |(name, condition): &(String, Condition)| Check::new(place(name, false), condition);
+            let check = |(name, condition): &(String, Condition)| {
+                Check::new(place(name, Reading::Values), condition, study.has_levels(name))
+            };
             conditions.iter().map(check).collect()
         };
         let filters = checks(&study.filters);
@@ -186,12 +165,14 @@ impl<'s> Counter<'s> {
         }
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &study.actions {
-            action_column = Some(place(column, false));
-            propensity = p.as_ref().map(|p| place(p, true));
+            action_column = Some(place(column, Reading::Values));
+            propensity = p.as_ref().map(|p| place(p, Reading::Numbers));
         }
-        let weight = study.weight.as_ref().map(|w| place(w, true));
-        let contexts: Vec<usize> = study.contexts.iter().map(|c| place(&c.name, false)).collect();
-        let outcomes: Vec<usize> = study.outcome.iter().map(|(n, _)| place(n, false)).collect();
+        let weight = study.weight.as_ref().map(|w| place(w, Reading::Numbers));
+        let contexts: Vec<usize> =
+            study.contexts.iter().map(|c| place(&c.name, Reading::Values)).collect();
+        let outcomes: Vec<usize> =
+            study.outcome.iter().map(|(n, _)| place(n, Reading::Values)).collect();
         Counter {
             study,
             filters,
@@ -202,7 +183,7 @@ impl<'s> Counter<'s> {
             weight,
             fits: vec![Vec::new(); contexts.len()],
             outcome_fits: vec![Vec::new(); outcomes.len()],
-            bins: study.contexts.iter().map(|c| c.bin.map(Bins::new)).collect(),
+            binned: study.contexts.iter().map(|c| c.bins().map(BinnedColumn::new)).collect(),
             context_ids: Combinations::new(contexts.len()),
             outcome_ids: Combinations::new(outcomes.len()),
             contexts,
@@ -212,7 +193,7 @@ impl<'s> Counter<'s> {
             propensities: HashMap::default(),
             entries: Vec::new(),
             names,
-            raw,
+            readings,
             filtered: 0,
             no_action: 0,
         }
@@ -239,8 +220,8 @@ impl<'s> Counter<'s> {
         for (fits, &column) in self.outcome_fits.iter_mut().zip(&self.outcomes) {
             fits.resize(columns.distinct[column].len(), false);
         }
-        for (bins, &column) in self.bins.iter_mut().zip(&self.contexts) {
-            bins.iter_mut().for_each(|bins| bins.prepare(&columns.distinct[column]));
+        for (binned, &column) in self.binned.iter_mut().zip(&self.contexts) {
+            binned.iter_mut().for_each(|binned| binned.prepare(&columns.distinct[column]));
         }
         for row in 0..columns.rows {
             let at = (file, from + row);
@@ -254,9 +235,9 @@ impl<'s> Counter<'s> {
             };
             self.check_context(columns, row, at)?;
             self.check_outcome(columns, row, at)?;
-            let codes = self.contexts.iter().zip(&self.bins).map(|(&c, bins)| {
+            let codes = self.contexts.iter().zip(&self.binned).map(|(&c, binned)| {
                 let code = columns.codes[c][row];
-                bins.as_ref().map_or(code, |bins| bins.of[code as usize])
+                binned.as_ref().map_or(code, |binned| binned.code_of[code as usize])
             });
             let context = self.context_ids.number(codes);
             let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
@@ -298,7 +279,7 @@ impl<'s> Counter<'s> {
     fn action(&self, columns: &Columns<'_>, row: usize, at: (&Path, usize)) -> Result<Option<u32>> {
         if let Some(column) = self.action_column {
             let code = columns.codes[column][row];
-            return Ok(columns.distinct[column].text(code as usize).map(|_| code));
+            return Ok((!columns.distinct[column].is_missing(code as usize)).then_some(code));
         }
         let mut found = None;
         for (action, rule) in self.rules.iter().enumerate() {
@@ -380,8 +361,8 @@ impl<'s> Counter<'s> {
             .zip(&self.contexts)
             .enumerate()
             .map(|(at, (context, &c))| {
-                let distinct = self.bins[at].as_ref().map_or(&distinct[c], |bins| &bins.distinct);
-                Axis::context(path, context, distinct, &self.context_ids.used(at))
+                let (binned, used) = (self.binned[at].as_ref(), self.context_ids.used(at));
+                Axis::context(path, context, &distinct[c], binned, &used)
             })
             .collect::<Result<_>>()?;
         let of_study = |e: Error| e.within(self.study.path.display());
@@ -437,7 +418,7 @@ impl<'s> Counter<'s> {
         for (at, ((name, _), &column)) in self.study.outcome.iter().zip(&self.outcomes).enumerate()
         {
             let missing = |outcome: u32| {
-                distinct[column].text(self.outcome_ids.codes(outcome)[at] as usize).is_none()
+                distinct[column].is_missing(self.outcome_ids.codes(outcome)[at] as usize)
             };
             let by_outcome: Vec<bool> = (0..self.outcome_ids.len() as u32).map(missing).collect();
             let lacking = |e: &&(u32, f64, f64)| by_outcome[self.results.pair(e.0).1 as usize];

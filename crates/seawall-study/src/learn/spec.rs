@@ -3,9 +3,11 @@
 //! file), whose worst case alone stochastic gradients then look for.
 //!
 //! The parts of a numeric column are cut points, `AGE=60|75`; those of any other are lists of
-//! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own.
+//! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own. A name or a level that
+//! holds one of `=,|+` stands in double quotes, a quote in it doubled: `"a=b"="x|y"|z`.
 
-use crate::study::{PolicySpec, Study};
+use crate::read::named;
+use crate::study::{Context, PolicySpec, Study};
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Field, Kind, Result, Space, Value};
 
@@ -63,66 +65,101 @@ impl Spec {
 
 /// The groups that a text means on a space.
 pub(super) fn groups(text: &str, space: &Space, study: &Study) -> Result<Vec<Partition>> {
-    text.split(',').map(|part| partition(part, space, study)).collect()
+    if text.matches('"').count() % 2 == 1 {
+        return Err(Error::config(format!("groups:{text}: a quote is opened and never closed")));
+    }
+    split(text, ',').into_iter().map(|part| partition(part, space, study)).collect()
+}
+
+/// A text cut at a letter, but not inside double quotes.
+fn split(text: &str, at: char) -> Vec<&str> {
+    let mut quoted = false;
+    let cut = |letter: char| {
+        quoted ^= letter == '"';
+        letter == at && !quoted
+    };
+    text.split(cut).collect()
+}
+
+/// A name or a level as it is typed, and whether quotes were around it.
+fn unquoted(typed: &str) -> (String, bool) {
+    let typed = typed.trim();
+    match typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => (inner.replace("\"\"", "\""), true),
+        None => (typed.to_owned(), false),
+    }
 }
 
 fn partition(text: &str, space: &Space, study: &Study) -> Result<Partition> {
-    let (name, parts) = match text.split_once('=') {
-        Some((name, parts)) => (name.trim(), Some(parts)),
-        None => (text.trim(), None),
+    let mut pieces = split(text, '=').into_iter();
+    let name = unquoted(pieces.next().unwrap_or_default()).0;
+    let parts = match (pieces.next(), pieces.next()) {
+        (parts, None) => parts,
+        (_, Some(_)) => {
+            return Err(Error::config(format!(
+                "groups: {text}: two equals signs; put names and levels that hold one into double \
+                 quotes"
+            )));
+        }
     };
-    let feature = space.feature(name).map_err(|_| {
+    let feature = space.feature(&name).map_err(|_| {
         let all: Vec<&str> = space.names().collect();
-        let near = crate::read::nearest(name, &all)
+        let near = crate::read::nearest(&name, &all)
             .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         Error::config(format!(
             "groups: no feature named {name:?}{near} (there are: {})",
             all.join(", ")
         ))
     })?;
-    let Some(parts) = parts else { return Partition::of_levels(space, name) };
-    let missing = space.level_values(feature).any(|v| v == Value::Missing);
+    let Some(parts) = parts else { return Partition::of_levels(space, &name) };
     if space.kind(feature) == Kind::Numeric {
-        let cut = |cut: &str| {
-            cut.trim().parse::<f64>().map_err(|_| {
-                Error::config(format!("groups: {name}={parts}: {cut:?} is not a number to cut at"))
-            })
-        };
-        let mut cuts: Vec<f64> = parts.split('|').map(cut).collect::<Result<_>>()?;
-        cuts.sort_by(f64::total_cmp);
-        let bin = study.contexts.iter().find(|c| c.name == name).and_then(|c| c.bin);
-        if let Some(bin) = bin
-            && let Some(cut) =
-                cuts.iter().find(|c| ((*c / bin).round() * bin - **c).abs() > 1e-9 * bin)
-        {
-            let low = (cut / bin).floor() * bin;
-            return Err(Error::config(format!(
-                "groups: {name}={parts}: the cut {cut} is inside the bin from {low} to {}, whose \
-                 people cannot be told apart; cut at one of its ends",
-                low + bin
-            )));
-        }
-        return Ok(Partition { feature: name.to_owned(), missing, parts: Parts::Cuts(cuts) });
+        let missing = space.level_values(feature).any(|v| v == Value::Missing);
+        let cuts = Parts::Cuts(cuts(&name, parts, study)?);
+        return Ok(Partition { feature: name, missing, parts: cuts });
     }
-    let level = |level: &str| match level.trim() {
-        "(missing)" => None,
-        level => Some(level.to_owned()),
+    let level = |typed: &str| level(typed, &name, space, feature);
+    let list = |part: &str| split(part, '+').into_iter().map(level).collect();
+    let lists = split(parts, '|').into_iter().map(list).collect::<Result<_>>()?;
+    Ok(Partition { feature: name, missing: false, parts: Parts::Levels(lists) })
+}
+
+/// The numbers at which a numeric feature is cut: ends of its bins, if it is binned.
+fn cuts(name: &str, parts: &str, study: &Study) -> Result<Vec<f64>> {
+    let cut = |cut: &str| {
+        unquoted(cut).0.parse::<f64>().map_err(|_| {
+            Error::config(format!("groups: {name}={parts}: {cut:?} is not a number to cut at"))
+        })
     };
-    let list = |part: &str| part.split('+').map(level).collect::<Vec<_>>();
-    let lists: Vec<Vec<Option<String>>> = parts.split('|').map(list).collect();
-    for level in lists.iter().flatten() {
-        let known = space.level_values(feature).any(|v| match (v, level) {
-            (Value::Missing, None) => true,
-            (Value::Level(a), Some(b)) => a == b,
-            _ => false,
-        });
-        if !known {
-            let all = space.levels(feature).join(", ");
-            let level = level.as_deref().unwrap_or("(missing)");
-            return Err(Error::config(format!(
-                "groups: {name} has no level {level:?} (it has: {all})"
-            )));
-        }
+    let mut cuts: Vec<f64> = split(parts, '|').into_iter().map(cut).collect::<Result<_>>()?;
+    cuts.sort_by(f64::total_cmp);
+    let bins = study.contexts.iter().find(|c| c.name == name).and_then(Context::bins);
+    if let Some(bins) = bins
+        && let Some((cut, bin)) = cuts.iter().find_map(|&c| bins.inside(c).map(|bin| (c, bin)))
+    {
+        return Err(Error::config(format!(
+            "groups: {name}={parts}: the cut {cut} is inside the bin from {} to {}, whose people \
+             cannot be told apart; cut at one of its ends",
+            bins.start(bin),
+            bins.start(bin + 1.0)
+        )));
     }
-    Ok(Partition { feature: name.to_owned(), missing: false, parts: Parts::Levels(lists) })
+    Ok(cuts)
+}
+
+/// The level that is typed; None for the missing one, unless quotes say that it is a level's name.
+fn level(typed: &str, name: &str, space: &Space, feature: usize) -> Result<Option<String>> {
+    let (text, quoted) = unquoted(typed);
+    let missing = space.level_values(feature).any(|v| v == Value::Missing);
+    if text == "(missing)" && !quoted && missing {
+        return Ok(None);
+    }
+    let levels = space.level_values(feature).filter_map(|v| match v {
+        Value::Level(level) => Some(level.to_owned()),
+        _ => None,
+    });
+    let levels: Vec<String> = levels.collect();
+    named(&levels, &text).cloned().map(Some).ok_or_else(|| {
+        let all = space.levels(feature).join(", ");
+        Error::config(format!("groups: {name} has no level {text:?} (it has: {all})"))
+    })
 }

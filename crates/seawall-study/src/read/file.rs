@@ -1,21 +1,25 @@
 //! A file's format and compression, and its record batches.
 
+use super::csv::{Lines, separator};
+use super::json::{self, Flat, NESTED};
+use super::names::unknown_column;
 use arrow_array::RecordBatch;
 use arrow_csv::reader::Format as CsvFormat;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use glob::MatchOptions;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
 use seawall::{Error, Result};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Rows read at a time.
 pub(super) const BATCH: usize = 8192;
@@ -36,7 +40,8 @@ enum Compression {
 
 /// Record batches of the columns `names`, in that order, each passed to `take`.
 ///
-/// CSV columns are text whatever they hold; the other formats keep their types.
+/// CSV columns are text whatever they hold, and so are the numbers of JSON lines: as they were
+/// written. Parquet keeps its types.
 pub(super) fn batches(
     path: &Path,
     names: &[&str],
@@ -49,34 +54,38 @@ pub(super) fn batches(
     };
     match format {
         Format::Csv { delimiter } => {
-            let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
-            let (header, _) = csv.infer_schema(open(path, compression)?, Some(0)).map_err(bad)?;
-            let text = |f: &Arc<Field>| Field::new(f.name().clone(), DataType::Utf8, true);
-            let fields: Vec<Field> = header.fields().iter().map(text).collect();
-            let schema: SchemaRef = Arc::new(Schema::new(fields));
+            let (delimiter, schema) = csv_header(path, compression, delimiter)?;
             let picks = find(path, &schema, names)?;
-            let (reader, quotes) = (open(path, compression)?, Arc::new(AtomicUsize::new(0)));
-            let mut reader = arrow_csv::ReaderBuilder::new(schema)
+            let (one_column, open_quote) = (schema.fields().len() == 1, Arc::default());
+            let bytes = open(path, compression)?;
+            let lines = Lines::new(bytes, delimiter, one_column, Arc::clone(&open_quote));
+            let mut reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
                 .with_header(true)
                 .with_delimiter(delimiter)
                 .with_batch_size(BATCH)
-                .build_buffered(BufReader::new(Counted { reader, quotes: quotes.clone() }))
+                .build_buffered(BufReader::new(lines))
                 .map_err(bad)?;
-            reader.try_for_each(|batch| each(batch, &picks))?;
-            if quotes.load(Ordering::Relaxed) % 2 == 1 {
+            let read = reader.try_for_each(|batch| each(batch, &picks));
+            // Whatever else the parser finds wrong follows from it.
+            if open_quote.load(Ordering::Relaxed) {
                 return Err(unreadable(path, "a quote (\") is opened and never closed"));
             }
-            Ok(())
+            read
         }
         Format::JsonLines => {
-            check_lines(path, open(path, compression)?)?;
-            let inferred = arrow_json::reader::infer_json_schema(open(path, compression)?, None);
-            let schema: SchemaRef = Arc::new(inferred.map_err(bad)?.0);
-            let picks = find(path, &schema, names)?;
-            let mut reader = arrow_json::ReaderBuilder::new(schema)
+            let schema = json_schema(path, compression)?;
+            let wanted = find(path, &schema, names)?;
+            // The other columns are not looked at: what they hold is nobody's business.
+            let (kept, picks) = each_once(&wanted);
+            let schema = schema.project(&kept).map_err(bad)?;
+            let nested = schema.fields().iter().any(|f| f.metadata().contains_key(NESTED));
+            let bytes = open(path, compression)?;
+            let lines: Box<dyn BufRead> =
+                if nested { Box::new(BufReader::new(Flat::new(bytes))) } else { bytes };
+            let mut reader = arrow_json::ReaderBuilder::new(Arc::new(schema))
                 .with_batch_size(BATCH)
                 .with_coerce_primitive(true)
-                .build(open(path, compression)?)
+                .build(lines)
                 .map_err(bad)?;
             reader.try_for_each(|batch| each(batch, &picks))
         }
@@ -85,12 +94,7 @@ pub(super) fn batches(
             let builder = parquet_builder(file).map_err(|e| unreadable(path, plain(&e)))?;
             let wanted = find(path, builder.schema(), names)?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
-            // The reader keeps the file's order of columns.
-            let mut kept = wanted.clone();
-            kept.sort_unstable();
-            kept.dedup();
-            let place = |w: &usize| kept.partition_point(|k| k < w);
-            let picks: Vec<usize> = wanted.iter().map(place).collect();
+            let picks = each_once(&wanted).1;
             let reader = builder.with_projection(mask).with_batch_size(BATCH).build();
             let mut reader = reader.map_err(|e| unreadable(path, plain(&e)))?;
             reader.try_for_each(|batch| each(batch, &picks))
@@ -98,25 +102,46 @@ pub(super) fn batches(
     }
 }
 
+/// The columns wanted, each once and in the file's order, and where each wanted one is among them.
+fn each_once(wanted: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let mut kept = wanted.to_vec();
+    kept.sort_unstable();
+    kept.dedup();
+    let picks = wanted.iter().map(|w| kept.partition_point(|k| k < w)).collect();
+    (kept, picks)
+}
+
 /// The names of a file's columns.
 pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
     let (format, compression) = kind(path)?;
-    let bad = |error: ArrowError| unreadable(path, plain(&error));
     let schema = match format {
-        Format::Csv { delimiter } => {
-            let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
-            csv.infer_schema(open(path, compression)?, Some(0)).map_err(bad)?.0
-        }
-        Format::JsonLines => {
-            check_lines(path, open(path, compression)?)?;
-            arrow_json::reader::infer_json_schema(open(path, compression)?, None).map_err(bad)?.0
-        }
+        Format::Csv { delimiter } => csv_header(path, compression, delimiter)?.1,
+        Format::JsonLines => json_schema(path, compression)?,
         Format::Parquet => {
             let builder = parquet_builder(parquet_file(path, compression)?);
             builder.map_err(|e| unreadable(path, plain(&e)))?.schema().as_ref().clone()
         }
     };
     Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
+}
+
+/// A CSV file's separator and its columns, all of text. A file with another separator than its
+/// name says is known by its header.
+fn csv_header(path: &Path, compression: Compression, named: u8) -> Result<(u8, Schema)> {
+    let delimiter = match named {
+        b',' => separator(open(path, compression)?).map_err(|e| unreadable(path, e))?,
+        named => named,
+    };
+    let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
+    let header = csv.infer_schema(open(path, compression)?, Some(0));
+    let header = header.map_err(|e| unreadable(path, plain(&e)))?.0;
+    let text = |f: &Arc<Field>| Field::new(f.name().clone(), DataType::Utf8, true);
+    Ok((delimiter, Schema::new(header.fields().iter().map(text).collect::<Vec<Field>>())))
+}
+
+/// The columns of JSON lines.
+fn json_schema(path: &Path, compression: Compression) -> Result<Schema> {
+    json::schema(open(path, compression)?).map_err(|e| unreadable(path, e))
 }
 
 /// What the file's name says it is.
@@ -165,41 +190,6 @@ fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
         reader.consume(3);
     }
     Ok(reader)
-}
-
-/// Counts quotes on the way: an odd number means that one was never closed, and that the rest of
-/// the file was taken for a single field.
-struct Counted {
-    reader: Box<dyn BufRead>,
-    quotes: Arc<AtomicUsize>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        let quotes = buffer[..count].iter().filter(|b| **b == b'"').count();
-        self.quotes.fetch_add(quotes, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
-/// Refuses JSON lines of which one is no object, and says which.
-fn check_lines(path: &Path, reader: Box<dyn BufRead>) -> Result<()> {
-    let mut row = 0;
-    for line in reader.lines() {
-        let line = line.map_err(|e| unreadable(path, e))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        row += 1;
-        let found: std::result::Result<HashMap<String, serde::de::IgnoredAny>, _> =
-            serde_json::from_str(&line);
-        if let Err(error) = found {
-            let what = format!("row {row}: expected one JSON object a line: {error}");
-            return Err(unreadable(path, what.replace(" at line 1 ", " at ")));
-        }
-    }
-    Ok(())
 }
 
 /// A decompressor whose errors say what a person can do about them.
@@ -251,16 +241,18 @@ fn parquet_builder(
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
 }
 
-/// The files that a path means: itself, those of a folder, or those that match a pattern.
+/// The files that a path means: itself, those of a folder, or those that match a pattern. Hidden
+/// files do not count, and a file that is there under two names counts once.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let bad = |e: &dyn Display| unreadable(path, e);
     let mut files: Vec<PathBuf> = if path.is_dir() {
         let entries = std::fs::read_dir(path).map_err(|e| bad(&e))?;
         let paths = entries.map(|e| e.map(|e| e.path()).map_err(|e| bad(&e)));
         let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
-        paths.into_iter().filter(|p| p.is_file() && kind(p).is_ok()).collect()
+        paths.into_iter().filter(|p| p.is_file() && !hidden(p) && kind(p).is_ok()).collect()
     } else if !path.exists() && path.to_string_lossy().contains(['*', '?', '[']) {
-        let found = glob::glob(&path.to_string_lossy()).map_err(|e| bad(&e))?;
+        let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
+        let found = glob::glob_with(&path.to_string_lossy(), options).map_err(|e| bad(&e))?;
         found.collect::<std::result::Result<_, _>>().map_err(|e| bad(&e))?
     } else {
         return Ok(vec![path.to_owned()]);
@@ -271,8 +263,16 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
             "no data file is there; expected .csv, .tsv, .parquet, .jsonl or .ndjson, compressed or not",
         ));
     }
+    // A file before the links to it, so that messages call it by its own name.
+    files.sort_by_key(|p| (p.is_symlink(), p.clone()));
+    let mut known = HashSet::new();
+    files.retain(|p| known.insert(p.canonicalize().unwrap_or_else(|_| p.clone())));
     files.sort();
     Ok(files)
+}
+
+fn hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// The places of the columns asked for.
@@ -287,41 +287,6 @@ pub(super) fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<u
         }
     };
     names.iter().map(place).collect()
-}
-
-pub(crate) fn unknown_column(name: &str, all: &[&str]) -> String {
-    let hint = nearest(name, all).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-    let mut listed = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
-    if all.len() > 20 {
-        listed.push_str(&format!(" and {} more", all.len() - 20));
-    }
-    format!("no column named {name:?}{hint} (there are: {listed})")
-}
-
-/// The name that was probably meant, if one is near enough.
-pub(crate) fn nearest<'a>(name: &str, all: &[&'a str]) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    let apart = |other: &&&str| edits(&other.to_lowercase(), &name);
-    let near = all.iter().min_by_key(apart)?;
-    let apart = edits(&near.to_lowercase(), &name);
-    let length = name.chars().count();
-    (apart <= 1 + length / 4 && apart < length).then_some(near)
-}
-
-/// How many letters must be changed, added or taken away.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = before + usize::from(x != *y);
-            before = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// An error about a file.

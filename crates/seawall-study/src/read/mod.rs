@@ -1,16 +1,32 @@
 //! Tables: CSV, Parquet and JSON lines, gzip- or zstd-compressed or not, into columns.
 //!
-//! Only the columns asked for are kept. A column is numbers (NaN where missing) or levels of
-//! text. Every complaint names the file, the row (counted from 1, without the header), the
-//! column, the value, and what was expected.
+//! Only the columns asked for are kept. A column is read by its distinct values ([`Distinct`] says
+//! when two are the same) or as plain numbers. Every complaint names the file, the row (counted
+//! from 1, without the header), the column, the value, and what was expected.
 //!
 //! Not here: what the columns mean.
 
+mod bins;
+mod convert;
+mod csv;
+mod decimal;
+mod distinct;
 mod file;
+mod json;
+mod levels;
+mod moment;
+mod names;
 mod stream;
 mod table;
 
+pub(crate) use bins::Bins;
+pub(crate) use convert::shown;
+pub(crate) use decimal::{Decimal, same};
+pub use distinct::Distinct;
+pub(crate) use file::columns;
 pub use file::files;
-pub(crate) use file::{columns, nearest, unknown_column};
-pub use stream::{Columns, Distinct, Stream};
-pub use table::{Column, Table, Wanted, table};
+pub(crate) use levels::{Levels, Order};
+pub use moment::Moment;
+pub(crate) use names::{named, nearest, unknown_column};
+pub use stream::{Columns, Reading, Stream};
+pub use table::{Table, tables};

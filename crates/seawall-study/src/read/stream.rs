@@ -1,192 +1,55 @@
 //! Columns streamed batch by batch, each distinct value numbered as it appears.
 
+use super::convert::{Fault, numbers};
+use super::distinct::Distinct;
 use super::file::{BATCH, batches, find, unreadable};
-use super::table::number;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType};
-use foldhash::fast::FixedState;
-use seawall::{Error, Result};
-use std::collections::HashMap;
+use super::json::NESTED;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::ArrowError;
+use seawall::Result;
 use std::path::Path;
 
-/// Whole numbers below this have a table of their own.
-const WHOLE: usize = 1 << 16;
-/// No code yet.
-const NONE: u32 = u32::MAX;
-
-/// The distinct values of a column, in order of appearance.
-#[derive(Clone, Debug, Default)]
-pub struct Distinct {
-    texts: Vec<Option<String>>,
-    numbers: Vec<Option<f64>>,
-    by_text: HashMap<String, u32, FixedState>,
-    by_bits: HashMap<u64, u32, FixedState>,
-    /// The codes of small whole numbers, the commonest numbers there are.
-    by_whole: Vec<u32>,
-    missing: Option<u32>,
-}
-
-impl Distinct {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
-    }
-
-    /// A value as text; None if it is a missing one.
-    pub fn text(&self, code: usize) -> Option<&String> {
-        self.texts[code].as_ref()
-    }
-
-    /// A value as a number, if it is one.
-    pub fn number(&self, code: usize) -> Option<f64> {
-        self.numbers[code]
-    }
-
-    fn add(&mut self, text: Option<String>, number: Option<f64>) -> u32 {
-        self.texts.push(text);
-        self.numbers.push(number);
-        self.texts.len() as u32 - 1
-    }
-
-    fn code_of_missing(&mut self) -> u32 {
-        match self.missing {
-            Some(code) => code,
-            None => {
-                let code = self.add(None, None);
-                self.missing = Some(code);
-                code
-            }
-        }
-    }
-
-    fn code_of_text(&mut self, text: Option<&str>) -> u32 {
-        let Some(text) = text else { return self.code_of_missing() };
-        if let Some(&code) = self.by_text.get(text) {
-            return code;
-        }
-        let code = self.add(Some(text.to_owned()), number(text).filter(|x| !x.is_nan()));
-        self.by_text.insert(text.to_owned(), code);
-        code
-    }
-
-    /// Whether a value is missing where numbers are expected: NA is then no text.
-    pub fn is_missing_number(&self, code: usize) -> bool {
-        self.texts[code].as_deref().is_none_or(|text| number(text).is_some_and(f64::is_nan))
-    }
-
-    /// The code of a number, NaN being a missing value.
-    #[inline]
-    pub(crate) fn code_of_number(&mut self, x: f64) -> u32 {
-        let whole = x as u32;
-        if f64::from(whole) == x
-            && let Some(&code) = self.by_whole.get(whole as usize)
-            && code != NONE
-        {
-            return code;
-        }
-        self.code_of_other_number(x)
-    }
-
-    fn code_of_other_number(&mut self, x: f64) -> u32 {
-        if x.is_nan() {
-            return self.code_of_missing();
-        }
-        let bits = (x + 0.0).to_bits();
-        if let Some(&code) = self.by_bits.get(&bits) {
-            return code;
-        }
-        // Another file may have written it as text.
-        let code = self.code_of_text(Some(&x.to_string()));
-        self.by_bits.insert(bits, code);
-        let whole = x as usize;
-        if whole as f64 == x && whole < WHOLE {
-            self.by_whole.resize(self.by_whole.len().max(whole + 1), NONE);
-            self.by_whole[whole] = code;
-        }
-        code
-    }
-
-    /// Appends the codes of a column's values.
-    fn take(&mut self, column: &ArrayRef, codes: &mut Vec<u32>) -> std::result::Result<(), String> {
-        if let Some(column) = column.as_any_dictionary_opt() {
-            let mut of_values = Vec::new();
-            self.take(column.values(), &mut of_values)?;
-            if of_values.is_empty() {
-                let missing = self.code_of_missing();
-                codes.extend(std::iter::repeat_n(missing, column.len()));
-                return Ok(());
-            }
-            let keys = column.normalized_keys();
-            codes.extend(keys.iter().map(|&key| of_values[key]));
-            if column.keys().null_count() > 0 {
-                let missing = self.code_of_missing();
-                let first = codes.len() - keys.len();
-                let nulls = (0..keys.len()).filter(|&i| column.keys().is_null(i));
-                nulls.for_each(|i| codes[first + i] = missing);
-            }
-            return Ok(());
-        }
-        if column.data_type().is_numeric() && !beyond_floats(column) {
-            let column = to(column, &DataType::Float64)?;
-            let column = column.as_primitive::<Float64Type>();
-            if column.null_count() == 0 {
-                codes.extend(column.values().iter().map(|&x| self.code_of_number(x)));
-            } else {
-                let number = |x: Option<f64>| self.code_of_number(x.unwrap_or(f64::NAN));
-                codes.extend(column.iter().map(number));
-            }
-            return Ok(());
-        }
-        let truth = column.data_type() == &DataType::Boolean;
-        let column = to(column, &DataType::Utf8)?;
-        codes.extend(column.as_string::<i32>().iter().map(|text| self.code_of_text(text)));
-        if truth {
-            // True counts as 1 where a number is wanted.
-            for (text, truth) in [("false", 0.0), ("true", 1.0)] {
-                if let Some(&code) = self.by_text.get(text) {
-                    self.numbers[code as usize] = Some(truth);
-                }
-            }
-        }
-        Ok(())
-    }
+/// How a column is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// By its distinct values.
+    Values,
+    /// As numbers, whose distinct values are not kept.
+    Numbers,
+    /// Not at all: it is passed on as it is.
+    Untouched,
 }
 
 /// A batch of rows.
 pub struct Columns<'a> {
     /// How many rows.
     pub rows: usize,
-    /// For each column, each row's distinct value; empty for columns read as plain numbers.
+    /// For each column read by its values, each row's; empty for others.
     pub codes: &'a [Vec<u32>],
-    /// For each column read as plain numbers, those; empty for others.
+    /// For each column read as numbers, those; empty for others.
     pub numbers: &'a [Vec<f64>],
     /// For each column, the distinct values so far.
     pub distinct: &'a [Distinct],
+    /// The columns as they came.
+    pub arrays: &'a [ArrayRef],
 }
 
 /// Columns read from files one after the other, their distinct values numbered through.
 pub struct Stream {
     names: Vec<String>,
-    plain: Vec<bool>,
+    readings: Vec<Reading>,
     distinct: Vec<Distinct>,
     /// Rows whose values are looked at; those after them are only passed by.
     first: usize,
+    /// For each column that could not be read, why; None where that is an error.
+    refused: Option<Vec<Option<String>>>,
 }
 
 impl Stream {
-    /// Nothing read yet. Where `plain` says so a column is read as numbers and its distinct
-    /// values are not kept.
-    pub fn new(names: Vec<String>, plain: Vec<bool>) -> Self {
+    /// Nothing read yet.
+    pub fn new(names: Vec<String>, readings: Vec<Reading>) -> Self {
         let distinct = vec![Distinct::default(); names.len()];
-        Stream { names, plain, distinct, first: usize::MAX }
+        Stream { names, readings, distinct, first: usize::MAX, refused: None }
     }
 
     /// Looks at the first rows of each file only; of the batches after them it tells the number
@@ -196,9 +59,21 @@ impl Stream {
         Stream { first: rows, ..self }
     }
 
+    /// Leaves out columns that cannot be read in place of failing.
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        Stream { refused: Some(vec![None; self.names.len()]), ..self }
+    }
+
     /// The distinct values of each column.
     pub fn into_distinct(self) -> Vec<Distinct> {
         self.distinct
+    }
+
+    /// The distinct values of each column, or why it could not be read.
+    pub(crate) fn into_readable(self) -> Vec<std::result::Result<Distinct, String>> {
+        let refused = self.refused.unwrap_or_else(|| vec![None; self.names.len()]);
+        self.distinct.into_iter().zip(refused).map(|(d, why)| why.map_or(Ok(d), Err)).collect()
     }
 
     /// Streams a file through `take`.
@@ -210,9 +85,9 @@ impl Stream {
         let before = stamp(path);
         let names = self.names.clone();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut place = Place::new(path, names.len());
-        batches(path, &names, |batch| self.pass(batch, &mut place, take))?;
-        if place.rows == 0 {
+        let mut last = LastBatch::new(path, names.len());
+        batches(path, &names, |batch| self.pass(batch, &mut last, take))?;
+        if last.rows == 0 {
             return Err(unreadable(path, "the file has no rows"));
         }
         if stamp(path) != before {
@@ -229,7 +104,7 @@ impl Stream {
         batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
         take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut place = Place::new(name, self.names.len());
+        let mut last = LastBatch::new(name, self.names.len());
         for batch in batches {
             let batch = batch.map_err(|e| unreadable(name, e))?;
             let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
@@ -237,10 +112,10 @@ impl Stream {
             let batch = batch.project(&picks).map_err(|e| unreadable(name, e))?;
             for from in (0..batch.num_rows()).step_by(BATCH) {
                 let rows = BATCH.min(batch.num_rows() - from);
-                self.pass(&batch.slice(from, rows), &mut place, take)?;
+                self.pass(&batch.slice(from, rows), &mut last, take)?;
             }
         }
-        match place.rows {
+        match last.rows {
             0 => Err(unreadable(name, "there are no rows")),
             _ => Ok(()),
         }
@@ -250,92 +125,71 @@ impl Stream {
     fn pass(
         &mut self,
         batch: &RecordBatch,
-        place: &mut Place<'_>,
+        last: &mut LastBatch<'_>,
         take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
     ) -> Result<()> {
-        let path = place.path;
-        let looked_at = if place.rows < self.first { batch.columns() } else { &[] };
+        let looked_at = if last.rows < self.first { batch.columns() } else { &[] };
         for (k, column) in looked_at.iter().enumerate() {
-            let name = &self.names[k];
-            if self.plain[k] {
-                place.numbers[k] = plain_numbers(path, name, column, place.rows)?;
-            } else {
-                let bad = |what: String| unreadable(path, format!("column {name:?}: {what}"));
-                place.codes[k].clear();
-                self.distinct[k].take(column, &mut place.codes[k]).map_err(bad)?;
+            let nested = batch.schema_ref().field(k).metadata().contains_key(NESTED);
+            if let Err(fault) = self.look(k, column, nested, last) {
+                let what = fault.described(&self.names[k], last.rows);
+                match &mut self.refused {
+                    None => return Err(unreadable(last.path, what)),
+                    Some(refused) => refused[k] = Some(fault.what),
+                }
             }
         }
-        place.rows += batch.num_rows();
+        last.rows += batch.num_rows();
         take(&Columns {
             rows: batch.num_rows(),
-            codes: &place.codes,
-            numbers: &place.numbers,
+            codes: &last.codes,
+            numbers: &last.numbers,
             distinct: &self.distinct,
+            arrays: batch.columns(),
         })
+    }
+
+    /// Reads one column of a batch.
+    fn look(
+        &mut self,
+        k: usize,
+        column: &ArrayRef,
+        nested: bool,
+        last: &mut LastBatch<'_>,
+    ) -> std::result::Result<(), Fault> {
+        match self.readings[k] {
+            Reading::Untouched => {}
+            _ if nested => {
+                let what = "it holds lists or objects; expected numbers or text".to_owned();
+                return Err(Fault { row: None, what });
+            }
+            Reading::Numbers => last.numbers[k] = numbers(column)?,
+            Reading::Values => {
+                last.codes[k].clear();
+                self.distinct[k].take(column, &mut last.codes[k])?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// How far a source has been read, and its last batch.
-struct Place<'a> {
+struct LastBatch<'a> {
     path: &'a Path,
     rows: usize,
     codes: Vec<Vec<u32>>,
     numbers: Vec<Vec<f64>>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LastBatch<'a> {
     fn new(path: &'a Path, columns: usize) -> Self {
         let (codes, numbers) = (vec![Vec::new(); columns], vec![Vec::new(); columns]);
-        Place { path, rows: 0, codes, numbers }
+        LastBatch { path, rows: 0, codes, numbers }
     }
-}
-
-/// Whether a column of whole numbers holds one that a float cannot: names, then, not numbers.
-fn beyond_floats(column: &ArrayRef) -> bool {
-    const LARGEST: u64 = 1 << 53;
-    let large = match column.data_type() {
-        DataType::Int64 => {
-            let all = column.as_primitive::<Int64Type>().iter().flatten();
-            all.map(i64::unsigned_abs).max()
-        }
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().iter().flatten().max(),
-        _ => None,
-    };
-    large.is_some_and(|x| x > LARGEST)
 }
 
 /// A file's length and time of change.
 fn stamp(path: &Path) -> Option<(u64, std::time::SystemTime)> {
     let data = std::fs::metadata(path).ok()?;
     Some((data.len(), data.modified().ok()?))
-}
-
-fn to(column: &ArrayRef, kind: &DataType) -> std::result::Result<ArrayRef, String> {
-    let nested = column.data_type().is_nested();
-    match cast(column, kind) {
-        Ok(column) if !nested => Ok(column),
-        _ => Err(format!("it holds {}; expected numbers or text", column.data_type())),
-    }
-}
-
-fn plain_numbers(path: &Path, name: &str, column: &ArrayRef, from: usize) -> Result<Vec<f64>> {
-    if column.data_type().is_numeric() {
-        let bad = |what| unreadable(path, format!("column {name:?}: {what}"));
-        let column = to(column, &DataType::Float64).map_err(bad)?;
-        let column = column.as_primitive::<Float64Type>();
-        return Ok(column.iter().map(|x| x.unwrap_or(f64::NAN)).collect());
-    }
-    let column = to(column, &DataType::Utf8)
-        .map_err(|what| unreadable(path, format!("column {name:?}: {what}")))?;
-    let parse = |(row, text): (usize, Option<&str>)| {
-        number(text.unwrap_or_default()).ok_or_else(|| {
-            Error::input(format!(
-                "{}: row {}, column {name:?}: {:?} is not a number",
-                path.display(),
-                from + row + 1,
-                text.unwrap_or_default()
-            ))
-        })
-    };
-    column.as_string::<i32>().iter().enumerate().map(parse).collect()
 }

@@ -1,39 +1,9 @@
-//! Columns of numbers or of levels.
+//! Whole columns of one or more files in memory: numbers, or codes of distinct values.
 
-use super::file::{batches, unreadable};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::DataType;
+use super::distinct::Distinct;
+use super::stream::{Reading, Stream};
 use seawall::{Error, Progress, Result, Stage, Watch};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-
-/// What a column must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Numbers.
-    Numbers,
-    /// Levels: every distinct text is one.
-    Levels,
-    /// Numbers if every value is one, else levels.
-    Either,
-}
-
-/// One column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Numbers, NaN where missing.
-    Numbers(Vec<f64>),
-    /// Levels in order of appearance, and each row's, None where missing.
-    Levels {
-        /// The distinct texts.
-        labels: Vec<String>,
-        /// Each row's level.
-        rows: Vec<Option<u32>>,
-    },
-}
 
 /// The columns asked for, in the order they were asked for.
 #[derive(Clone, Debug)]
@@ -42,144 +12,63 @@ pub struct Table {
     pub path: PathBuf,
     /// How many rows.
     pub rows: usize,
-    /// The columns.
-    pub columns: Vec<Column>,
+    /// Each column read as numbers, NaN where missing; empty for others.
+    pub numbers: Vec<Vec<f64>>,
+    /// Each row's code of the columns read by their values; empty for others.
+    pub codes: Vec<Vec<u32>>,
 }
 
-/// Texts that mean a missing number.
-const MISSING: [&str; 2] = ["", "NA"];
-
-/// Reads the columns asked for.
-pub fn table(path: &Path, wanted: &[(&str, Wanted)], watch: Watch<'_>) -> Result<Table> {
-    let mut builders: Vec<Builder<'_>> =
-        wanted.iter().map(|&(name, wanted)| Builder::new(path, name, wanted)).collect();
-    let names: Vec<&str> = wanted.iter().map(|w| w.0).collect();
-    let mut rows = 0;
-    batches(path, &names, |batch: &RecordBatch| {
-        for (builder, column) in builders.iter_mut().zip(batch.columns()) {
-            builder.take(column, rows)?;
-        }
-        rows += batch.num_rows();
-        watch.tell(Progress::of(Stage::Reading).done(rows))
-    })?;
-    if rows == 0 {
-        return Err(unreadable(path, "the file has no rows"));
-    }
-    let columns = builders.into_iter().map(Builder::finish).collect();
-    Ok(Table { path: path.to_owned(), rows, columns })
-}
-
-struct Builder<'a> {
-    path: &'a Path,
-    name: &'a str,
-    wanted: Wanted,
-    numbers: Vec<f64>,
-    labels: Vec<String>,
-    places: HashMap<String, u32>,
-    rows: Vec<Option<u32>>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(path: &'a Path, name: &'a str, wanted: Wanted) -> Self {
-        Builder {
-            path,
-            name,
-            wanted,
-            numbers: Vec::new(),
-            labels: Vec::new(),
-            places: HashMap::new(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Takes in a batch whose first row is row `from` of the table, counted from 0.
-    fn take(&mut self, column: &ArrayRef, from: usize) -> Result<()> {
-        let kind = match column.data_type() {
-            DataType::Dictionary(_, of) => of,
-            kind => kind,
+impl Table {
+    /// Checks every number of a column; the first that does not fit is named.
+    pub(crate) fn check_numbers(
+        &self,
+        column: usize,
+        name: &str,
+        expected: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Result<()> {
+        let numbers = &self.numbers[column];
+        let Some(row) = numbers.iter().position(|&x| !fits(x)) else { return Ok(()) };
+        let found = match numbers[row] {
+            x if x.is_nan() => "missing or not a number (NaN)".to_owned(),
+            x => x.to_string(),
         };
-        let countable = kind.is_numeric() || matches!(kind, DataType::Boolean | DataType::Null);
-        match self.wanted {
-            Wanted::Numbers if countable => self.take_numbers(column),
-            Wanted::Numbers if kind.is_string() => self.parse_numbers(column, from),
-            Wanted::Either if kind.is_numeric() => self.take_numbers(column),
-            Wanted::Either | Wanted::Levels
-                if countable || kind.is_string() || kind.is_temporal() =>
-            {
-                self.take_levels(column)
-            }
-            Wanted::Numbers => Err(self.error(format!("it holds {kind}; expected numbers"))),
-            _ => Err(self.error(format!("it holds {kind}; expected numbers or text"))),
-        }
+        Err(self.error(format!("row {}, column {name:?}: {found}; expected {expected}", row + 1)))
     }
 
-    fn take_numbers(&mut self, column: &ArrayRef) -> Result<()> {
-        let column = self.cast(column, &DataType::Float64)?;
-        let column = column.as_primitive::<Float64Type>();
-        self.numbers.extend(column.iter().map(|x| x.unwrap_or(f64::NAN)));
-        Ok(())
-    }
-
-    fn parse_numbers(&mut self, column: &ArrayRef, from: usize) -> Result<()> {
-        let column = self.cast(column, &DataType::Utf8)?;
-        for (row, text) in column.as_string::<i32>().iter().enumerate() {
-            let number = number(text.unwrap_or_default()).ok_or_else(|| {
-                let text = text.unwrap_or_default();
-                Error::input(format!(
-                    "{}: row {}, column {:?}: {text:?} is not a number",
-                    self.path.display(),
-                    from + row + 1,
-                    self.name
-                ))
-            })?;
-            self.numbers.push(number);
-        }
-        Ok(())
-    }
-
-    fn take_levels(&mut self, column: &ArrayRef) -> Result<()> {
-        let column = self.cast(column, &DataType::Utf8)?;
-        for text in column.as_string::<i32>() {
-            let level = text.map(|text| match self.places.get(text) {
-                Some(&level) => level,
-                None => {
-                    let level = self.labels.len() as u32;
-                    self.places.insert(text.to_owned(), level);
-                    self.labels.push(text.to_owned());
-                    level
-                }
-            });
-            self.rows.push(level);
-        }
-        Ok(())
-    }
-
-    fn cast(&self, column: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-        cast(column, to)
-            .map_err(|_| self.error(format!("its {} cannot be read as {to}", column.data_type())))
-    }
-
-    fn finish(self) -> Column {
-        if self.rows.is_empty() {
-            return Column::Numbers(self.numbers);
-        }
-        let read: Option<Vec<f64>> = self.labels.iter().map(|l| number(l)).collect();
-        match read {
-            Some(read) if self.wanted == Wanted::Either => {
-                let number = |row: &Option<u32>| row.map_or(f64::NAN, |level| read[level as usize]);
-                Column::Numbers(self.rows.iter().map(number).collect())
-            }
-            _ => Column::Levels { labels: self.labels, rows: self.rows },
-        }
-    }
-
-    fn error(&self, what: impl std::fmt::Display) -> Error {
-        unreadable(self.path, format!("column {:?}: {what}", self.name))
+    /// An error about the table.
+    pub(crate) fn error(&self, what: impl std::fmt::Display) -> Error {
+        Error::input(format!("{}: {what}", self.path.display()))
     }
 }
 
-/// A text as a number, NaN where it means a missing one; None if it is none.
-pub(super) fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if MISSING.contains(&text) { Some(f64::NAN) } else { text.parse().ok() }
+/// Reads the columns asked for from each of some files, their distinct values numbered through.
+pub fn tables(
+    paths: &[&Path],
+    wanted: &[(&str, Reading)],
+    watch: Watch<'_>,
+) -> Result<(Vec<Table>, Vec<Distinct>)> {
+    let names = wanted.iter().map(|w| w.0.to_owned()).collect();
+    let mut stream = Stream::new(names, wanted.iter().map(|w| w.1).collect());
+    let mut found = Vec::new();
+    for &path in paths {
+        let mut table = Table {
+            path: path.to_owned(),
+            rows: 0,
+            numbers: vec![Vec::new(); wanted.len()],
+            codes: vec![Vec::new(); wanted.len()],
+        };
+        stream.read(path, &mut |columns| {
+            for (all, part) in table.numbers.iter_mut().zip(columns.numbers) {
+                all.extend_from_slice(part);
+            }
+            for (all, part) in table.codes.iter_mut().zip(columns.codes) {
+                all.extend_from_slice(part);
+            }
+            table.rows += columns.rows;
+            watch.tell(Progress::of(Stage::Reading).done(table.rows))
+        })?;
+        found.push(table);
+    }
+    Ok((found, stream.into_distinct()))
 }

@@ -13,6 +13,7 @@ pub use model::{Choices, ModelSpec};
 pub use parse::{study, study_of};
 pub use robust::SetSpec;
 
+use crate::read::Moment;
 use seawall::evaluate::Support;
 use seawall::outcome::Unseen;
 use seawall::{Direction, Kind};
@@ -71,7 +72,7 @@ pub struct ReportSpec {
 /// What a cell of a table must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// One of these; numbers are compared as numbers.
+    /// One of these; numbers as JSON writes them are compared as numbers.
     OneOf(Vec<String>),
     /// None of these.
     Not(Vec<String>),
@@ -81,6 +82,13 @@ pub enum Condition {
         min: f64,
         /// The most.
         max: f64,
+    },
+    /// A date or a time in this period, ends included.
+    Period {
+        /// The first.
+        min: Option<Moment>,
+        /// The last; of a day, all of it.
+        max: Option<Moment>,
     },
     /// Missing, or not.
     Missing(bool),
@@ -99,7 +107,8 @@ pub struct Context {
     pub positions: Option<Vec<f64>>,
     /// The width of a numeric column's bins.
     pub bin: Option<f64>,
-    /// The range of a numeric column: a number outside is an error, and its bins span it.
+    /// The range of a numeric column, ends included: a number outside is an error, and its bins
+    /// span it.
     pub range: (f64, f64),
     /// What multiplies its cost.
     pub weight: Option<f64>,

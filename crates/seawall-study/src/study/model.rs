@@ -5,6 +5,7 @@
 
 use super::Actions;
 use super::toml_file::Value;
+use crate::read::{named, same};
 use seawall::outcome::{TreeSettings, Unseen};
 use seawall::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub struct Choices {
 
 impl Choices {
     fn of(&self, action: &str) -> &[f64] {
-        self.own.iter().find(|(name, _)| name == action).map_or(&self.all, |(_, own)| own)
+        self.own.iter().find(|(name, _)| same(name, action)).map_or(&self.all, |(_, own)| own)
     }
 }
 
@@ -53,7 +54,9 @@ impl ModelSpec {
             return Ok(None);
         };
         for choices in [max_depth, min_samples_leaf, min_samples_split, ccp_alpha] {
-            if let Some((name, _)) = choices.own.iter().find(|(name, _)| !actions.contains(name)) {
+            if let Some((name, _)) =
+                choices.own.iter().find(|(name, _)| named(actions, name).is_none())
+            {
                 return Err(Error::config(format!(
                     "[model] names the action {name:?}; there are: {}",
                     actions.join(", ")

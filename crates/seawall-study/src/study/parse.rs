@@ -2,6 +2,7 @@
 
 use super::toml_file::{Source, Table, Value};
 use super::{Actions, Condition, Context, ReportSpec, Study, Term, decide, model, robust};
+use crate::read::{Moment, named};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
 
@@ -102,20 +103,46 @@ fn of_column(value: Value<'_>) -> Result<Vec<Condition>> {
     if let Some(missing) = table.take("missing") {
         found.push(Condition::Missing(missing.truth()?));
     }
-    let (min, max) = range(&mut table)?;
-    if min.is_finite() || max.is_finite() {
-        found.push(Condition::Range { min, max });
-    }
+    found.extend(within(&mut table)?);
     let empty = found.is_empty().then(|| table.error("expected not, missing, min or max"));
     table.finish(&["not", "missing", "min", "max"])?;
     empty.map_or(Ok(found), Err)
 }
 
+/// `min = ..., max = ...` of a condition: numbers, or dates and times.
+fn within(table: &mut Table<'_>) -> Result<Option<Condition>> {
+    let (min, max) = (table.take("min"), table.take("max"));
+    let given: Vec<&Value<'_>> = min.iter().chain(&max).collect();
+    if given.is_empty() {
+        return Ok(None);
+    }
+    if given.iter().all(|v| v.is_number()) {
+        let (min, max) = ends(table, min, max)?;
+        return Ok((min.is_finite() || max.is_finite()).then_some(Condition::Range { min, max }));
+    }
+    let moment = |v: &Value<'_>| {
+        let expected = "expected a number, or a date or time like \"2019-11-27\" or \
+                        \"2019-11-27T10:00:00\" (both ends alike)";
+        Moment::parse(&v.time_text().unwrap_or_default()).ok_or_else(|| v.error(expected))
+    };
+    let (min, max) = (min.as_ref().map(moment), max.as_ref().map(moment));
+    let (min, max) = (min.transpose()?, max.transpose()?);
+    match (min, max) {
+        (Some(first), Some(last)) if !first.not_after(last) => Err(table.error("min is after max")),
+        _ => Ok(Some(Condition::Period { min, max })),
+    }
+}
+
 /// `min = ..., max = ...`, infinite where not said.
 fn range(table: &mut Table<'_>) -> Result<(f64, f64)> {
+    let (min, max) = (table.take("min"), table.take("max"));
+    ends(table, min, max)
+}
+
+fn ends(table: &Table<'_>, min: Option<Value<'_>>, max: Option<Value<'_>>) -> Result<(f64, f64)> {
     let end = |v: Option<Value<'_>>, or: f64| v.map_or(Ok(or), |v| v.number());
-    let min = end(table.take("min"), f64::NEG_INFINITY)?;
-    let max = end(table.take("max"), f64::INFINITY)?;
+    let min = end(min, f64::NEG_INFINITY)?;
+    let max = end(max, f64::INFINITY)?;
     if min > max || min.is_nan() || max.is_nan() {
         return Err(table.error(format!("min {min} is above max {max}")));
     }
@@ -130,11 +157,24 @@ const KINDS: [(&str, Kind); 4] = [
 ];
 
 fn context(name: String, value: Value<'_>) -> Result<Context> {
+    if value.is_text() {
+        let kind = value.word(&KINDS)?;
+        return Ok(Context {
+            name,
+            kind,
+            levels: None,
+            positions: None,
+            bin: None,
+            range: (f64::NEG_INFINITY, f64::INFINITY),
+            weight: None,
+            missing: None,
+        });
+    }
     let mut table = value.table()?;
     let kind = table.need("kind")?.word(&KINDS)?;
     let levels = table.take("levels").map(|v| v.texts()).transpose()?;
     if let Some(levels) = &levels
-        && let Some(k) = (1..levels.len()).find(|&k| levels[..k].contains(&levels[k]))
+        && let Some(k) = (1..levels.len()).find(|&k| named(&levels[..k], &levels[k]).is_some())
     {
         return Err(table.error(format!("the level {:?} is listed twice", levels[k])));
     }

@@ -164,6 +164,20 @@ impl<'a> Value<'a> {
         matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
     }
 
+    /// Whether it is a text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    /// A date or a time as text, quoted or not.
+    pub fn time_text(&self) -> Option<String> {
+        match &self.value {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Datetime(time) => Some(time.to_string()),
+            _ => None,
+        }
+    }
+
     /// As text.
     pub fn text(&self) -> Result<String> {
         match &self.value {
@@ -200,6 +214,11 @@ impl<'a> Value<'a> {
         let each = |v: &DeValue<'_>| match v {
             DeValue::String(text) => Some(text.to_string()),
             DeValue::Boolean(truth) => Some(truth.to_string()),
+            DeValue::Datetime(time) => Some(time.to_string()),
+            // As it is written: a float would lose the last digits of a long one.
+            DeValue::Integer(x) if x.radix() == 10 => {
+                Some(x.as_str().replace('_', "").trim_start_matches('+').to_owned())
+            }
             other => number(other).map(|x| x.to_string()),
         };
         let all = match &self.value {

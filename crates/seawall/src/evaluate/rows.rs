@@ -13,7 +13,7 @@ use crate::ambiguity::{Direction, Problem, Set, Settings, Wasserstein, WorstCase
 use crate::error::{Error, Result};
 use crate::log::{Entry, Log};
 use crate::outcome::{Recipe, TreeSettings, Unseen};
-use crate::population::{Population, distinct_rows};
+use crate::population::{DistinctRows, Population};
 use crate::space::{Feature, Space};
 use std::sync::Arc;
 
@@ -123,8 +123,8 @@ impl LoggedRows {
         features: impl IntoIterator<Item = Feature>,
         columns: Vec<Vec<f64>>,
     ) -> Result<Self> {
-        let (space, point_of) = distinct_rows(features, columns)?;
-        Ok(LoggedRows { space: Arc::new(space), point_of })
+        let DistinctRows { columns, point_of } = DistinctRows::new(&columns)?;
+        Ok(LoggedRows { space: Arc::new(Space::points(features, columns)?), point_of })
     }
 
     /// Predicted values of every row and action, `[row · actions + action]`, by a regression tree

@@ -282,9 +282,10 @@ impl Game<'_, '_> {
         let mut best: Option<(f64, Node)> = None;
         for (node, column) in self.trees.iter().zip(&self.columns) {
             if let Some((upper, node)) = &best
-                && !self.settings.watch.go_on(
-                    self.progress().done(self.iterations).gap(upper - bracket.lower),
-                )
+                && !self
+                    .settings
+                    .watch
+                    .go_on(self.progress().done(self.iterations).gap(upper - bracket.lower))
             {
                 return Ok((node.clone(), bracket.lower, *upper, true));
             }

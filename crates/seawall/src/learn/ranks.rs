@@ -79,8 +79,7 @@ impl Ranks {
         if let (true, Level::Number(x)) = (self.ordered, &self.levels[rank]) {
             // Midway to the next number, so that numbers between are on the nearer side.
             let number = match self.levels.get(rank + 1) {
-                // Neighbouring floats have nothing between them.
-                Some(Level::Number(next)) if 0.5 * x + 0.5 * next < *next => 0.5 * x + 0.5 * next,
+                Some(Level::Number(next)) => midway(*x, *next),
                 _ => *x,
             };
             return Test::AtMost { feature, number };
@@ -104,4 +103,13 @@ fn level(space: &Space, feature: usize, point: usize, positions: &[f64]) -> Leve
         Some(number) => Level::Number(number),
         None => Level::Text(space.levels(feature)[space.code(point, feature) as usize].clone()),
     }
+}
+
+/// A number between two, or the lower one of neighbouring floats. Twelve digits of it, so that the
+/// middle of 0.25 and 0.35 is 0.3.
+fn midway(low: f64, high: f64) -> f64 {
+    let middle = 0.5 * low + 0.5 * high;
+    let short = format!("{middle:.11e}").parse().unwrap_or(middle);
+    let between = |x: &f64| low <= *x && *x < high;
+    [short, middle].into_iter().find(between).unwrap_or(low)
 }

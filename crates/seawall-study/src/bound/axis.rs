@@ -1,0 +1,140 @@
+//! A context column of one or two tables, resolved: its kind, its levels and where each value is.
+
+use super::Context;
+use crate::read::{Distinct, Levels, Order, Table};
+use seawall::{Feature, Kind, Result};
+
+/// A context column.
+pub(crate) struct Axis {
+    context: Context,
+    pub(crate) kind: Kind,
+    pub(crate) labels: Vec<String>,
+    /// A numeric column's distinct numbers, in order.
+    numbers: Vec<f64>,
+    /// By code: a number for a numeric column, else the index of a level; NaN where missing.
+    coordinates: Vec<f64>,
+    missing: bool,
+}
+
+impl Axis {
+    /// A column that was read by its values. Without a kind it is numeric if all its values are
+    /// numbers, else nominal. Levels that are numbers are in the order of those, others in `order`.
+    pub(crate) fn new(
+        context: &Context,
+        tables: &[Table],
+        column: usize,
+        distinct: &Distinct,
+        order: Order,
+    ) -> Result<Self> {
+        let usual = if distinct.all_numbers() { Kind::Numeric } else { Kind::Nominal };
+        let kind = context.kind.unwrap_or(usual);
+        let mut used: Vec<u32> = tables.iter().flat_map(|t| &t.codes[column]).copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut axis = Axis {
+            context: context.clone(),
+            kind,
+            labels: Vec::new(),
+            numbers: Vec::new(),
+            coordinates: vec![f64::NAN; distinct.len()],
+            missing: false,
+        };
+        if kind == Kind::Numeric {
+            axis.take_numbers(tables, column, distinct, &used)?;
+        } else {
+            // Levels in the order of numbers are numbers: NA is none of them.
+            let numbers = kind == Kind::Ordinal && distinct.all_numbers();
+            let missing = |code: usize| match numbers {
+                true => distinct.is_missing_number(code),
+                false => distinct.is_missing(code),
+            };
+            let present = used.iter().map(|&code| code as usize).filter(|&code| !missing(code));
+            let levels = Levels::seen(distinct, present, order);
+            let place = |level: &Option<u32>| level.map_or(f64::NAN, f64::from);
+            axis.coordinates = levels.level_of.iter().map(place).collect();
+            axis.labels = levels.labels;
+        }
+        axis.missing = used.iter().any(|&code| axis.coordinates[code as usize].is_nan());
+        Ok(axis)
+    }
+
+    fn take_numbers(
+        &mut self,
+        tables: &[Table],
+        column: usize,
+        distinct: &Distinct,
+        used: &[u32],
+    ) -> Result<()> {
+        for &code in used {
+            let at = code as usize;
+            self.coordinates[at] = match distinct.number(at) {
+                Some(x) if x.is_finite() => x + 0.0,
+                _ if distinct.is_missing_number(at) => f64::NAN,
+                found => {
+                    let text = distinct.text(at).cloned().unwrap_or_default();
+                    let what = match found {
+                        Some(x) => format!("{x}; expected a finite number, or nothing"),
+                        None => format!("{text:?} is not a number; expected numbers, or nothing"),
+                    };
+                    return Err(at_row(tables, column, code, &self.context.name, &what));
+                }
+            };
+        }
+        let present = used.iter().map(|&code| self.coordinates[code as usize]);
+        self.numbers = present.filter(|x| !x.is_nan()).collect();
+        self.numbers.sort_unstable_by(f64::total_cmp);
+        self.numbers.dedup();
+        self.labels = self.numbers.iter().map(f64::to_string).collect();
+        Ok(())
+    }
+
+    /// What each row of a table has: a number or the index of a level, NaN where missing.
+    pub(crate) fn column(&self, codes: &[u32]) -> Vec<f64> {
+        codes.iter().map(|&code| self.coordinates[code as usize]).collect()
+    }
+
+    /// The level on a grid of a code; the missing one comes last.
+    pub(super) fn level(&self, code: u32) -> usize {
+        match self.coordinates[code as usize] {
+            x if x.is_nan() => self.labels.len(),
+            x if self.kind == Kind::Numeric => self.numbers.partition_point(|&n| n < x),
+            level => level as usize,
+        }
+    }
+
+    /// How many levels it has on a grid, the missing one among them.
+    pub(super) fn levels(&self) -> usize {
+        self.labels.len() + usize::from(self.missing)
+    }
+
+    /// A level of a grid in words.
+    pub(super) fn describe(&self, level: usize) -> String {
+        let label = self.labels.get(level).map_or("(missing)", String::as_str);
+        format!("{}={label}", self.context.name)
+    }
+
+    /// The feature that it is.
+    pub(crate) fn feature(&self, on_grid: bool) -> Feature {
+        let (name, labels) = (self.context.name.clone(), self.labels.iter().cloned());
+        let mut feature = match self.kind {
+            Kind::Numeric if on_grid => Feature::numeric(name).levels(self.numbers.iter().copied()),
+            Kind::Numeric => Feature::numeric(name),
+            Kind::Ordinal => Feature::ordinal(name, labels),
+            Kind::Nominal => Feature::nominal(name, labels),
+            Kind::Fixed => Feature::fixed(name, labels),
+        };
+        if let Some(weight) = self.context.weight {
+            feature = feature.weight(weight);
+        }
+        if self.missing { feature.with_missing() } else { feature }
+    }
+}
+
+/// An error about the first row that has a value.
+fn at_row(tables: &[Table], column: usize, code: u32, name: &str, what: &str) -> seawall::Error {
+    let row = |t: &Table| t.codes[column].iter().position(|c| *c == code);
+    match tables.iter().find_map(|t| row(t).map(|row| (t, row + 1))) {
+        Some((table, row)) => table.error(format!("row {row}, column {name:?}: {what}")),
+        None => seawall::Error::input(format!("column {name:?}: {what}")),
+    }
+}

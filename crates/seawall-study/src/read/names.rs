@@ -1,0 +1,44 @@
+//! Columns, levels and actions by name, and the name that was probably meant.
+
+use super::decimal::same;
+
+pub(crate) fn unknown_column(name: &str, all: &[&str]) -> String {
+    let hint = nearest(name, all).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+    let mut listed = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
+    if all.len() > 20 {
+        listed.push_str(&format!(" and {} more", all.len() - 20));
+    }
+    format!("no column named {name:?}{hint} (there are: {listed})")
+}
+
+/// The name that was probably meant, if one is near enough.
+pub(crate) fn nearest<'a>(name: &str, all: &[&'a str]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let apart = |other: &&&str| edits(&other.to_lowercase(), &name);
+    let near = all.iter().min_by_key(apart)?;
+    let apart = edits(&near.to_lowercase(), &name);
+    let length = name.chars().count();
+    (apart <= 1 + length / 4 && apart < length).then_some(near)
+}
+
+/// How many letters must be changed, added or taken away.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The one of some names that a text means: itself, or the same number.
+pub(crate) fn named<'a>(names: &'a [String], text: &str) -> Option<&'a String> {
+    let exactly = names.iter().find(|name| *name == text);
+    exactly.or_else(|| names.iter().find(|name| same(name, text)))
+}
