@@ -101,6 +101,7 @@ pub fn write(out: &Folder) -> Result<()> {
         let constants = Constants {
             rows: size as f64,
             contexts: 24,
+            support: 24,
             actions: 2,
             outcomes: 2,
             largest: 1.0,

@@ -224,7 +224,7 @@ fn policies_and_models_from_files() {
     // Predicted costs: A costs 1, 2, 1 where 2, 1 and 3 rows are.
     let m = json(there.path(), "evaluate m.toml --policy constant:A --json");
     close(&m["policies"][0]["nominal"]["dm"]["value"], &Value::from(7.0 / 6.0), "dm");
-    refused("evaluate m.toml --cost-radius 0.1", &["predicted values", "cost radius 0"]);
+    refused("evaluate m.toml --cost-radius 0.1", &["predicted values", "--cost-radius is 0.1"]);
     std::fs::write(there.path().join("costs.csv"), costs.replace("2,3", "2,high")).unwrap();
     refused("evaluate m.toml", &["costs.csv", "row 2", "\"B\"", "high"]);
     std::fs::write(
@@ -355,7 +355,7 @@ fn bad_input_is_named() {
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
     for (args, word) in [
         ("--radius -1", "--radius is -1"),
-        ("--set entropic", "needs --eta"),
+        ("--set entropic", "needs eta: larger is closer to exact; try --eta 100"),
         ("--eta 5", "entropic"),
         ("--cost-set entropic --eta 0", "--eta is 0"),
         ("--curve t.csv", "it is the file that is read"),

@@ -255,7 +255,7 @@ fn what_cannot_be_learned_says_why() {
             format!("learn {study} --policy groups:age=60|75"),
             &["75", "inside the bin from 70 to 80"],
         ),
-        (format!("learn {study} --policy groups:sex --eta 5"), &["--eta 5", "entropic"]),
+        (format!("learn {study} --policy groups:sex --eta 5"), &["--eta is 5", "entropic"]),
         (format!("learn {study} --policy groups:sex --seeds 0"), &["--seeds is 0"]),
         (format!("learn {study} --policy groups:sex --tolerance 9"), &["tolerance is 9"]),
         (
@@ -340,7 +340,8 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
     let ended = child.wait().unwrap();
     let mut told = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut told).unwrap();
-    assert!(ended.success() && told.contains("stopped") && told.contains("--resume"), "{told}");
+    assert_eq!(ended.code(), Some(130), "{told}");
+    assert!(told.contains("interrupted") && told.contains("--resume"), "{told}");
     assert!(std::fs::read_to_string(path.join("part.json")).unwrap().contains("seawall-policy"));
     assert_ne!(
         std::fs::read(path.join("part.json")).unwrap(),

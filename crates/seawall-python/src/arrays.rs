@@ -11,6 +11,7 @@ use seawall::{
     Wasserstein,
 };
 use seawall_study::evaluate::SetChange;
+use seawall_study::read::levels_of_texts;
 use serde_json::json as object;
 use std::sync::Arc;
 
@@ -59,6 +60,18 @@ fn features(
         })
     };
     (0..count).map(feature).collect()
+}
+
+/// The levels of texts, None being a missing one: each text's level, NaN where missing, and their
+/// names; two texts are the same level where tables take them for the same.
+#[pyfunction]
+pub fn levels<'py>(
+    py: Python<'py>,
+    texts: Vec<Option<String>>,
+) -> (Bound<'py, PyArray1<f64>>, Vec<String>) {
+    let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+    let (codes, labels) = levels_of_texts(&texts);
+    (codes.into_pyarray(py), labels)
 }
 
 /// Columns, copied off the interpreter.

@@ -29,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrays::curve, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::distance, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::evaluate_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::levels, module)?)?;
     module.add_function(wrap_pyfunction!(policy::probabilities, module)?)?;
     module.add_function(wrap_pyfunction!(policy::words, module)?)?;
     module.add_function(wrap_pyfunction!(frame::frame, module)?)?;

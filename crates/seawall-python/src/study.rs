@@ -247,7 +247,7 @@ impl Study {
             bounds,
             no_compare: !compare,
         };
-        let mut question = changes.apply(Question::of(&self.loaded)).map_err(raised)?;
+        let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
         question.curve = curve;
         let found =
             run(py, threads, progress.as_ref(), |watch| evaluate(&self.loaded, &question, watch))?;

@@ -2,7 +2,7 @@
 
 use crate::bound::{Axis, Context};
 use crate::load::Loaded;
-use crate::place::sample;
+use crate::other_table::sample;
 use crate::read::{Order, Reading, Table, tables};
 use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};

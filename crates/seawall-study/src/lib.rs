@@ -28,7 +28,7 @@ pub mod fields;
 pub mod init;
 pub mod learn;
 pub mod load;
-mod place;
+mod other_table;
 pub mod radius;
 pub mod read;
 pub mod report;

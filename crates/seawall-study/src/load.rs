@@ -1,7 +1,7 @@
 //! A study with its data counted and its choices made: what every command starts from.
 
 use crate::count::{Counted, count};
-use crate::place::place;
+use crate::other_table::rows_on_contexts;
 use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, logistic};
@@ -97,7 +97,7 @@ fn by_context(
 ) -> Result<Matrix> {
     let space = log.contexts();
     let actions: Vec<&str> = log.actions().iter().map(String::as_str).collect();
-    let placed = place(path, study, space, &actions)?;
+    let placed = rows_on_contexts(path, study, space, &actions)?;
     let mut listed: Vec<Option<usize>> = vec![None; space.len()];
     let mut cells = vec![f64::NAN; space.len() * actions.len()];
     for (row, context) in placed.contexts.iter().enumerate() {

@@ -76,7 +76,7 @@ pub struct CostRadius {
 }
 
 impl Spread {
-    fn of(mut all: Vec<f64>) -> Self {
+    fn from_distances(mut all: Vec<f64>) -> Self {
         all.sort_unstable_by(f64::total_cmp);
         let count = all.len() as f64;
         let mean = all.iter().sum::<f64>() / count;
@@ -105,14 +105,14 @@ pub const SPLITS: usize = 20;
 pub fn halves(loaded: &Loaded, splits: usize, seed: u64, watch: Watch<'_>) -> Result<Spread> {
     let mut halves = Vec::new();
     for split in 0..splits {
-        let progress = Progress::of(Stage::Halves).done(split).out_of(splits);
+        let progress = Progress::at(Stage::Halves).done(split).out_of(splits);
         watch.tell(progress)?;
         let inside = |_: Progress<'_>| watch.go_on(progress);
         let folds = loaded.log().folds_of(2, seed.wrapping_add(split as u64))?;
         let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
         halves.push(distance(&a, &b, Watch::new(&inside))?.value);
     }
-    Ok(Spread::of(halves))
+    Ok(Spread::from_distances(halves))
 }
 
 /// The distance from the log to a sample of another population.
@@ -136,13 +136,13 @@ pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         Some(path) => Some(to_target(loaded, path, watch)?),
         None => None,
     };
-    let mut question = Question::of(loaded);
+    let mut question = Question::from_study(loaded);
     question.worst = false;
     let breakdown = match question.policies.len() > 1 {
         true => evaluate(loaded, &question, watch)?.breakdown,
         false => Vec::new(),
     };
-    let bootstrap = Spread::of(drawn.all.into_iter().flatten().collect());
+    let bootstrap = Spread::from_distances(drawn.all.into_iter().flatten().collect());
     // A target that is no further than chance is covered with it.
     let near = target.filter(|far| *far <= halves.upper).unwrap_or(0.0);
     let noise = rounded(halves.mean.max(near));

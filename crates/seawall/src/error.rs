@@ -233,7 +233,7 @@ impl Error {
     /// The same error, of another field: a front end that takes one thing for two purposes knows
     /// which was meant.
     #[must_use]
-    pub fn of(mut self, field: Field) -> Self {
+    pub fn about_field(mut self, field: Field) -> Self {
         if self.field.is_some() {
             self.field = Some(field);
         }

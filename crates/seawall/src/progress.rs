@@ -9,7 +9,7 @@
 //! use seawall::{Progress, Watch};
 //! let patience = |progress: Progress<'_>| progress.done < 1000;
 //! let watch = Watch::new(&patience);
-//! assert!(watch.go_on(Progress::of(seawall::Stage::Solving).done(10)));
+//! assert!(watch.go_on(Progress::at(seawall::Stage::Solving).done(10)));
 //! ```
 
 use crate::error::{Error, Result};
@@ -82,7 +82,7 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Nothing done yet.
-    pub fn of(stage: Stage<'a>) -> Self {
+    pub fn at(stage: Stage<'a>) -> Self {
         Progress { stage, done: 0, of: None, gap: None }
     }
 

@@ -60,8 +60,8 @@ fn learned_tree() {
         &printed("learned_tree"),
         &[
             "depth 1: 1.3300, no tree below 1.3300: optimal",
-            "  If age ≤ 55: wait.",
-            "  If age > 55: treat.",
+            "  If age < 55: wait.",
+            "  If age ≥ 55: treat.",
             "depth 2: 1.0000, no tree below 1.0000: optimal",
             "no policy whatever below 1.0000",
         ],

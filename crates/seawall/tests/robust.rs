@@ -132,7 +132,7 @@ fn seven_events_make_a_grid_of_outcomes() {
     assert_eq!(outcomes.len(), 128);
     let weight = |k: usize| if k == 6 { 3.0 } else { 1.0 };
     let values: Vec<f64> = (0..128)
-        .map(|i| (0..7).map(|k| weight(k) * outcomes.number(i, k).unwrap()).sum())
+        .map(|i| (0..7).map(|k| weight(k) * outcomes.number_at(i, k).unwrap()).sum())
         .collect();
     let contexts = Space::grid([Feature::nominal("x", ["a", "b", "c"])]).unwrap();
     let entries = (0..60).map(|_| Entry {

@@ -315,7 +315,7 @@ fn policies_and_values_of_another_space() {
         refused(tree(&own, &[], Watch::NOBODY), "no settings of trees");
         let offered = vec![vec![TreeSettings::default()]; other(r, actions, 6)];
         refused(choose(&own, &offered, 2, Watch::NOBODY), "settings to choose from");
-        refused(Constants::of(&own, &vec![0.5; own.entries().len() + 1]), "propensities");
+        refused(Constants::from_log(&own, &vec![0.5; own.entries().len() + 1], 1), "propensities");
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A policy file, checked.
 fn read(path: &Path) -> Result<PolicyFile, Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-    let file = PolicyFile::from_json(&text).and_then(|file| file.check().map(|()| file));
+    let file = PolicyFile::from_json(&text).and_then(|file| file.validate().map(|()| file));
     Ok(file.map_err(|e| e.within(path.display()))?)
 }
 

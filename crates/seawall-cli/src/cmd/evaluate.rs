@@ -36,7 +36,7 @@ impl Outputs {
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read(path, &wait)?;
-    let mut question = changes.apply(Question::of(&loaded))?;
+    let mut question = changes.apply(Question::from_study(&loaded))?;
     for output in [&outputs.curve, &outputs.worst].into_iter().flatten() {
         for input in loaded.inputs(&question.policies) {
             destination(output, &input)?;

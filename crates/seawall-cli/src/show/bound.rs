@@ -159,7 +159,7 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
             let mean = |weights: &[f64]| {
                 let (mut total, mut mass, mut missing) = (0.0, 0.0, 0.0);
                 for (i, p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-                    match space.number(i, k) {
+                    match space.number_at(i, k) {
                         Some(x) => {
                             total += p * x;
                             mass += p;

@@ -179,8 +179,11 @@ def coded(
 
 
 def _levels(name: str, column: npt.NDArray[Any]) -> tuple[Floats, list[Any]]:
-    """Each value's place among the distinct ones in sorted order, NaN where missing; and those."""
-    if column.dtype.kind in "fiubUS":
+    """Each value's place among the distinct ones in sorted order, NaN where missing; and those. Texts
+    are the same level where a table's reader takes them for the same: "1" and "1.0" are."""
+    if column.dtype.kind in "US":
+        return _native.levels(column.astype(str).tolist())
+    if column.dtype.kind in "fiub":
         missing = np.isnan(column) if column.dtype.kind == "f" else None
         levels, places = np.unique(column, return_inverse=True)
         codes = places.reshape(column.shape).astype(np.float64)
@@ -189,6 +192,8 @@ def _levels(name: str, column: npt.NDArray[Any]) -> tuple[Floats, list[Any]]:
             levels = levels[~np.isnan(levels)]
         return codes, levels.tolist()
     values = column.tolist()
+    if all(isinstance(v, str) or gone(v) for v in values):
+        return _native.levels([None if gone(v) else str(v) for v in values])
     try:
         listed = sorted({v for v in values if not gone(v)})
     except TypeError:

@@ -222,7 +222,7 @@ fn solve(
             Some(solver.curve(tolerance)?)
         }
     };
-    watch.tell(Progress::of(Stage::Curve))?;
+    watch.tell(Progress::at(Stage::Curve))?;
     let nominal = problem.nominal();
     let notes = notes(request, nominal, solver.value_at_zero());
     drop(solver);

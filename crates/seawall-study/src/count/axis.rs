@@ -188,7 +188,7 @@ fn by_level(
 
 /// A space of the axes, and the point of each combination that was counted: the whole grid if it
 /// is not too large, else the combinations seen.
-pub(super) fn place(
+pub(super) fn space_of(
     axes: Vec<Axis>,
     ids: &Combinations,
     most: f64,

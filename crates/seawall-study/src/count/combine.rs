@@ -20,7 +20,7 @@ pub(super) struct Pairs {
 
 impl Pairs {
     #[inline]
-    pub(super) fn number(&mut self, first: u32, second: u32) -> u32 {
+    pub(super) fn id(&mut self, first: u32, second: u32) -> u32 {
         let at = first as usize * self.width + second as usize;
         if (second as usize) < self.width
             && let Some(&number) = self.table.get(at)
@@ -84,9 +84,9 @@ impl Combinations {
     }
 
     #[inline]
-    pub(super) fn number(&mut self, codes: impl Iterator<Item = u32>) -> u32 {
+    pub(super) fn id(&mut self, codes: impl Iterator<Item = u32>) -> u32 {
         let pairs = self.chain.iter_mut().zip(codes);
-        pairs.fold(0, |so_far, (pairs, code)| pairs.number(so_far, code))
+        pairs.fold(0, |so_far, (pairs, code)| pairs.id(so_far, code))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -126,7 +126,7 @@ mod tests {
             let (a, b) = ((state >> 33) as u32 % range, (state >> 13) as u32 % range);
             let next = plain.len() as u32;
             let expected = *plain.entry((a, b)).or_insert(next);
-            assert_eq!(pairs.number(a, b), expected);
+            assert_eq!(pairs.id(a, b), expected);
             assert_eq!(pairs.pair(expected), (a, b));
         }
         assert!(!pairs.places.is_empty() && pairs.len() == plain.len());

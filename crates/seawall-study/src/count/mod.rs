@@ -15,7 +15,7 @@ use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_co
 use crate::study::{Actions, Condition, Study};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use axis::{Axis, place};
+use axis::{Axis, space_of};
 use binned::BinnedColumn;
 use check::outcome_complaint;
 use combine::{Combinations, Pairs};
@@ -61,7 +61,7 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
         stream.read(file, &mut |columns| {
             counter.take(columns, file, from)?;
             from += columns.rows;
-            watch.tell(Progress::of(Stage::Reading).done(rows + from))
+            watch.tell(Progress::at(Stage::Reading).done(rows + from))
         })?;
         rows += from;
     }
@@ -82,7 +82,7 @@ pub fn count_batches(
     stream.read_batches(&study.data, batches, &mut |columns| {
         counter.take(columns, &study.data, rows)?;
         rows += columns.rows;
-        watch.tell(Progress::of(Stage::Reading).done(rows))
+        watch.tell(Progress::at(Stage::Reading).done(rows))
     })?;
     counter.finish(vec![study.data.clone()], rows, &stream.into_distinct())
 }
@@ -139,7 +139,7 @@ impl<'s> Counter<'s> {
     fn new(study: &'s Study) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut readings: Vec<Reading> = Vec::new();
-        let mut place = |name: &str, reading: Reading| match (0..names.len())
+        let mut column_of = |name: &str, reading: Reading| match (0..names.len())
             .find(|&at| names[at] == name && readings[at] == reading)
         {
             Some(at) => at,
@@ -151,7 +151,7 @@ impl<'s> Counter<'s> {
         };
         let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
             let check = |(name, condition): &(String, Condition)| {
-                Check::new(place(name, Reading::Values), condition, study.has_levels(name))
+                Check::new(column_of(name, Reading::Values), condition, study.has_levels(name))
             };
             conditions.iter().map(check).collect()
         };
@@ -165,14 +165,14 @@ impl<'s> Counter<'s> {
         }
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &study.actions {
-            action_column = Some(place(column, Reading::Values));
-            propensity = p.as_ref().map(|p| place(p, Reading::Numbers));
+            action_column = Some(column_of(column, Reading::Values));
+            propensity = p.as_ref().map(|p| column_of(p, Reading::Numbers));
         }
-        let weight = study.weight.as_ref().map(|w| place(w, Reading::Numbers));
+        let weight = study.weight.as_ref().map(|w| column_of(w, Reading::Numbers));
         let contexts: Vec<usize> =
-            study.contexts.iter().map(|c| place(&c.name, Reading::Values)).collect();
+            study.contexts.iter().map(|c| column_of(&c.name, Reading::Values)).collect();
         let outcomes: Vec<usize> =
-            study.outcome.iter().map(|(n, _)| place(n, Reading::Values)).collect();
+            study.outcome.iter().map(|(n, _)| column_of(n, Reading::Values)).collect();
         Counter {
             study,
             filters,
@@ -239,9 +239,9 @@ impl<'s> Counter<'s> {
                 let code = columns.codes[c][row];
                 binned.as_ref().map_or(code, |binned| binned.code_of[code as usize])
             });
-            let context = self.context_ids.number(codes);
+            let context = self.context_ids.id(codes);
             let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
-            let outcome = self.outcome_ids.number(codes);
+            let outcome = self.outcome_ids.id(codes);
             let weight = match self.weight {
                 None => 1.0,
                 Some(c) => match columns.numbers[c][row] {
@@ -252,7 +252,7 @@ impl<'s> Counter<'s> {
                     }
                 },
             };
-            let result = self.results.number(self.decisions.number(context, action), outcome);
+            let result = self.results.id(self.decisions.id(context, action), outcome);
             let entry = match self.propensity {
                 None => result as usize,
                 Some(c) => match columns.numbers[c][row] {
@@ -367,7 +367,7 @@ impl<'s> Counter<'s> {
             .collect::<Result<_>>()?;
         let of_study = |e: Error| e.within(self.study.path.display());
         let (contexts, context_of) =
-            place(axes, &self.context_ids, MOST_CELLS).map_err(of_study)?;
+            space_of(axes, &self.context_ids, MOST_CELLS).map_err(of_study)?;
         let axes: Vec<Axis> = self
             .study
             .outcome
@@ -380,7 +380,7 @@ impl<'s> Counter<'s> {
             .collect::<Result<_>>()?;
         let amounts: Vec<Vec<f64>> = axes.iter().map(|a| a.amounts.clone()).collect();
         let (outcomes, outcome_of) =
-            place(axes, &self.outcome_ids, MOST_OUTCOMES).map_err(of_study)?;
+            space_of(axes, &self.outcome_ids, MOST_OUTCOMES).map_err(of_study)?;
         let amount = |i: usize| {
             amounts.iter().enumerate().map(|(k, a)| a[outcomes.code(i, k) as usize]).sum()
         };

@@ -55,7 +55,7 @@ pub(crate) fn changed_sets(
 
 /// An error about a set, said of the set of outcomes.
 fn cost_set(error: Error) -> Error {
-    if error.about() == Some(Field::Set) { error.of(Field::CostSet) } else { error }
+    if error.about() == Some(Field::Set) { error.about_field(Field::CostSet) } else { error }
 }
 
 /// What is asked differently from the study file.

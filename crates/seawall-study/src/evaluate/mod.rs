@@ -72,7 +72,7 @@ pub struct Bootstrap {
 
 impl Question {
     /// What the study file asks.
-    pub fn of(loaded: &Loaded) -> Self {
+    pub fn from_study(loaded: &Loaded) -> Self {
         let study = &loaded.study;
         Question {
             policies: study.policies.clone(),
@@ -113,7 +113,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
         let at = question.cost.set.at(radius);
-        costs.push(fitted.values(at, settings).map_err(|e| e.of(Field::CostRadius))?);
+        costs.push(fitted.values(at, settings).map_err(|e| e.about_field(Field::CostRadius))?);
     }
     let robust = fitted.robust(question.support)?;
     let mut policies: Vec<PolicyResult> = Vec::new();
@@ -142,7 +142,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let limit = question.vertices(robust.geometry());
     let breakdown = breakdowns(question, &policies, log.direction(), limit);
     let bounds = match question.bounds {
-        Some(delta) => Some(bounds(question, log, fitted.propensities(), delta)?),
+        Some(delta) => {
+            let support = robust.points().len();
+            Some(bounds(question, log, (fitted.propensities(), support), delta)?)
+        }
         None => None,
     };
     let left_out = diagnostics.left_out;
@@ -172,7 +175,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
 fn bounds(
     question: &Question,
     log: &Log,
-    propensities: &[f64],
+    (propensities, support): (&[f64], usize),
     delta: f64,
 ) -> Result<FiniteSampleBounds> {
     let sets = [question.context.set, question.cost.set];
@@ -182,7 +185,7 @@ fn bounds(
             format!("is for Wasserstein and entropic sets, not for {}", set.name()),
         ));
     }
-    let constants = Constants::of(log, propensities)?;
+    let constants = Constants::from_log(log, propensities, support)?;
     let etas = (question.context.set.parameter("eta"), question.cost.set.parameter("eta"));
     let bound = finite_sample(&constants, delta, etas)?;
     Ok(FiniteSampleBounds {
@@ -242,7 +245,7 @@ fn policy_result(
         };
         let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, settings)?;
         // A curve has no status of its own, so the watch is asked once more.
-        watch.tell(Progress::of(Stage::Policy(policy.name())))?;
+        watch.tell(Progress::at(Stage::Policy(policy.name())))?;
         for (&radius, case) in radii.iter().zip(cases) {
             if case.status() == Status::Stopped {
                 return Err(Error::stopped());

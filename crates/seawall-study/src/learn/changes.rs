@@ -76,7 +76,7 @@ impl Changes {
     /// The study's question with the changes made.
     pub fn apply(&self, loaded: &Loaded) -> Result<Question> {
         self.check_numbers()?;
-        let usual = Question::of(loaded, self.policy.clone());
+        let usual = Question::from_study(loaded, self.policy.clone());
         let own = (usual.context.set, usual.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
         Ok(Question {

@@ -64,7 +64,7 @@ pub struct Question {
 
 impl Question {
     /// What the study file asks, at its first radii, by the usual settings.
-    pub fn of(loaded: &Loaded, policy: Spec) -> Self {
+    pub fn from_study(loaded: &Loaded, policy: Spec) -> Self {
         let study = &loaded.study;
         Question {
             policy,
@@ -329,7 +329,7 @@ impl Found {
         check_combination(question)?;
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
-        let of_costs = |e: Error| e.of(Field::CostRadius);
+        let of_costs = |e: Error| e.about_field(Field::CostRadius);
         let values = fitted.values(question.cost, settings).map_err(of_costs)?;
         let robust = fitted.robust(question.support)?;
         let task = Task::new(log, &robust, &values, question.context)?;

@@ -39,7 +39,8 @@ pub(super) fn parse_number(text: &str) -> Option<f64> {
     }
 }
 
-/// A column as text. Times of a zone that only its name is known of are written in UTC.
+/// A column as text. Times of a zone that is given by its name are written in UTC: what a name means
+/// depends on what else was built in.
 pub(super) fn text(column: &ArrayRef) -> Converted<ArrayRef> {
     let refused = |_: ArrowError| Fault::of_type(column, "numbers or text");
     let kind = column.data_type();
@@ -48,7 +49,7 @@ pub(super) fn text(column: &ArrayRef) -> Converted<ArrayRef> {
     }
     let plain = match kind {
         DataType::FixedSizeBinary(_) => cast(column, &DataType::Binary).map_err(refused)?,
-        DataType::Timestamp(unit, Some(_)) if cast(column, &DataType::Utf8).is_err() => {
+        DataType::Timestamp(unit, Some(zone)) if !zone.starts_with(['+', '-']) => {
             cast(column, &DataType::Timestamp(*unit, Some("+00:00".into()))).map_err(refused)?
         }
         _ => column.clone(),

@@ -114,7 +114,7 @@ impl Distinct {
         }
     }
 
-    fn code_of_text(&mut self, text: Option<&str>) -> u32 {
+    pub(super) fn code_of_text(&mut self, text: Option<&str>) -> u32 {
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return self.code_of_missing();
         };

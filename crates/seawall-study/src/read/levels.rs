@@ -64,3 +64,33 @@ impl Levels {
         }
     }
 }
+
+/// The levels of texts that are in memory, None being a missing one: each text's level, NaN where
+/// missing, and the levels' names. The same notion of equal values as for tables.
+pub fn levels_of_texts(texts: &[Option<&str>]) -> (Vec<f64>, Vec<String>) {
+    let mut distinct = Distinct::default();
+    let codes: Vec<u32> = texts.iter().map(|text| distinct.code_of_text(*text)).collect();
+    let present = (0..distinct.len()).filter(|&code| !distinct.is_missing(code));
+    let levels = Levels::seen(&distinct, present, Order::Text);
+    let level = |code: &u32| levels.level_of[*code as usize].map_or(f64::NAN, f64::from);
+    (codes.iter().map(level).collect(), levels.labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_the_same_where_their_numbers_are() {
+        let texts = [Some("10"), Some("2"), None, Some("2.0"), Some("")];
+        let (codes, labels) = levels_of_texts(&texts);
+        assert_eq!(labels, ["2", "10"]);
+        assert_eq!(&codes[..2], [1.0, 0.0]);
+        assert!(codes[2].is_nan() && codes[3] == 0.0 && codes[4].is_nan());
+        let (codes, labels) = levels_of_texts(&[Some("b"), Some("01"), Some("1")]);
+        assert_eq!(
+            (labels, codes),
+            (vec!["01".into(), "1".into(), "b".into()], vec![2.0, 0.0, 1.0])
+        );
+    }
+}

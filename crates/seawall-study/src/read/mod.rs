@@ -25,6 +25,7 @@ pub(crate) use decimal::{Decimal, same};
 pub use distinct::Distinct;
 pub(crate) use file::columns;
 pub use file::files;
+pub use levels::levels_of_texts;
 pub(crate) use levels::{Levels, Order};
 pub use moment::Moment;
 pub(crate) use names::{named, nearest, unknown_column};

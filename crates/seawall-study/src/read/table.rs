@@ -66,7 +66,7 @@ pub fn tables(
                 all.extend_from_slice(part);
             }
             table.rows += columns.rows;
-            watch.tell(Progress::of(Stage::Reading).done(table.rows))
+            watch.tell(Progress::at(Stage::Reading).done(table.rows))
         })?;
         found.push(table);
     }

@@ -74,7 +74,7 @@ fn chart(
         let at = |(radius, result): (&f64, &crate::evaluate::RobustValue)| {
             format!("translate({:.1} {:.1})", x(*radius), y(result.value))
         };
-        let dot = texts.place(stops.radii.iter().zip(&policy.results).map(at));
+        let dot = texts.add(stops.radii.iter().zip(&policy.results).map(at));
         lines.push(Line { path: path(policy, stops, x, y), band: band(policy, stops, x, y), dot });
     }
     let tick = |at: f64, value: f64| Tick { at, text: number(value) };
@@ -91,7 +91,7 @@ fn chart(
         y_ticks: ticks(low, high, 5.0).map(|v| Tick { at: y(v), text: short(v) }).collect(),
         lines,
         marks: merged(marks.iter().map(|m| x(m.radius)).collect()),
-        slider: texts.place(stops.radii.iter().map(|r| format!("translate({:.1} 0)", x(*r)))),
+        slider: texts.add(stops.radii.iter().map(|r| format!("translate({:.1} 0)", x(*r)))),
     }
 }
 

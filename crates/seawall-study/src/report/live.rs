@@ -33,14 +33,14 @@ impl Texts {
     }
 
     /// A place that shows these texts, one for each stop.
-    pub(super) fn place(&mut self, texts: impl IntoIterator<Item = String>) -> Live {
-        let texts: Vec<usize> = texts.into_iter().map(|text| self.number(text)).collect();
+    pub(super) fn add(&mut self, texts: impl IntoIterator<Item = String>) -> Live {
+        let texts: Vec<usize> = texts.into_iter().map(|text| self.index_of(text)).collect();
         let now = texts.get(self.start).map_or(String::new(), |&k| self.strings[k].clone());
         self.places.push(texts);
         Live { id: self.places.len() - 1, now }
     }
 
-    fn number(&mut self, text: String) -> usize {
+    fn index_of(&mut self, text: String) -> usize {
         let next = self.strings.len();
         let strings = &mut self.strings;
         *self.known.entry(text).or_insert_with_key(|text| {

@@ -106,7 +106,7 @@ struct Studied {
 
 /// Works everything out.
 pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<Report> {
-    let mut question = Question::of(loaded);
+    let mut question = Question::from_study(loaded);
     if !request.policies.is_empty() {
         question.policies.clone_from(&request.policies);
     }
@@ -140,7 +140,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     question.bootstrap = request.bootstrap;
     let found = evaluate::evaluate(loaded, &question, watch)?;
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
-    watch.tell(Progress::of(Stage::Writing))?;
+    watch.tell(Progress::at(Stage::Writing))?;
 
     let start = stops.nearest(own.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0));
     let mut texts = Texts::new(start);
@@ -164,7 +164,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         transport,
         question: sentences::question(study, &question, &found, &mut texts),
         answer: sentences::answer(&found, &stops.radii, level, &mut texts),
-        radius: texts.place(stops.radii.iter().map(|r| number(*r))),
+        radius: texts.add(stops.radii.iter().map(|r| number(*r))),
         stop_count: stops.radii.len(),
         start,
         rows: found.policies.iter().map(|p| row(p, &mut texts)).collect(),
@@ -213,7 +213,7 @@ fn learned(
         if all.iter().any(|(known, _)| *known == name) {
             continue;
         }
-        let mut asked = learn::Question::of(loaded, spec.clone());
+        let mut asked = learn::Question::from_study(loaded, spec.clone());
         let radii = &loaded.study.context_set.radii;
         asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
         let answer = learn::learn(loaded, &asked, None, watch)?;
@@ -297,7 +297,7 @@ fn comparisons(found: &Evaluation) -> Vec<String> {
 fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
     let results = &policy.results;
     let mut place =
-        |text: &dyn Fn(&evaluate::RobustValue) -> String| texts.place(results.iter().map(text));
+        |text: &dyn Fn(&evaluate::RobustValue) -> String| texts.add(results.iter().map(text));
     let has_interval = results.iter().any(|r| r.interval.is_some());
     let smoothed = results.iter().any(|r| r.exact_lower.is_some());
     let exact = |r: &evaluate::RobustValue| match (r.exact_lower, r.exact_upper) {

@@ -20,12 +20,12 @@ pub(super) struct Explained {
     certificate: Vec<String>,
     /// In words, where there is neither a table nor a tree.
     words: Vec<String>,
-    table: Option<Table>,
+    table: Option<ChanceTable>,
     tree: Option<Outline>,
 }
 
 #[derive(Debug, Serialize)]
-struct Table {
+struct ChanceTable {
     columns: Vec<String>,
     rows: Vec<(String, Vec<String>)>,
     left_out: usize,
@@ -51,7 +51,7 @@ pub(super) fn explained(policy: &Policy, log: &Log, learned: Option<&LearnedPoli
 }
 
 /// A row per group; a column per action that is ever taken, or one for all if they are many.
-fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> Table {
+fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> ChanceTable {
     let taken = |a: &usize| probabilities.iter().any(|row| row[*a] >= 5e-4);
     let taken: Vec<usize> = (0..actions.len()).filter(taken).collect();
     let apart = taken.len() <= COLUMNS;
@@ -67,7 +67,7 @@ fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> T
         (Partition::describe(by, group), cells)
     };
     let rows = probabilities.iter().enumerate().take(ROWS).map(row).collect();
-    Table { columns, rows, left_out: probabilities.len().saturating_sub(ROWS) }
+    ChanceTable { columns, rows, left_out: probabilities.len().saturating_sub(ROWS) }
 }
 
 /// What is certified of a learned policy.

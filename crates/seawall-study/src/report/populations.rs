@@ -83,7 +83,7 @@ pub(super) fn shifted(
         let first = letters.next().map(char::to_uppercase);
         format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
     };
-    let sentence = texts.place(policy.worst.iter().map(sentence));
+    let sentence = texts.add(policy.worst.iter().map(sentence));
     let by_stop = policy.worst.iter().map(|worst| match moves {
         true => shift::commonest(space, worst.plan().iter(), MOVES),
         false => Vec::new(),
@@ -94,7 +94,7 @@ pub(super) fn shifted(
         format!("{} of people: {changes} (cost {} each)", percent(m.mass), number(m.cost))
     };
     let moves = (0..MOVES)
-        .map(|k| texts.place(by_stop.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
+        .map(|k| texts.add(by_stop.iter().map(|stop| stop.get(k).map_or(String::new(), line))));
     let moves = moves.collect();
     Ok(Shifted { policy: policy.name.clone(), sentence, moves, features, less, unchanged })
 }
@@ -117,7 +117,7 @@ fn levels(stops: &[Marginal], texts: &mut Texts) -> (Vec<Level>, usize) {
     let level = |&k: &usize| Level {
         label: first.labels[k].clone(),
         nominal: percent(first.nominal[k]),
-        worst: texts.place(stops.iter().map(|m| percent(m.worst[k]))),
+        worst: texts.add(stops.iter().map(|m| percent(m.worst[k]))),
     };
     (kept.iter().map(level).collect(), left_out)
 }

@@ -38,7 +38,7 @@ pub(super) fn question(
         }
         _ => String::new(),
     };
-    texts.place(question.context.radii.iter().map(|radius| {
+    texts.add(question.context.radii.iter().map(|radius| {
         format!(
             "What would {who} {verb} on average, counted as {outcome} ({better}), in a population \
              up to {} away from the {rows} rows of {data}{costs}?",
@@ -106,7 +106,7 @@ pub(super) fn answer(
             ),
         }
     };
-    texts.place(radii.iter().enumerate().map(sentence))
+    texts.add(radii.iter().enumerate().map(sentence))
 }
 
 /// What the chart shows.

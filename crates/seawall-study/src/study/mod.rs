@@ -2,15 +2,15 @@
 //! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
 //! combination is an error that names the line and the nearest right name.
 
-mod decide;
 mod model;
 mod parse;
+mod policies;
 mod robust;
 mod toml_file;
 
-pub use decide::{PolicySpec, PropensitySpec};
 pub use model::{Choices, ModelSpec};
 pub use parse::{study, study_of};
+pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
 
 use crate::read::Moment;

@@ -40,7 +40,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    fn of(&self, action: &str) -> &[f64] {
+    fn for_action(&self, action: &str) -> &[f64] {
         self.own.iter().find(|(name, _)| same(name, action)).map_or(&self.all, |(_, own)| own)
     }
 }
@@ -65,10 +65,10 @@ impl ModelSpec {
         }
         let each = |action: &String| {
             let mut offered = Vec::new();
-            for depth in max_depth.of(action) {
-                for leaf in min_samples_leaf.of(action) {
-                    for split in min_samples_split.of(action) {
-                        for alpha in ccp_alpha.of(action) {
+            for depth in max_depth.for_action(action) {
+                for leaf in min_samples_leaf.for_action(action) {
+                    for split in min_samples_split.for_action(action) {
+                        for alpha in ccp_alpha.for_action(action) {
                             offered.push(TreeSettings {
                                 max_depth: *depth as usize,
                                 min_samples_leaf: *leaf,

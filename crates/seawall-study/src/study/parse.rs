@@ -1,7 +1,7 @@
 //! From a TOML text to a checked study.
 
 use super::toml_file::{Source, Table, Value};
-use super::{Actions, Condition, Context, ReportSpec, Study, Term, decide, model, robust};
+use super::{Actions, Condition, Context, ReportSpec, Study, Term, model, policies, robust};
 use crate::read::{Moment, named};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
@@ -34,8 +34,8 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let actions = actions(file.need("action")?.table()?)?;
     let (direction, outcome) = outcome(file.need("outcome")?.table()?)?;
     let (model, unseen) = model::parse(file.take("model"), &actions, folder)?;
-    let (propensity, clip) = decide::propensity(file.take("propensity"), &actions)?;
-    let policies = decide::policies(file.take("policy"), folder)?;
+    let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
+    let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
     let report = report(file.take("report"))?;
     file.finish(&[

@@ -196,15 +196,15 @@ impl<'a> Value<'a> {
 
     /// As a number.
     pub fn number(&self) -> Result<f64> {
-        number(&self.value).ok_or_else(|| self.expected("a number"))
+        as_number(&self.value).ok_or_else(|| self.expected("a number"))
     }
 
     /// As one number or a list of them.
     pub fn numbers(&self) -> Result<Vec<f64>> {
-        let each = |v: &Spanned<DeValue<'_>>| number(v.get_ref());
+        let each = |v: &Spanned<DeValue<'_>>| as_number(v.get_ref());
         let all = match &self.value {
             DeValue::Array(values) => values.iter().map(each).collect(),
-            one => number(one).map(|x| vec![x]),
+            one => as_number(one).map(|x| vec![x]),
         };
         all.ok_or_else(|| self.expected("a number or a list of numbers"))
     }
@@ -219,7 +219,7 @@ impl<'a> Value<'a> {
             DeValue::Integer(x) if x.radix() == 10 => {
                 Some(x.as_str().replace('_', "").trim_start_matches('+').to_owned())
             }
-            other => number(other).map(|x| x.to_string()),
+            other => as_number(other).map(|x| x.to_string()),
         };
         let all = match &self.value {
             DeValue::Array(values) => values.iter().map(|v| each(v.get_ref())).collect(),
@@ -240,7 +240,7 @@ impl<'a> Value<'a> {
     }
 }
 
-fn number(value: &DeValue<'_>) -> Option<f64> {
+fn as_number(value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Integer(x) => {
             let whole = i64::from_str_radix(&x.as_str().replace('_', ""), x.radix());

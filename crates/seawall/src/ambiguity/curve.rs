@@ -18,6 +18,8 @@ use std::collections::BinaryHeap;
 
 /// A rise above the chord smaller than this share of the values is rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Stretches evaluated together.
+const BATCH: usize = 8;
 /// A difference between two curves smaller than this share of their values is no difference.
 const INDIFFERENT: f64 = 1e-12;
 
@@ -31,6 +33,7 @@ pub(super) struct Vertices {
 }
 
 /// A stretch between two vertices that may hold more.
+#[derive(Clone, Copy)]
 struct Stretch {
     uncertainty: f64,
     left: Vertex,
@@ -48,44 +51,65 @@ impl Vertices {
         mut self,
         settings: Settings<'_>,
         problem: &Problem<'_>,
-        mut evaluate: impl FnMut(f64) -> Vertex,
+        mut evaluate: impl FnMut(&[f64]) -> Vec<Vertex>,
     ) -> Self {
         let mut open = BinaryHeap::new();
         for pair in self.seen.windows(2) {
             open.push(Stretch::new(pair[0], pair[1]));
         }
         let mut evaluations = 0;
-        while let Some(Stretch { uncertainty, left, right }) = open.pop() {
-            let slope = (left.value - right.value) / (left.cost - right.cost);
-            let inside = slope > left.price.get() && slope < right.price.get();
-            if !inside {
-                self.straight.push(left.cost);
-                continue;
-            }
-            if uncertainty <= self.tolerance || right.cost >= settings.max_radius {
-                self.error = self.error.max(uncertainty);
-                continue;
-            }
-            let go_on =
-                settings.go_on(Stage::Curve, evaluations, uncertainty / problem.heights.scale());
-            if self.seen.len() >= settings.max_vertices || !go_on {
-                self.error = self.error.max(uncertainty);
+        loop {
+            // The widest stretches, a few at a time: an engine may share work between their prices.
+            let room = settings.max_vertices.saturating_sub(self.seen.len()).min(BATCH);
+            let chosen = self.widest(&mut open, room, settings.max_radius);
+            let Some(widest) = chosen.first().map(|stretch| stretch.uncertainty) else { break };
+            let rise = widest / problem.heights.scale();
+            if room == 0 || !settings.go_on(Stage::Curve, evaluations, rise) {
+                self.error = self.error.max(widest);
                 break;
             }
-            let vertex = evaluate(slope);
-            evaluations += 1;
-            let above = vertex.line(right.cost) - right.value;
-            let size = left.value.abs().max(right.value.abs()).max(slope * left.cost);
-            let between = vertex.cost > right.cost && vertex.cost < left.cost;
-            if above > ROUNDING * size && between {
-                self.seen.push(vertex);
-                open.push(Stretch::new(left, vertex));
-                open.push(Stretch::new(vertex, right));
-            } else {
-                self.straight.push(left.cost);
+            let slopes: Vec<f64> = chosen.iter().map(Stretch::slope).collect();
+            evaluations += slopes.len();
+            for (Stretch { left, right, .. }, vertex) in chosen.into_iter().zip(evaluate(&slopes)) {
+                let above = vertex.line(right.cost) - right.value;
+                let slope = vertex.price.get();
+                let size = left.value.abs().max(right.value.abs()).max(slope * left.cost);
+                let between = vertex.cost > right.cost && vertex.cost < left.cost;
+                if above > ROUNDING * size && between {
+                    self.seen.push(vertex);
+                    open.push(Stretch::new(left, vertex));
+                    open.push(Stretch::new(vertex, right));
+                } else {
+                    self.straight.push(left.cost);
+                }
             }
         }
         self
+    }
+
+    /// The widest stretches that may hold more than the tolerance, `count` at most but one in any
+    /// case; those that hold nothing, or too little, are done with.
+    fn widest(
+        &mut self,
+        open: &mut BinaryHeap<Stretch>,
+        count: usize,
+        max_radius: f64,
+    ) -> Vec<Stretch> {
+        let mut chosen = Vec::new();
+        while chosen.len() < count.max(1)
+            && let Some(stretch) = open.pop()
+        {
+            let slope = stretch.slope();
+            let Stretch { uncertainty, left, right } = stretch;
+            if !(slope > left.price.get() && slope < right.price.get()) {
+                self.straight.push(left.cost);
+            } else if uncertainty <= self.tolerance || right.cost >= max_radius {
+                self.error = self.error.max(uncertainty);
+            } else {
+                chosen.push(stretch);
+            }
+        }
+        chosen
     }
 
     /// The curve in the user's units and direction.
@@ -114,6 +138,11 @@ impl Vertices {
 }
 
 impl Stretch {
+    /// The slope of the chord: where to evaluate.
+    fn slope(&self) -> f64 {
+        (self.left.value - self.right.value) / (self.left.cost - self.right.cost)
+    }
+
     fn new(left: Vertex, right: Vertex) -> Self {
         Stretch { uncertainty: uncertainty(&left, &right), left, right }
     }

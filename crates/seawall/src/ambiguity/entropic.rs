@@ -40,7 +40,8 @@ impl Entropic {
         name: "entropic",
         parameters: &[Parameter {
             name: "eta",
-            hint: "larger is closer to exact, for example 100",
+            hint: "larger is closer to exact",
+            examples: &["100"],
         }],
         make: |given| Set::Entropic(Entropic { eta: given[0] }),
     };
@@ -311,8 +312,10 @@ impl Solve for Solver<'_> {
         let nowhere = self.end.cost <= self.start.cost;
         let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |price| {
-                vertex(Price::At(price), self.engine.evaluate(Price::At(price)))
+            .refine(settings, &problem, |prices| {
+                let at =
+                    |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
+                prices.iter().map(at).collect()
             })
             .into_curve(&problem)
     }

@@ -207,7 +207,9 @@ impl Solve for Solver<'_> {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |price| self.tilt(1.0 / price).vertex)
+            .refine(settings, &problem, |prices| {
+                prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect()
+            })
             .into_curve(&problem)
     }
 }

@@ -24,6 +24,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// What a reader should know to choose it.
     pub hint: &'static str,
+    /// Values to try.
+    pub examples: &'static [&'static str],
 }
 
 /// What a set is called, and how it is made of its parameters.
@@ -71,6 +73,11 @@ pub(super) trait Shift {
     ) -> Result<Box<dyn Solve + 'a>>;
 }
 
+/// The field of its own that a parameter has, if it has one.
+fn parameter_field(name: &str) -> Option<Field> {
+    (name == "eta").then_some(Field::Eta)
+}
+
 impl Set {
     /// The names of all sets, in the table's order.
     pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
@@ -106,18 +113,23 @@ impl Set {
         }
         let value = |parameter: &Parameter| {
             let Some((_, value)) = given.iter().find(|(n, _)| *n == parameter.name) else {
-                return Err(Error::field(
-                    Field::Set,
-                    format!("{name} needs {}: {}", parameter.name, parameter.hint),
-                ));
+                let what = format!("{name} needs {}: {}", parameter.name, parameter.hint);
+                let error = Error::field(Field::Set, what);
+                return Err(match parameter_field(parameter.name) {
+                    Some(field) => error.advise(field, parameter.examples),
+                    None => error,
+                });
             };
             match *value > 0.0 && value.is_finite() {
                 true => Ok(*value),
                 false => {
                     let what = format!("is {value}; expected a finite number > 0");
-                    Err(match parameter.name {
-                        "eta" => Error::field(Field::Eta, what),
-                        other => Error::field(Field::Set, format!("{name}: {other} {what}")),
+                    Err(match parameter_field(parameter.name) {
+                        Some(field) => Error::field(field, what),
+                        None => {
+                            let what = format!("{name}: {} {what}", parameter.name);
+                            Error::field(Field::Set, what)
+                        }
                     })
                 }
             }

@@ -67,6 +67,6 @@ impl<'a> Settings<'a> {
 
     /// Tells the watcher of evaluations; false means stop.
     pub(super) fn go_on(&self, stage: Stage<'_>, evaluations: usize, gap: f64) -> bool {
-        self.watch.go_on(Progress::of(stage).done(evaluations).gap(gap))
+        self.watch.go_on(Progress::at(stage).done(evaluations).gap(gap))
     }
 }

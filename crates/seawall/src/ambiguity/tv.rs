@@ -193,7 +193,9 @@ impl Solve for Solver<'_> {
         let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |price| self.vertex(Price::At(price)))
+            .refine(settings, &problem, |prices| {
+                prices.iter().map(|&price| self.vertex(Price::At(price))).collect()
+            })
             .into_curve(&problem)
     }
 }

@@ -110,6 +110,15 @@ impl<'a> Solver<'a> {
         Vertex { price, cost, value }
     }
 
+    /// The vertices at several prices.
+    fn evaluate_all(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        self.evaluations += prices.len();
+        let prices: Vec<Price> = prices.iter().map(|&price| Price::At(price)).collect();
+        let sums = self.maxima.evaluate_all(&prices);
+        let vertex = |(&price, s): (&Price, &Sums)| Vertex { price, cost: s.cost, value: s.value };
+        prices.iter().zip(&sums).map(vertex).collect()
+    }
+
     /// Each source's target at a price; those of an engine that was handed in are checked.
     fn targets(&mut self, price: Price) -> Result<Vec<u32>> {
         self.evaluations += 1;
@@ -270,7 +279,7 @@ impl Solve for Solver<'_> {
         ends.drain(1..(self.seen.len() - 1).max(1));
         let (settings, problem) = (self.settings, self.problem.clone());
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |price| self.evaluate(Price::At(price)))
+            .refine(settings, &problem, |prices| self.evaluate_all(prices))
             .into_curve(&problem)
     }
 }

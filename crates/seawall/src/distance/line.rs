@@ -113,7 +113,7 @@ fn least(places: &[f64], weight: f64, potentials: &[f64]) -> Vec<f64> {
     let sorted: Vec<f64> = order.iter().map(|&i| places[i]).collect();
     let heights: Vec<f64> = order.iter().map(|&i| height(i)).collect();
     let mut least = vec![f64::INFINITY; places.len()];
-    Envelope::default().of(&sorted, &heights, weight, |i, j| {
+    Envelope::default().build(&sorted, &heights, weight, |i, j| {
         let apart = sorted[i] - sorted[j];
         least[order[i]] = weight * apart * apart - heights[j];
     });

@@ -183,7 +183,7 @@ impl<'a> Transport<'a> {
                 best.copy_from_slice(&potentials);
             }
             let upper = sum_of(flow.carried().map(|(_, _, x, c)| x * c));
-            let progress = Progress::of(Stage::Distance).done(round).gap(upper - lower);
+            let progress = Progress::at(Stage::Distance).done(round).gap(upper - lower);
             watch.tell(progress)?;
             let done = flow.stranded() <= 1e-12 && upper - lower <= TOLERANCE * upper.abs();
             if done && round > 0 {

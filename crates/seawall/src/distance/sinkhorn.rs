@@ -88,7 +88,7 @@ pub fn entropic(
     let mut softer = 10.0 / largest;
     while softer < eta {
         for _ in 0..STAGE {
-            watch.tell(Progress::of(Stage::Distance))?;
+            watch.tell(Progress::at(Stage::Distance))?;
             g = soft_columns(&soft_rows(&g, softer), softer);
         }
         softer *= 2.0;
@@ -97,7 +97,7 @@ pub fn entropic(
     let mut lacking = f64::INFINITY;
     let rounds = (WORK / costs.len().max(1)).clamp(ROUNDS.0, ROUNDS.1);
     for round in 0..rounds {
-        watch.tell(Progress::of(Stage::Distance).done(round).out_of(rounds))?;
+        watch.tell(Progress::at(Stage::Distance).done(round).out_of(rounds))?;
         g = soft_columns(&f, eta);
         let next = soft_rows(&g, eta);
         // How much mass the plan of (f, g) leaves from the wrong sources.

@@ -160,7 +160,7 @@ impl Fitted {
         if folds >= 2 {
             let dealt = self.log.folds(folds)?;
             for fold in 0..folds {
-                watch.tell(Progress::of(Stage::Fitting).done(fold).out_of(folds))?;
+                watch.tell(Progress::at(Stage::Fitting).done(fold).out_of(folds))?;
                 let Ok(others) = dealt.without(fold) else {
                     fits.clear();
                     break;

@@ -151,10 +151,10 @@ pub fn logistic(log: &Log, ridge: f64, watch: Watch<'_>) -> Result<Policy> {
         loss
     };
     let start = vec![0.0; actions * width];
-    let go_on = |done, _| watch.go_on(Progress::of(Stage::Fitting).done(done));
+    let go_on = |done, _| watch.go_on(Progress::at(Stage::Fitting).done(done));
     let found = minimise(start, 1e-10, ITERATIONS, &mut function, &go_on);
     // A search that was stopped has not settled either.
-    watch.tell(Progress::of(Stage::Fitting))?;
+    watch.tell(Progress::at(Stage::Fitting))?;
     if !found.converged || !found.value.is_finite() {
         return Err(Error::numeric(format!(
             "the logistic propensities did not settle in {ITERATIONS} iterations; raise the ridge"

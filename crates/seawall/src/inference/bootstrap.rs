@@ -113,7 +113,7 @@ pub fn bootstrap(
     let one = |b: usize| -> Result<Vec<f64>> {
         let progress = || {
             let so_far = done.load(Ordering::Relaxed);
-            Progress::of(Stage::Resampling).done(so_far).out_of(replicates)
+            Progress::at(Stage::Resampling).done(so_far).out_of(replicates)
         };
         watch.tell(progress())?;
         let inside = |_: Progress<'_>| watch.go_on(progress());

@@ -21,6 +21,8 @@ pub struct Constants {
     pub rows: f64,
     /// |X|: contexts, those observed.
     pub contexts: usize,
+    /// The contexts that mass may move to: what a smoothed set spreads over.
+    pub support: usize,
     /// |A|: actions.
     pub actions: usize,
     /// |Ξ|: outcomes.
@@ -36,7 +38,9 @@ pub struct Constants {
 impl Constants {
     /// Estimated from a log and its propensities. The assumption that every context has mass can
     /// only be looked at where somebody was seen.
-    pub fn of(log: &Log, propensities: &[f64]) -> Result<Self> {
+    ///
+    /// `support` is how many contexts mass may move to, seen or not.
+    pub fn from_log(log: &Log, propensities: &[f64], support: usize) -> Result<Self> {
         let (found, entries) = (propensities.len(), log.entries().len());
         if found != entries {
             return Err(Error::input(format!("{found} propensities for {entries} entries")));
@@ -46,6 +50,7 @@ impl Constants {
         Ok(Constants {
             rows: log.total(),
             contexts: masses().count(),
+            support,
             actions: log.actions().len(),
             outcomes: log.outcomes().len(),
             largest: log.values().iter().fold(0.0, |m: f64, v| m.max(v.abs())),
@@ -93,7 +98,7 @@ pub fn finite_sample(
     let costs = y * (4.0 * pairs.ln() / (n * seen)).sqrt();
     let outcomes = y * (2.0 * c.outcomes as f64 / (n * seen)).sqrt();
     let smooth = |eta: Option<f64>, count: usize| eta.map_or(0.0, |e| (count as f64).ln() / e);
-    let smoothing = smooth(eta.0, c.contexts) + smooth(eta.1, c.outcomes);
+    let smoothing = smooth(eta.0, c.support) + smooth(eta.1, c.outcomes);
     Ok(Bound {
         sampling,
         contexts,

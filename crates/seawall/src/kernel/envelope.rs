@@ -18,7 +18,7 @@ impl Envelope {
     /// Calls `found(k, j)` for every position `k`, with `j` the entry that is highest there.
     ///
     /// `t` is sorted; `steepness` is positive. Nothing is called where no entry exists.
-    pub fn of(
+    pub fn build(
         &mut self,
         t: &[f64],
         h: &[f64],

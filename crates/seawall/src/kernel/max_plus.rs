@@ -284,7 +284,7 @@ impl Long<'_> {
         if steepness > 0.0 {
             room.h.clear();
             room.h.extend(self.order.iter().map(|&k| h[k][l]));
-            room.envelope.of(self.positions, &room.h, steepness, |k, j| {
+            room.envelope.build(self.positions, &room.h, steepness, |k, j| {
                 let apart = self.positions[k] - self.positions[j];
                 offer(self.order[k], self.order[j], self.weight * apart * apart);
             });

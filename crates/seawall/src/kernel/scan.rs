@@ -46,20 +46,40 @@ pub fn costs(metrics: &[Metric], columns: &[Vec<f64>], x: &[f64], from: usize, o
     }
 }
 
-/// The best target of a source at `x` at a finite price, and its height `f − λ c`.
-pub struct Priced<'a> {
+/// The best targets of a source at `x`, one for each of some finite prices; a tile's costs are
+/// worked out once for all of them.
+struct Priced<'a> {
     /// One metric per feature.
-    pub metrics: &'a [Metric],
+    metrics: &'a [Metric],
     /// Targets' coordinates, one array per feature.
-    pub columns: &'a [Vec<f64>],
+    columns: &'a [Vec<f64>],
     /// Targets' values.
-    pub values: &'a [f64],
+    values: &'a [f64],
     /// The source's coordinates.
-    pub x: &'a [f64],
-    /// λ.
-    pub price: f64,
-    /// The best target so far, replaced by a better one.
-    pub best: &'a mut (f64, usize),
+    x: &'a [f64],
+    found: &'a mut [Found],
+}
+
+/// Targets looked at side by side.
+const LANES: usize = 8;
+
+/// The best target at a price so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    price: f64,
+    height: f64,
+    /// The target.
+    pub target: usize,
+    /// Side by side: the best heights, and where the eight begin that have them.
+    top: [f64; LANES],
+    at: [f64; LANES],
+}
+
+impl Found {
+    /// A target that costs nothing, to begin with.
+    pub fn new(price: f64, height: f64, target: usize) -> Self {
+        Found { price, height, target, top: [height; LANES], at: [f64::NAN; LANES] }
+    }
 }
 
 impl WithSimd for Priced<'_> {
@@ -68,53 +88,53 @@ impl WithSimd for Priced<'_> {
     // Plain loops over lanes: compiled for each vector width, they become vector instructions.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        const LANES: usize = 8;
         let mut cost = [0.0; TILE];
-        let mut top = [self.best.0; LANES];
-        let mut at = [f64::NAN; LANES];
         let whole = self.values.len() / TILE * TILE;
         for from in (0..whole).step_by(TILE) {
             costs(self.metrics, self.columns, self.x, from, &mut cost);
             let values = &self.values[from..from + TILE];
-            for (i, (f, c)) in values.chunks_exact(LANES).zip(cost.chunks_exact(LANES)).enumerate()
-            {
-                let first = (from + i * LANES) as f64;
-                for l in 0..LANES {
-                    let height = f[l] - self.price * c[l];
-                    let higher = height > top[l];
-                    top[l] = if higher { height } else { top[l] };
-                    at[l] = if higher { first } else { at[l] };
+            for found in &mut *self.found {
+                let (mut top, mut at, price) = (found.top, found.at, found.price);
+                let eights = values.chunks_exact(LANES).zip(cost.chunks_exact(LANES));
+                for (i, (f, c)) in eights.enumerate() {
+                    let first = (from + i * LANES) as f64;
+                    for l in 0..LANES {
+                        let height = f[l] - price * c[l];
+                        let higher = height > top[l];
+                        top[l] = if higher { height } else { top[l] };
+                        at[l] = if higher { first } else { at[l] };
+                    }
                 }
-            }
-        }
-        for l in 0..LANES {
-            if top[l] > self.best.0 {
-                *self.best = (top[l], at[l] as usize + l);
+                (found.top, found.at) = (top, at);
             }
         }
         let rest = &mut cost[..self.values.len() - whole];
         costs(self.metrics, self.columns, self.x, whole, rest);
-        for (i, (f, c)) in self.values[whole..].iter().zip(rest.iter()).enumerate() {
-            let height = f - self.price * c;
-            if height > self.best.0 {
-                *self.best = (height, whole + i);
+        for found in self.found {
+            for l in 0..LANES {
+                if found.top[l] > found.height {
+                    (found.height, found.target) = (found.top[l], found.at[l] as usize + l);
+                }
+            }
+            for (i, (f, c)) in self.values[whole..].iter().zip(rest.iter()).enumerate() {
+                let height = f - found.price * c;
+                if height > found.height {
+                    (found.height, found.target) = (height, whole + i);
+                }
             }
         }
     }
 }
 
-/// The best target of a source at `x` at a finite price; `known` is one of the targets.
+/// The best targets of a source at `x` at finite prices; `found` begins with a target for each.
 pub fn best_priced(
     metrics: &[Metric],
     columns: &[Vec<f64>],
     values: &[f64],
     x: &[f64],
-    price: f64,
-    known: usize,
-) -> usize {
-    let mut best = (values[known], known);
-    Arch::new().dispatch(Priced { metrics, columns, values, x, price, best: &mut best });
-    best.1
+    found: &mut [Found],
+) {
+    Arch::new().dispatch(Priced { metrics, columns, values, x, found });
 }
 
 /// The best target of a source at `x` in any order; `known` is a target at no cost.

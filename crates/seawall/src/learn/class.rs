@@ -107,7 +107,7 @@ impl Polytope {
     }
 
     /// Refuses bounds that no block can meet.
-    pub(super) fn check(&self, name: &dyn Fn(usize) -> String) -> Result<()> {
+    pub(super) fn check_bounds(&self, name: &dyn Fn(usize) -> String) -> Result<()> {
         let mut first = 0;
         for &size in &self.blocks {
             let block = first..first + size;

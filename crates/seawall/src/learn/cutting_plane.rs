@@ -103,7 +103,7 @@ pub(super) fn minimise(
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
     queue.push(safe.clone());
     let (mut iterations, mut stuck, size) = (0, 0, task.size());
-    let mut progress = Progress::of(Stage::Learning);
+    let mut progress = Progress::at(Stage::Learning);
     let stopped = loop {
         let theta = match queue.pop() {
             Some(theta) => theta,

@@ -138,7 +138,7 @@ pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Le
 
 impl Game<'_, '_> {
     fn progress(&self) -> Progress<'static> {
-        Progress::of(Stage::Searching)
+        Progress::at(Stage::Searching)
     }
 
     /// What every point costs under every action, weighted by a population.

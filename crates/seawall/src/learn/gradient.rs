@@ -176,7 +176,7 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     let within = Ambiguity { set, ..task.within };
     let (stopped, steps) = (AtomicBool::new(false), AtomicUsize::new(0));
     let progress = || {
-        Progress::of(Stage::Learning)
+        Progress::at(Stage::Learning)
             .done(steps.load(Ordering::Relaxed))
             .out_of(asked.restarts * asked.iterations)
     };

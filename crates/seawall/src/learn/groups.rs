@@ -100,7 +100,7 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
         }
         bounds.iter_mut().enumerate().for_each(|(j, bound)| *bound = given[j % actions]);
     }
-    polytope.check(&|j| format!("{:?}", names[j % actions]))?;
+    polytope.check_bounds(&|j| format!("{:?}", names[j % actions]))?;
 
     let ones = vec![1.0; group.len()];
     let share = |action: usize| ByGroup {

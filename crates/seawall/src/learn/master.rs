@@ -13,7 +13,7 @@ pub(super) struct Cut {
 }
 
 /// What a master problem answers.
-pub(super) struct Answer {
+pub(super) struct MasterSolution {
     pub(super) theta: Vec<f64>,
     /// The multipliers of the cuts.
     pub(super) cuts: Vec<f64>,
@@ -44,7 +44,7 @@ impl Matrix {
 }
 
 /// `min_θ max_k cut_k(θ)` over the polytope.
-pub(super) fn least(polytope: &Polytope, cuts: &[Cut]) -> Option<Answer> {
+pub(super) fn least(polytope: &Polytope, cuts: &[Cut]) -> Option<MasterSolution> {
     solve(polytope, cuts, None)
 }
 
@@ -54,11 +54,15 @@ pub(super) fn nearest(
     cuts: &[Cut],
     level: f64,
     centre: &[f64],
-) -> Option<Answer> {
+) -> Option<MasterSolution> {
     solve(polytope, cuts, Some((level, centre)))
 }
 
-fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Option<Answer> {
+fn solve(
+    polytope: &Polytope,
+    cuts: &[Cut],
+    level: Option<(f64, &[f64])>,
+) -> Option<MasterSolution> {
     let count = polytope.len();
     // Heights are divided by the largest: the solver's tolerances are absolute.
     let sizes = cuts.iter().flat_map(|c| &c.row).fold(1e-300, |m: f64, x| m.max(x.abs()));
@@ -122,7 +126,7 @@ fn solve(polytope: &Polytope, cuts: &[Cut], level: Option<(f64, &[f64])>) -> Opt
             | SolverStatus::NumericalError
     );
     let finite = solution.x.iter().chain(&solution.z).all(|x| x.is_finite());
-    (usable && finite).then(|| Answer {
+    (usable && finite).then(|| MasterSolution {
         theta: solution.x[..count].to_vec(),
         cuts: solution.z[equalities..][..cuts.len()].to_vec(),
         // Back in the cuts' own units.

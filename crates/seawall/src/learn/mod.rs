@@ -339,7 +339,7 @@ impl<'a> Task<'a> {
 pub fn greedy(task: &Task<'_>, settings: Settings<'_>) -> Result<Learned> {
     let policy = Policy::greedy(task.log, task.values)?;
     let worst = task.greedy_worst(settings)?;
-    let stopped = !settings.watch.go_on(Progress::of(Stage::Learning));
+    let stopped = !settings.watch.go_on(Progress::at(Stage::Learning));
     let ending = Ending { iterations: 0, tolerance: 1e-9, stopped };
     Ok(task.learned(policy, Method::Exact, (worst.lower, worst.upper), &ending))
 }

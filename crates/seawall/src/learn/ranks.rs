@@ -77,12 +77,12 @@ impl Ranks {
     pub(super) fn test(&self, rank: usize) -> Test {
         let feature = self.name.clone();
         if let (true, Level::Number(x)) = (self.ordered, &self.levels[rank]) {
-            // Midway to the next number, so that numbers between are on the nearer side.
-            let number = match self.levels.get(rank + 1) {
-                Some(Level::Number(next)) => midway(*x, *next),
-                _ => *x,
-            };
-            return Test::AtMost { feature, number };
+            // Between this number and the next; of two bins' centres that is where they meet, and
+            // a number there belongs to the upper one.
+            if let Some(Level::Number(next)) = self.levels.get(rank + 1) {
+                return Test::Below { feature, number: midway(*x, *next) };
+            }
+            return Test::AtMost { feature, number: *x };
         }
         let text = |level: &Level| match level {
             Level::Number(x) => Some(x.to_string()),
@@ -99,17 +99,17 @@ fn level(space: &Space, feature: usize, point: usize, positions: &[f64]) -> Leve
     if positions[point].is_nan() {
         return Level::Missing;
     }
-    match space.number(point, feature) {
+    match space.number_at(point, feature) {
         Some(number) => Level::Number(number),
         None => Level::Text(space.levels(feature)[space.code(point, feature) as usize].clone()),
     }
 }
 
-/// A number between two, or the lower one of neighbouring floats. Twelve digits of it, so that the
-/// middle of 0.25 and 0.35 is 0.3.
+/// A number above `low` and at most `high`, about midway. Twelve digits of it, so that the middle of
+/// 0.25 and 0.35 is 0.3.
 fn midway(low: f64, high: f64) -> f64 {
     let middle = 0.5 * low + 0.5 * high;
     let short = format!("{middle:.11e}").parse().unwrap_or(middle);
-    let between = |x: &f64| low <= *x && *x < high;
-    [short, middle].into_iter().find(between).unwrap_or(low)
+    let between = |x: &f64| low < *x && *x <= high;
+    [short, middle].into_iter().find(between).unwrap_or(high)
 }

@@ -42,7 +42,7 @@ pub fn choose(
         let (mut squares, mut rows) = (0.0, 0.0);
         for (fold, rest) in parts.iter().enumerate() {
             let done = fitted_so_far.fetch_add(1, Ordering::Relaxed);
-            watch.tell(Progress::of(Stage::Fitting).done(done).out_of(folds * all.len()))?;
+            watch.tell(Progress::at(Stage::Fitting).done(done).out_of(folds * all.len()))?;
             let Some(tree) = fitted(rest, action, &settings, watch)? else { continue };
             for (i, e) in log.entries().iter().enumerate() {
                 let weight = dealt.weight(i, fold);

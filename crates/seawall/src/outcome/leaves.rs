@@ -144,7 +144,7 @@ impl Leaves {
         settings: Settings<'_>,
     ) -> Result<Values> {
         let done = AtomicUsize::new(0);
-        let progress = || Progress::of(Stage::Outcomes).out_of(self.leaves.len());
+        let progress = || Progress::at(Stage::Outcomes).out_of(self.leaves.len());
         let quiet =
             |_: Progress<'_>| settings.watch.go_on(progress().done(done.load(Ordering::Relaxed)));
         let inner = settings.watched(Watch::new(&quiet));

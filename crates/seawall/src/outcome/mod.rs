@@ -84,7 +84,7 @@ pub enum Recipe {
 impl Recipe {
     /// Fits the model to a log.
     pub fn fit(&self, log: &Log, watch: Watch<'_>) -> Result<Model> {
-        watch.tell(Progress::of(Stage::Fitting))?;
+        watch.tell(Progress::at(Stage::Fitting))?;
         Ok(match self {
             Recipe::Cells => Model::Leaves(cells(log)),
             Recipe::Tree(settings) => Model::Leaves(tree(log, settings, watch)?),

@@ -37,7 +37,7 @@ impl Default for TreeSettings {
 }
 
 impl TreeSettings {
-    fn check(&self) -> Result<()> {
+    fn check_numbers(&self) -> Result<()> {
         let counts = [
             (Field::MinSamplesLeaf, self.min_samples_leaf, 1.0),
             (Field::MinSamplesSplit, self.min_samples_split, 2.0),
@@ -159,7 +159,7 @@ pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Le
     let mut leaf_of = vec![NONE; contexts * settings.len()];
     let (mut leaves, mut trees) = (Vec::new(), Vec::new());
     for (action, settings) in settings.iter().enumerate() {
-        watch.tell(Progress::of(Stage::Fitting).done(action).out_of(log.actions().len()))?;
+        watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
         let Some(tree) = fitted(log, action, settings, watch)? else {
             trees.push(Tree { nodes: Vec::new() });
             continue;
@@ -195,8 +195,8 @@ pub(super) fn fitted(
     settings: &TreeSettings,
     watch: Watch<'_>,
 ) -> Result<Option<Tree>> {
-    settings.check()?;
-    let Some(scale) = Scale::of(log, action) else { return Ok(None) };
+    settings.check_numbers()?;
+    let Some(scale) = Scale::from_log(log, action) else { return Ok(None) };
     let units = Units::new(log, log.entries().iter().filter(|e| e.action as usize == action));
     let mut cells = sums(log, action, scale, &units);
     let mut tree = fit(log.contexts(), &mut cells, settings, (scale, &units), watch)?;
@@ -215,7 +215,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(log: &Log, action: usize) -> Option<Self> {
+    fn from_log(log: &Log, action: usize) -> Option<Self> {
         let values = log.entries().iter().filter(|e| e.action as usize == action);
         let values = values.map(|e| log.value(e));
         let (low, high) = values
@@ -269,7 +269,7 @@ fn grow(
     depth: usize,
 ) -> Result<()> {
     let at = tree.nodes.len();
-    watch.tell(Progress::of(Stage::Fitting).done(at))?;
+    watch.tell(Progress::at(Stage::Fitting).done(at))?;
     let total = |of: fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
     let (rows, sum, squares) = (total(|c| c.rows), total(|c| c.sum), total(|c| c.squares));
     let error = (squares - sum * sum / rows).max(0.0);

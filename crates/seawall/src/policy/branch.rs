@@ -37,6 +37,13 @@ pub enum Test {
         /// The number.
         number: f64,
     },
+    /// Is the number below this? No if it is missing.
+    Below {
+        /// The feature.
+        feature: String,
+        /// The number.
+        number: f64,
+    },
     /// Is the level one of these? None is the missing one.
     OneOf {
         /// The feature.
@@ -50,13 +57,16 @@ impl Test {
     /// The feature that is asked about.
     pub fn feature(&self) -> &str {
         match self {
-            Test::AtMost { feature, .. } | Test::OneOf { feature, .. } => feature,
+            Test::AtMost { feature, .. }
+            | Test::Below { feature, .. }
+            | Test::OneOf { feature, .. } => feature,
         }
     }
 
     fn holds(&self, value: Value<'_>) -> bool {
         match self {
             Test::AtMost { number, .. } => matches!(value, Value::Number(x) if x <= *number),
+            Test::Below { number, .. } => matches!(value, Value::Number(x) if x < *number),
             Test::OneOf { levels, .. } => levels.iter().any(|text| is(value, text.as_deref())),
         }
     }
@@ -66,6 +76,8 @@ impl Test {
         match self {
             Test::AtMost { feature, number } if holds => format!("{feature} ≤ {number}"),
             Test::AtMost { feature, number } => format!("{feature} > {number}"),
+            Test::Below { feature, number } if holds => format!("{feature} < {number}"),
+            Test::Below { feature, number } => format!("{feature} ≥ {number}"),
             Test::OneOf { feature, levels } => {
                 let word = |l: &Option<String>| l.clone().unwrap_or("(missing)".to_owned());
                 let all: Vec<String> = levels.iter().map(word).collect();
@@ -84,7 +96,9 @@ impl Branch {
     pub(super) fn mentions(&self) -> Vec<(String, Mention)> {
         let Branch::Split { test, yes, no } = self else { return Vec::new() };
         let mut all: Vec<(String, Mention)> = match test {
-            Test::AtMost { feature, .. } => vec![(feature.clone(), Mention::Number)],
+            Test::AtMost { feature, .. } | Test::Below { feature, .. } => {
+                vec![(feature.clone(), Mention::Number)]
+            }
             Test::OneOf { feature, levels } => {
                 let level = |l: &Option<String>| (feature.clone(), Mention::Level(l.clone()));
                 levels.iter().map(level).collect()
@@ -178,6 +192,8 @@ struct WrittenTest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    below: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     one_of: Option<Vec<Option<String>>>,
 }
 
@@ -186,23 +202,23 @@ impl TryFrom<WrittenTest> for Test {
 
     fn try_from(written: WrittenTest) -> std::result::Result<Self, Self::Error> {
         let feature = written.feature;
-        match (written.at_most, written.one_of) {
-            (Some(number), None) => Ok(Test::AtMost { feature, number }),
-            (None, Some(levels)) => Ok(Test::OneOf { feature, levels }),
-            _ => Err("a question has either at_most or one_of"),
+        match (written.at_most, written.below, written.one_of) {
+            (Some(number), None, None) => Ok(Test::AtMost { feature, number }),
+            (None, Some(number), None) => Ok(Test::Below { feature, number }),
+            (None, None, Some(levels)) => Ok(Test::OneOf { feature, levels }),
+            _ => Err("a question has one of at_most, below and one_of"),
         }
     }
 }
 
 impl From<Test> for WrittenTest {
     fn from(test: Test) -> Self {
+        let feature = test.feature().to_owned();
+        let none = WrittenTest { feature, at_most: None, below: None, one_of: None };
         match test {
-            Test::AtMost { feature, number } => {
-                WrittenTest { feature, at_most: Some(number), one_of: None }
-            }
-            Test::OneOf { feature, levels } => {
-                WrittenTest { feature, at_most: None, one_of: Some(levels) }
-            }
+            Test::AtMost { number, .. } => WrittenTest { at_most: Some(number), ..none },
+            Test::Below { number, .. } => WrittenTest { below: Some(number), ..none },
+            Test::OneOf { levels, .. } => WrittenTest { one_of: Some(levels), ..none },
         }
     }
 }

@@ -20,8 +20,8 @@
 //! - `groups` with `by`, a list of `{"feature", "cuts": [numbers]}` (parts: below the first cut,
 //!   from each cut to the next, from the last one; with `"missing": true` one more for missing
 //!   values) or `{"feature", "levels": [[…], …]}`, and `probabilities`, one row per combination of parts, the last one changing fastest;
-//! - `tree` with `root`, a branch: `{"if": {"feature", "at_most": x}, "then", "else"}`,
-//!   `{"if": {"feature", "one_of": […]}, …}`, or `{"probabilities"}`;
+//! - `tree` with `root`, a branch: `{"if": {"feature", "below": x}, "then", "else"}`, or `at_most`,
+//!   or `{"if": {"feature", "one_of": […]}, …}`, or `{"probabilities"}`;
 //! - `softmax` with `temperature`, `columns` (each `{"feature", "linear": {"centre", "scale"}}` or
 //!   `{"feature", "levels": [[level, number], …]}`), `intercepts` and `weights` by action;
 //! - `table` with `features`, `rows` of `{"context": […], "probabilities": […]}`, and perhaps
@@ -186,7 +186,7 @@ impl PolicyFile {
     }
 
     /// Whether the file makes sense by itself.
-    pub fn check(&self) -> Result<()> {
+    pub fn validate(&self) -> Result<()> {
         self.check_shape()?;
         self.rule.check_rows()
     }
@@ -211,7 +211,7 @@ impl PolicyFile {
                     "it always takes {action:?}, which is not among its actions"
                 )));
             }
-            Rule::Softmax(softmax) => softmax.check(self.actions.len())?,
+            Rule::Softmax(softmax) => softmax.check_weights(self.actions.len())?,
             _ => {}
         }
         for (at, name) in self.actions.iter().enumerate() {

@@ -78,7 +78,7 @@ impl Partition {
     }
 
     /// Refuses cuts that do not rise and levels that are in two parts.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check_parts(&self) -> Result<()> {
         let name = &self.feature;
         match &self.parts {
             Parts::Cuts(cuts) => {
@@ -159,7 +159,7 @@ impl Partition {
     fn parts(&self, space: &Space) -> Result<Vec<usize>> {
         let name = &self.feature;
         let k = space.feature(name)?;
-        self.check()?;
+        self.check_parts()?;
         if matches!(self.parts, Parts::Cuts(_)) && space.kind(k) != Kind::Numeric {
             return Err(Error::config(format!(
                 "feature {name:?} is {}; only a numeric one can be cut at numbers",

@@ -129,7 +129,7 @@ impl Rule {
     /// Refuses parts and rows that do not fit together.
     pub(super) fn check_shape(&self, actions: usize) -> Result<()> {
         match self {
-            Rule::Groups { by, .. } => by.iter().try_for_each(Partition::check)?,
+            Rule::Groups { by, .. } => by.iter().try_for_each(Partition::check_parts)?,
             Rule::Table { features, rows: listed, .. } => {
                 if let Some(row) = listed.iter().find(|r| r.context.len() != features.len()) {
                     return Err(Error::input(format!(

@@ -91,7 +91,7 @@ pub enum Encoding {
 }
 
 impl Encoded {
-    pub(crate) fn of(&self, value: Value<'_>) -> f64 {
+    pub(crate) fn encode_value(&self, value: Value<'_>) -> f64 {
         match (&self.encoding, value) {
             (Encoding::Linear { centre, scale }, Value::Number(x)) => (x - centre) / scale,
             (Encoding::Linear { .. }, _) => 0.0,
@@ -104,7 +104,7 @@ impl Encoded {
 
     /// The column's value at every point of a space.
     pub fn column(&self, space: &Space) -> Result<Vec<f64>> {
-        Ok(space.each(space.feature(&self.feature)?, |value| self.of(value)))
+        Ok(space.each(space.feature(&self.feature)?, |value| self.encode_value(value)))
     }
 }
 
@@ -165,7 +165,7 @@ impl Softmax {
         all
     }
 
-    pub(super) fn check(&self, actions: usize) -> Result<()> {
+    pub(super) fn check_weights(&self, actions: usize) -> Result<()> {
         let flat = |c: &&Encoded| matches!(c.encoding, Encoding::Linear { scale, centre } if scale == 0.0 || !scale.is_finite() || !centre.is_finite());
         if let Some(column) = self.columns.iter().find(flat) {
             return Err(Error::input(format!(
@@ -192,7 +192,7 @@ impl Softmax {
     }
 
     pub(super) fn probabilities(&self, space: &Space, actions: usize) -> Result<Vec<f64>> {
-        self.check(actions)?;
+        self.check_weights(actions)?;
         let columns: Vec<Vec<f64>> =
             self.columns.iter().map(|c| c.column(space)).collect::<Result<_>>()?;
         let mut probabilities = Vec::with_capacity(space.len() * actions);

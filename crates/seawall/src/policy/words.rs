@@ -83,7 +83,11 @@ impl Branch {
             Branch::Split { test, yes, no } => {
                 let side = |holds: bool, side: &Branch| {
                     let or_missing = match test {
-                        Test::AtMost { feature, .. } if !holds && missing(feature) => " or missing",
+                        Test::AtMost { feature, .. } | Test::Below { feature, .. }
+                            if !holds && missing(feature) =>
+                        {
+                            " or missing"
+                        }
                         _ => "",
                     };
                     let when = format!("{}{or_missing}", test.phrase(holds));

@@ -153,19 +153,19 @@ impl Feature {
     }
 
     /// Checks a feature that must have levels.
-    pub(super) fn check_levels(self) -> Result<Checked> {
+    pub(super) fn resolve_on_grid(self) -> Result<Checked> {
         if let Levels::Line = self.levels {
             let name = &self.name;
             return Err(Error::config(format!(
                 "feature {name:?}: a grid needs its levels; give them, or use points"
             )));
         }
-        self.check(&[])
+        self.resolve(&[])
     }
 
     /// Checks a feature against the coordinates that points have along it.
-    pub(super) fn check_column(self, column: &[f64]) -> Result<Checked> {
-        let checked = self.check(column)?;
+    pub(super) fn resolve_on_points(self, column: &[f64]) -> Result<Checked> {
+        let checked = self.resolve(column)?;
         let levels = checked.labels.len();
         for (row, &x) in column.iter().enumerate() {
             let fits = match checked.line {
@@ -183,7 +183,7 @@ impl Feature {
         Ok(checked)
     }
 
-    fn check(self, column: &[f64]) -> Result<Checked> {
+    fn resolve(self, column: &[f64]) -> Result<Checked> {
         let mut labels = match &self.levels {
             Levels::Line => Vec::new(),
             Levels::Numbers(numbers) => numbers.iter().map(f64::to_string).collect(),
@@ -350,7 +350,7 @@ impl Checked {
     }
 
     /// A code as the number it stands for.
-    pub(super) fn number(&self, code: f64) -> Option<f64> {
+    pub(super) fn number_of(&self, code: f64) -> Option<f64> {
         match (self.kind, self.line) {
             (Kind::Numeric, Some(_)) => Some(code).filter(|x| !x.is_nan()),
             (Kind::Numeric, None) if !code.is_nan() => self.numbers.get(code as usize).copied(),
@@ -363,7 +363,7 @@ impl Checked {
         if code.is_nan() || self.missing_level.is_some_and(|k| code == k as f64) {
             return Value::Missing;
         }
-        match self.number(code) {
+        match self.number_of(code) {
             Some(number) => Value::Number(number),
             None => Value::Level(&self.labels[code as usize]),
         }

@@ -70,7 +70,7 @@ pub enum Support {
 impl Space {
     /// Every combination of the features' levels.
     pub fn grid(features: impl IntoIterator<Item = Feature>) -> Result<Self> {
-        let features = check_features(features, |f| f.check_levels())?;
+        let features = check_features(features, |f| f.resolve_on_grid())?;
         let grid = Grid::new(features.iter().map(Checked::level_count).collect())?;
         Ok(Space { features, support: Support::Grid(grid) })
     }
@@ -92,8 +92,9 @@ impl Space {
             )));
         }
         let mut column = columns.iter();
-        let features =
-            check_features(features, |f| f.check_column(column.next().map_or(&[], Vec::as_slice)))?;
+        let features = check_features(features, |f| {
+            f.resolve_on_points(column.next().map_or(&[], Vec::as_slice))
+        })?;
         let points = Points::new(&features, columns)?;
         Ok(Space { features, support: Support::Points(points) })
     }
@@ -205,8 +206,8 @@ impl Space {
     }
 
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
-    pub fn number(&self, point: usize, feature: usize) -> Option<f64> {
-        self.features[feature].number(self.code(point, feature))
+    pub fn number_at(&self, point: usize, feature: usize) -> Option<f64> {
+        self.features[feature].number_of(self.code(point, feature))
     }
 
     /// Something of every point's value of a feature, worked out once a level.

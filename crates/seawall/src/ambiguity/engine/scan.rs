@@ -5,7 +5,8 @@ use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::{CostFirst, Price, ValueFirst};
-use crate::kernel::{scan, sum};
+use crate::kernel::scan::{self, Found};
+use crate::kernel::sum;
 use crate::population::Population;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -73,33 +74,61 @@ impl Loaded {
         let (metrics, columns) = (&self.engine.metrics[..], &group.columns[..]);
         match price {
             Price::Zero => scan::best(metrics, columns, values, x, ValueFirst, local),
-            Price::At(price) => scan::best_priced(metrics, columns, values, x, price, local),
+            Price::At(price) => {
+                let mut found = [Found::new(price, values[local], local)];
+                scan::best_priced(metrics, columns, values, x, &mut found);
+                found[0].target
+            }
             Price::Infinite => scan::best(metrics, columns, values, x, CostFirst, local),
         }
+    }
+
+    /// A target's value, and what it costs a source at `x` to go there.
+    fn arrival(&self, source: Source, target: usize, x: &[f64]) -> [f64; 2] {
+        let group = &self.engine.groups[source.group as usize];
+        let cost = |(&m, (c, &x)): (&Metric, (&Vec<f64>, &f64))| m.cost(x, c[target]);
+        let cost = self.engine.metrics.iter().zip(group.columns.iter().zip(x)).map(cost).sum();
+        [self.heights[source.group as usize][target], cost]
+    }
+
+    /// The sums of arrivals, one per source.
+    fn sums(&self, arrival: impl Fn(usize) -> [f64; 2] + Sync) -> Sums {
+        let (weights, sources) = (self.engine.population.weights(), &self.engine.sources);
+        let [value, cost] = sum::sums(sources.len(), &|s: usize| {
+            let p = weights[sources[s].point as usize];
+            arrival(s).map(|x| p * x)
+        });
+        Sums { value, cost }
     }
 }
 
 impl Maxima for Loaded {
     fn evaluate(&mut self, price: Price) -> Sums {
-        let found: Vec<(f64, f64)> = self
-            .engine
-            .sources
-            .par_iter()
-            .map_init(Vec::new, |x, &source| {
-                let target = self.best(source, price, x);
-                let group = &self.engine.groups[source.group as usize];
-                let cost = |(&m, (c, &x)): (&Metric, (&Vec<f64>, &f64))| m.cost(x, c[target]);
-                let cost =
-                    self.engine.metrics.iter().zip(group.columns.iter().zip(&*x)).map(cost).sum();
-                (self.heights[source.group as usize][target], cost)
-            })
-            .collect();
-        let weights = self.engine.population.weights();
-        let [value, cost] = sum::sums(found.len(), &|s: usize| {
-            let p = weights[self.engine.sources[s].point as usize];
-            [p * found[s].0, p * found[s].1]
-        });
-        Sums { value, cost }
+        let one = |x: &mut Vec<f64>, &source: &Source| {
+            let target = self.best(source, price, x);
+            self.arrival(source, target, x)
+        };
+        let found: Vec<[f64; 2]> = self.engine.sources.par_iter().map_init(Vec::new, one).collect();
+        self.sums(|s| found[s])
+    }
+
+    fn evaluate_all(&mut self, prices: &[Price]) -> Vec<Sums> {
+        if prices.iter().any(|price| !matches!(price, Price::At(_))) {
+            return prices.iter().map(|&price| self.evaluate(price)).collect();
+        }
+        // What a pair of points costs is worked out once for all prices.
+        let all = |(x, found): &mut (Vec<f64>, Vec<Found>), &source: &Source| {
+            let group = &self.engine.groups[source.group as usize];
+            let (values, local) = (&self.heights[source.group as usize], source.local as usize);
+            group.row(local, x);
+            found.clear();
+            found.extend(prices.iter().map(|p| Found::new(p.get(), values[local], local)));
+            scan::best_priced(&self.engine.metrics, &group.columns, values, x, found);
+            found.iter().map(|f| self.arrival(source, f.target, x)).collect::<Vec<_>>()
+        };
+        let found: Vec<Vec<[f64; 2]>> =
+            self.engine.sources.par_iter().map_init(Default::default, all).collect();
+        (0..prices.len()).map(|k| self.sums(|s| found[s][k])).collect()
     }
 
     fn targets(&mut self, price: Price) -> Vec<u32> {

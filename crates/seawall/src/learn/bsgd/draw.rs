@@ -70,14 +70,15 @@ impl<'d> Draw<'d> {
             Class::Softmax(_) => {
                 for column in encode(space) {
                     let k = space.feature(&column.feature)?;
-                    columns.push((k, space.level_values(k).map(|v| column.of(v)).collect()));
+                    columns
+                        .push((k, space.level_values(k).map(|v| column.encode_value(v)).collect()));
                 }
             }
         }
         Ok(Draw::Product { predictor, levels, parts, columns })
     }
 
-    pub(super) fn place(&self, walk: &Walk<'_, '_>, source: usize, random: &mut Random) -> Place {
+    pub(super) fn draw(&self, walk: &Walk<'_, '_>, source: usize, random: &mut Random) -> Place {
         let task = walk.task;
         let space = task.population().space();
         match self {

@@ -310,7 +310,7 @@ impl Walk<'_, '_> {
         let mut scratch = Scratch::new(self.task.costs.len(), schedule.points, run.theta.len());
         let rate = schedule.step / (schedule.steps as f64).sqrt();
         while run.step < schedule.steps {
-            let progress = Progress::of(Stage::Descending).done(run.step).out_of(schedule.steps);
+            let progress = Progress::at(Stage::Descending).done(run.step).out_of(schedule.steps);
             if run.step.is_multiple_of(64) && !watch.go_on(progress) {
                 break;
             }
@@ -349,7 +349,7 @@ impl Walk<'_, '_> {
         let actions = self.task.costs.len();
         s.places.clear();
         for (k, weight) in s.weights.iter_mut().enumerate() {
-            let place = self.draw.place(self, source, random);
+            let place = self.draw.draw(self, source, random);
             let row = &mut s.rows[k * actions..][..actions];
             s.costs[k] = self.model.cost(&run.theta, &place, row);
             // Where nobody can go weighs nothing, at any λ.

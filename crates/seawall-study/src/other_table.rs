@@ -55,7 +55,12 @@ pub(crate) fn sample(
 /// Reads a table's context columns and the columns of `numbers`. A context may be written as this
 /// program writes it: a bin by its middle, which a declared range may end before, and a missing
 /// value in words.
-pub(crate) fn place(path: &Path, study: &Study, space: &Space, numbers: &[&str]) -> Result<Placed> {
+pub(crate) fn rows_on_contexts(
+    path: &Path,
+    study: &Study,
+    space: &Space,
+    numbers: &[&str],
+) -> Result<Placed> {
     rows(path, study, space, numbers, &[], printed_level)
 }
 
