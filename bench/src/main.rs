@@ -229,7 +229,7 @@ fn trees(study: &str) -> Result<Value> {
     let values = model.values(log, plain, seawall::outcome::Unseen::Error, settings)?;
     let space = log.contexts();
     let context = |i: usize| {
-        let each = |k: usize| space.number(i, k).unwrap_or(space.code(i, k));
+        let each = |k: usize| space.number_at(i, k).unwrap_or(space.code(i, k));
         (0..space.names().len()).map(each).collect::<Vec<f64>>()
     };
     let of_action = |a: usize| values.matrix().rows().map(|row| row[a]).collect::<Vec<f64>>();

@@ -104,7 +104,7 @@ def test_studies(data, asked, error, words):
     (lambda s: s.evaluate(bayesian=True), "bayesian"),
     (lambda s: s.evaluate(progress=5), "progress is 5"),
     (lambda s: s.learn("tree:1", radius=[0.1, 0.2]), "radius is"),
-    (lambda s: s.report("r.html", learn="zz"), "learn zz"),
+    (lambda s: s.report("r.html", learn="zz"), 'learn is "zz"'),
     (lambda s: s.with_outcomes("x"), "predicted outcomes"),
     (lambda s: s.with_outcomes(pd.DataFrame({"l": [1.0] * 4})), "expected the actions"),
     (lambda s: seawall.Policy("garbage"), ""),
