@@ -397,7 +397,11 @@ fn bad_grids() {
         &["1000000000000 cells", "lacks 999999999990", "x0=0", "x11=1"],
     );
     let points = format!("bound g.csv --value loss{contexts} --radius 0.1 --engine grid");
-    refused(&[("g.csv", huge.as_bytes())], &points, &["--engine grid needs", "try --engine tree or --engine scan"]);
+    refused(
+        &[("g.csv", huge.as_bytes())],
+        &points,
+        &["--engine grid needs", "try --engine tree or --engine scan"],
+    );
 }
 
 #[test]
