@@ -1,7 +1,9 @@
 //! An engine of one's own: what a support with a structure that the library does not know would
 //! have. This one looks at all pairs, which is slow but exact; the worst case is the same.
 
-use seawall::{Engine, Feature, Geometry, Heights, Maxima, Population, Price, Problem, Sums};
+use seawall::{
+    Engine, Feature, Geometry, Heights, Maxima, Population, Price, Problem, Sums, Watch,
+};
 use seawall::{Settings, Wasserstein};
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ impl Engine for AllPairs {
         "all pairs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         Box::new(Loaded(self, heights))
     }
 }

@@ -8,7 +8,7 @@ use common::{Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
     Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, Heights, Kl, Maxima,
-    Population, Price, Problem, Set, Settings, Status, Sums, TotalVariation, Wasserstein,
+    Population, Price, Problem, Set, Settings, Status, Sums, TotalVariation, Wasserstein, Watch,
     WorstCase,
 };
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Engine for Naive {
         "naive"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         Box::new(NaiveMaxima { engine: self, heights })
     }
 }
@@ -217,7 +217,7 @@ impl Engine for Compared {
         "compared"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let all = [
             Price::Zero,
             Price::At(1e-3),
@@ -227,7 +227,7 @@ impl Engine for Compared {
             Price::At(1e4),
             Price::Infinite,
         ];
-        let load = || self.0.clone().load(heights);
+        let load = || self.0.clone().load(heights, Watch::NOBODY);
         for prices in [&all[..], &all[..1], &all[1..6], &[]] {
             let (mut together, mut alone) = (load(), load());
             let each: Vec<Sums> = prices.iter().map(|&price| alone.evaluate(price)).collect();
@@ -257,7 +257,7 @@ impl Engine for Wrong {
         "wrong"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let engine = Arc::new(Naive::new(&self.0.population));
         Box::new(WrongMaxima(NaiveMaxima { engine, heights }, self.1))
     }
@@ -312,7 +312,7 @@ impl Engine for Fixed {
         "fixed"
     }
 
-    fn load<'v>(self: Arc<Self>, _: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, _: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         Box::new(FixedMaxima(self.0))
     }
 }

@@ -34,13 +34,8 @@ from seawall.arrays import (
     evaluate_policy,
     worst_case,
 )
-from seawall.results import (
-    Check,
-    Evaluation,
-    Learned,
-    Policy,
-    Radius,
-)
+from seawall.learned import Learned, Policy
+from seawall.results import Check, Evaluation, Radius
 from seawall.study import SeawallWarning, Study, demo, demo_data
 
 __all__ = [

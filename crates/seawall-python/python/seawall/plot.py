@@ -8,7 +8,8 @@ import numpy as np
 
 from seawall import _native
 from seawall.arrays import Curve
-from seawall.results import Evaluation, Learned, Policy
+from seawall.learned import Learned, Policy
+from seawall.results import Evaluation
 
 
 def _axes(ax: Any) -> Any:

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from seawall import _native
 from seawall._given import gone, real
-from seawall.results import Evaluation, Learned
+from seawall.learned import Learned
+from seawall.results import Evaluation
 from seawall.study import Study
 
 Outcome = Union[Any, Callable[[npt.NDArray[np.float64]], npt.ArrayLike], None]

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seawall import _given, _native
-from seawall.results import Check, Evaluation, Learned, Policy, Radius
+from seawall.learned import Learned, Policy
+from seawall.results import Check, Evaluation, Radius
 
 Progress = Callable[[str], object]
 # A child process has none of its parent's threads.

@@ -1,12 +1,13 @@
 //! Learning a policy from a study: from the question to a policy file and what is known of it.
 
 mod changes;
+mod result;
 mod spec;
 
 pub use changes::Changes;
+pub use result::{HonestResult, LearnSupport, LearnedPolicy, MixtureResult, RunsResult};
 pub use spec::Spec;
 
-use crate::evaluate::set_name;
 use crate::load::Loaded;
 use seawall::evaluate::{Fitted, Support};
 use seawall::learn::{
@@ -16,10 +17,7 @@ use seawall::learn::{
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Rule};
-use seawall::{
-    Ambiguity, Detail, Direction, Error, Field, Log, Result, Set, Settings, Status, Watch,
-};
-use serde::Serialize;
+use seawall::{Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
@@ -110,134 +108,6 @@ pub enum Plan {
     Accuracy(f64, usize),
     /// By hand.
     Steps(Schedule),
-}
-
-/// A support as a learned policy's worst case is valued on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LearnSupport {
-    /// Every combination of levels.
-    Grid,
-    /// The contexts observed.
-    Observed,
-    /// Combinations drawn, as they are too many to list; the value is over those observed.
-    Sampled,
-}
-
-/// A learned policy and what is known of it, as plain data.
-#[derive(Clone, Debug, Serialize)]
-pub struct LearnedPolicy {
-    /// The policy's name.
-    pub policy: String,
-    /// How it was found.
-    pub method: learn::Method,
-    /// The set of contexts.
-    #[serde(serialize_with = "set_name")]
-    pub set: Set,
-    /// Its radius.
-    pub radius: f64,
-    /// The set of outcomes.
-    #[serde(serialize_with = "set_name")]
-    pub cost_set: Set,
-    /// Its radius.
-    pub cost_radius: f64,
-    /// Which contexts mass may move to.
-    pub support: LearnSupport,
-    /// Whether lower or higher is better.
-    pub direction: Direction,
-    /// The policy's worst case.
-    pub value: f64,
-    /// See [`Learned::lower`].
-    pub lower: f64,
-    /// See [`Learned::upper`].
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How it ended.
-    pub status: Status,
-    /// With an entropic set of contexts: bounds of the policy's exact worst case, for the smoothed
-    /// value alone is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_lower: Option<f64>,
-    /// See [`exact_lower`](Self::exact_lower).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_upper: Option<f64>,
-    /// Steps taken.
-    pub iterations: usize,
-    /// No policy whatever has a better worst case than this.
-    pub greedy_floor: f64,
-    /// Bounds of the greedy policy's worst case, the side that is not the floor among them.
-    pub greedy: Bounds,
-    /// The policy's mean if nothing shifts, by the outcome model.
-    pub nominal_value: f64,
-    /// What the policy does.
-    pub parameters: Value,
-    /// How long it took.
-    pub seconds: f64,
-    /// For trees: the best mixture of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mixture: Option<MixtureResult>,
-    /// For stochastic runs: λ, and the mean and spread of the runs' own worst cases.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<RunsResult>,
-    /// The value on rows that did not choose the policy, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub honest: Option<HonestResult>,
-    /// The policy itself.
-    #[serde(skip)]
-    pub file: PolicyFile,
-    /// The policy in words.
-    #[serde(skip)]
-    pub words: Vec<String>,
-    /// Where stochastic runs stand.
-    #[serde(skip)]
-    pub state: Option<State>,
-    /// Names of the parameters of stochastic runs.
-    #[serde(skip)]
-    pub names: Vec<String>,
-    /// What was asked.
-    #[serde(skip)]
-    pub question: Question,
-}
-
-/// A mixture of trees.
-#[derive(Clone, Debug, Serialize)]
-pub struct MixtureResult {
-    /// Its worst case.
-    pub value: f64,
-    /// See [`Learned::lower`].
-    pub lower: f64,
-    /// See [`Learned::upper`].
-    pub upper: f64,
-    /// The shares and rules of its trees.
-    pub parts: Vec<Value>,
-}
-
-/// Stochastic runs.
-#[derive(Clone, Debug, Serialize)]
-pub struct RunsResult {
-    /// How many.
-    pub count: usize,
-    /// λ averaged over steps and runs.
-    pub lambda: f64,
-    /// The mean of the runs' own worst cases.
-    pub mean: f64,
-    /// Their standard deviation.
-    pub sd: f64,
-    /// The schedule.
-    pub schedule: Schedule,
-}
-
-/// Values on rows that did not choose the policy: learned on one half, valued on the other, both
-/// ways.
-#[derive(Clone, Debug, Serialize)]
-pub struct HonestResult {
-    /// The mean of the two halves' worst cases.
-    pub value: f64,
-    /// The mean of the two halves' doubly robust estimates.
-    pub nominal_value: f64,
-    /// Each half's worst case.
-    pub halves: Vec<f64>,
 }
 
 /// Learns what is asked; `state` goes on from where stochastic runs stopped.

@@ -70,7 +70,13 @@ impl Vertices {
             }
             let slopes: Vec<f64> = chosen.iter().map(Stretch::slope).collect();
             evaluations += slopes.len();
-            for (Stretch { left, right, .. }, vertex) in chosen.into_iter().zip(evaluate(&slopes)) {
+            let found = evaluate(&slopes);
+            if found.len() < slopes.len() {
+                // The engine was told to stop in the middle.
+                self.error = self.error.max(widest);
+                break;
+            }
+            for (Stretch { left, right, .. }, vertex) in chosen.into_iter().zip(found) {
                 let above = vertex.line(right.cost) - right.value;
                 let slope = vertex.price.get();
                 let size = left.value.abs().max(right.value.abs()).max(slope * left.cost);

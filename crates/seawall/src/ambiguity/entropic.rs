@@ -72,10 +72,6 @@ impl Shift for Entropic {
         Some(Wasserstein.into())
     }
 
-    fn smoothed(&self, _eta: f64) -> Set {
-        (*self).into()
-    }
-
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,
@@ -120,9 +116,12 @@ impl<'a> Solver<'a> {
             )));
         }
         let eta = scaled;
-        let mut engine = problem.geometry.soft_engine()?.clone().load(problem, eta);
+        let mut engine = problem.geometry.soft_engine()?.clone().load(problem, eta, settings.watch);
         let start = vertex(Price::Infinite, engine.evaluate(Price::Infinite));
         let soft = engine.evaluate(Price::Zero);
+        if engine.stopped() {
+            return Err(Error::stopped());
+        }
         let end = vertex(Price::Zero, soft);
         Ok(Solver {
             problem: problem.clone(),
@@ -152,6 +151,9 @@ impl<'a> Solver<'a> {
             let Some(price) = takes.then_some(newton).or_else(|| bracket.crossing()) else { break };
             self.evaluations += 1;
             let soft = self.engine.evaluate(Price::At(price));
+            if self.engine.stopped() {
+                return (bracket, true);
+            }
             (at, curvature) = (vertex(Price::At(price), soft), soft.curvature);
             let before = bracket.gap();
             bracket.insert(at);
@@ -293,6 +295,9 @@ impl Solve for Solver<'_> {
         };
         let (upper, price) = bracket.upper;
         let (plan, weights, entropy) = self.population(&bracket);
+        if self.settings.detail > Detail::Value && self.engine.stopped() {
+            return Err(Error::stopped());
+        }
         let certificate = Certificate {
             evaluations: (self.evaluations - before).max(1),
             stopped,
@@ -315,7 +320,8 @@ impl Solve for Solver<'_> {
             .refine(settings, &problem, |prices| {
                 let at =
                     |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
-                prices.iter().map(at).collect()
+                let found = prices.iter().map(at).collect();
+                if self.engine.stopped() { Vec::new() } else { found }
             })
             .into_curve(&problem)
     }

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::population::Population;
+use crate::progress::Watch;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -89,10 +90,13 @@ impl Geometry {
     }
 
     /// Each source's target of the largest `f_j − c_ij`: source, then target, by point.
-    pub(crate) fn best_targets(&self, values: &[f64]) -> Result<Vec<(u32, u32)>> {
+    pub(crate) fn best_targets(&self, values: &[f64], watch: Watch<'_>) -> Result<Vec<(u32, u32)>> {
         let heights = Heights::new(values, Direction::Cost);
-        let mut maxima = self.engine()?.clone().load(heights);
+        let mut maxima = self.engine()?.clone().load(heights, watch);
         let targets = maxima.targets(Price::At(heights.scale()));
+        if maxima.stopped() {
+            return Err(Error::stopped());
+        }
         Ok(self.sources.iter().copied().zip(targets).collect())
     }
 

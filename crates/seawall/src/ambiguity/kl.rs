@@ -43,10 +43,6 @@ impl Shift for Kl {
         false
     }
 
-    fn smoothed(&self, _eta: f64) -> Set {
-        (*self).into()
-    }
-
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,

@@ -62,8 +62,10 @@ pub(super) trait Shift {
         None
     }
 
-    /// A smooth set like this one, `eta` being how sharp: for gradients.
-    fn smoothed(&self, eta: f64) -> Set;
+    /// A smooth set that stands in for this one where gradients are wanted, `eta` being how sharp.
+    fn smoothed(&self, _eta: f64) -> Option<Set> {
+        None
+    }
 
     /// A solver of a problem.
     fn solver<'a>(
@@ -192,7 +194,7 @@ impl Set {
 
     /// A set like this one whose worst case has a gradient: itself, if it has one already.
     pub(crate) fn smoothed(&self, eta: f64) -> Set {
-        self.shift().smoothed(eta)
+        self.shift().smoothed(eta).unwrap_or(*self)
     }
 
     /// The set with a radius.

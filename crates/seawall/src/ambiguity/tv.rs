@@ -44,10 +44,6 @@ impl Shift for TotalVariation {
         true
     }
 
-    fn smoothed(&self, _eta: f64) -> Set {
-        (*self).into()
-    }
-
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,

@@ -46,8 +46,8 @@ impl Shift for Wasserstein {
         true
     }
 
-    fn smoothed(&self, eta: f64) -> Set {
-        Entropic { eta }.into()
+    fn smoothed(&self, eta: f64) -> Option<Set> {
+        Some(Entropic { eta }.into())
     }
 
     fn solver<'a>(
@@ -75,10 +75,12 @@ struct Solver<'a> {
 impl<'a> Solver<'a> {
     /// Prepares the engine and finds both ends of the curve.
     fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Result<Self> {
-        let maxima = problem.geometry.engine()?.clone().load(problem.heights);
+        let maxima = problem.geometry.engine()?.clone().load(problem.heights, settings.watch);
         let mut solver =
             Solver { problem: problem.clone(), settings, maxima, seen: Vec::new(), evaluations: 0 };
-        let start = sound(solver.start())?;
+        let start = solver.start();
+        solver.go_on()?;
+        let start = sound(start)?;
         if start.cost > 0.0 {
             return Err(Error::internal(format!(
                 "the engine spends {} where moves are dearest; expected 0, for staying is free",
@@ -86,7 +88,9 @@ impl<'a> Solver<'a> {
             )));
         }
         // A constant function, or a single place: nowhere to go.
-        let end = sound(solver.evaluate(Price::Zero))?;
+        let end = solver.evaluate(Price::Zero);
+        solver.go_on()?;
+        let end = sound(end)?;
         solver.seen = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         Ok(solver)
     }
@@ -104,6 +108,11 @@ impl<'a> Solver<'a> {
         Vertex { price: Price::Infinite, cost: 0.0, value }
     }
 
+    /// An error if the engine gave up its last answer because it was told to stop.
+    fn go_on(&self) -> Result<()> {
+        if self.maxima.stopped() { Err(Error::stopped()) } else { Ok(()) }
+    }
+
     fn evaluate(&mut self, price: Price) -> Vertex {
         self.evaluations += 1;
         let Sums { value, cost } = self.maxima.evaluate(price);
@@ -115,6 +124,9 @@ impl<'a> Solver<'a> {
         self.evaluations += prices.len();
         let prices: Vec<Price> = prices.iter().map(|&price| Price::At(price)).collect();
         let sums = self.maxima.evaluate_all(&prices);
+        if self.maxima.stopped() {
+            return Vec::new();
+        }
         let vertex = |(&price, s): (&Price, &Sums)| Vertex { price, cost: s.cost, value: s.value };
         prices.iter().zip(&sums).map(vertex).collect()
     }
@@ -123,6 +135,7 @@ impl<'a> Solver<'a> {
     fn targets(&mut self, price: Price) -> Result<Vec<u32>> {
         self.evaluations += 1;
         let targets = self.maxima.targets(price);
+        self.go_on()?;
         let (sources, points) = (self.problem.sources().len(), self.problem.space().len());
         let fits = targets.len() == sources && targets.iter().all(|&j| (j as usize) < points);
         match fits {
@@ -162,7 +175,12 @@ impl<'a> Solver<'a> {
         for _ in 0..self.settings.max_evaluations {
             let Some(price) = bracket.crossing() else { break };
             let height = bracket.lower();
-            let vertex = sound(self.evaluate(Price::At(price)))?;
+            let vertex = self.evaluate(Price::At(price));
+            if self.maxima.stopped() {
+                stopped = true;
+                break;
+            }
+            let vertex = sound(vertex)?;
             let found = vertex.line(radius);
             bracket.insert(vertex);
             let at = self.seen.partition_point(|v| v.cost > vertex.cost);

@@ -171,7 +171,7 @@ impl<'a> Transport<'a> {
         let tight = 1e-14 * self.dear;
         for round in 0..ROUNDS {
             // The best target of each source, and hence the bound.
-            let found = self.priced(&potentials)?;
+            let found = self.priced(&potentials, watch)?;
             let inner = |k: usize| {
                 let (i, j) = found[k];
                 let cost = space.cost(self.sources[i], self.targets[j]);
@@ -198,7 +198,7 @@ impl<'a> Transport<'a> {
                     added += 1;
                 }
             }
-            for (j, i) in self.priced_back(&flow)? {
+            for (j, i) in self.priced_back(&flow, watch)? {
                 let cost = space.cost(self.sources[i], self.targets[j]);
                 let reduced = cost + flow.source_potential(i) - flow.target_potential(j);
                 if reduced < -tight && cost.is_finite() {
@@ -247,9 +247,9 @@ impl<'a> Transport<'a> {
     }
 
     /// For each source, by its place, the target of the largest `φ_j − c_ij`.
-    fn priced(&self, potentials: &[f64]) -> Result<Vec<(usize, usize)>> {
+    fn priced(&self, potentials: &[f64], watch: Watch<'_>) -> Result<Vec<(usize, usize)>> {
         let values = self.spread(&self.targets, potentials);
-        let best = self.geometries[0].best_targets(&values)?;
+        let best = self.geometries[0].best_targets(&values, watch)?;
         let known = best.into_iter().filter(|(_, j)| self.target_of[*j as usize] != u32::MAX);
         let place = |(i, j): (u32, u32)| {
             (self.source_of[i as usize] as usize, self.target_of[j as usize] as usize)
@@ -258,11 +258,11 @@ impl<'a> Transport<'a> {
     }
 
     /// For each target the source of the largest `−π_i − c_ij`.
-    fn priced_back(&self, flow: &Flow) -> Result<Vec<(usize, usize)>> {
+    fn priced_back(&self, flow: &Flow, watch: Watch<'_>) -> Result<Vec<(usize, usize)>> {
         let potentials: Vec<f64> =
             (0..self.sources.len()).map(|i| -flow.source_potential(i)).collect();
         let values = self.spread(&self.sources, &potentials);
-        let best = self.geometries[1].best_targets(&values)?;
+        let best = self.geometries[1].best_targets(&values, watch)?;
         let known = best.into_iter().filter(|(_, i)| self.source_of[*i as usize] != u32::MAX);
         let place = |(j, i): (u32, u32)| {
             (self.target_of[j as usize] as usize, self.source_of[i as usize] as usize)

@@ -144,9 +144,18 @@ pub(super) fn minimise(
         iterations += 1;
         let quiet = inside(settings.watch, progress);
         let settings = settings.watched(Watch::new(&quiet));
-        let theta = within(task, limits, &safe, &mut polytope, theta, settings)?;
-        let costs = class.costs(&theta);
-        let worst = task.worst(&costs, Detail::Population, settings)?;
+        let solved =
+            within(task, limits, &safe, &mut polytope, theta, settings).and_then(|theta| {
+                let costs = class.costs(&theta);
+                let worst = task.worst(&costs, Detail::Population, settings)?;
+                Ok((theta, costs, worst))
+            });
+        let (theta, costs, worst) = match solved {
+            Ok(solved) => solved,
+            // Stopped in the middle of a solve: what is known stands.
+            Err(error) if error.is_stopped() && best.is_some() => break true,
+            Err(error) => return Err(error),
+        };
         if best.as_ref().is_none_or(|(value, _)| worst.upper < *value)
             && polytope.holds(&theta, 1e-9)
         {

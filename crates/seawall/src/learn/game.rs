@@ -227,7 +227,15 @@ impl Game<'_, '_> {
             let progress = self.progress().done(self.iterations).gap(best.upper - best.lower);
             let quiet = inside(self.settings.watch, progress);
             let settings = self.settings.watched(Watch::new(&quiet));
-            let found = minimise(self.task, &class, polytope, &[], &search, settings)?;
+            let found = match minimise(self.task, &class, polytope, &[], &search, settings) {
+                Ok(found) => found,
+                // Stopped in the middle of a solve: the game stands as it is.
+                Err(error) if error.is_stopped() && !best.shares.is_empty() => {
+                    best.stopped = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
             if found.upper < best.upper {
                 best.upper = found.upper;
                 best.shares = found.theta;
@@ -289,7 +297,13 @@ impl Game<'_, '_> {
             {
                 return Ok((node.clone(), bracket.lower, *upper, true));
             }
-            let worst = self.task.worst(column, Detail::Population, self.settings)?;
+            let worst = match (self.task.worst(column, Detail::Population, self.settings), &best) {
+                (Ok(worst), _) => worst,
+                (Err(error), Some((upper, node))) if error.is_stopped() => {
+                    return Ok((node.clone(), bracket.lower, *upper, true));
+                }
+                (Err(error), _) => return Err(error),
+            };
             let constant = worst.lower - dot(column, &worst.population);
             if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) {
                 best = Some((worst.upper, node.clone()));
@@ -298,6 +312,9 @@ impl Game<'_, '_> {
         }
         let (mut upper, mut node) =
             best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
+        if bracket.stopped {
+            return Ok((node, bracket.lower, upper, true));
+        }
         let costs = self.weighted(&bracket.population);
         let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
         let floor = self.task.greedy_worst(self.settings)?.lower;
@@ -345,7 +362,11 @@ impl Game<'_, '_> {
                     }
                     solved += 1;
                     let column = self.column(candidate);
-                    let worst = self.task.worst(&column, Detail::Population, self.settings)?;
+                    let worst = match self.task.worst(&column, Detail::Population, self.settings) {
+                        Ok(worst) => worst,
+                        Err(error) if error.is_stopped() => return Ok((node, lower, upper, true)),
+                        Err(error) => return Err(error),
+                    };
                     let constant = worst.lower - dot(&column, &worst.population);
                     if worst.upper < upper {
                         (upper, node) = (worst.upper, candidate.clone());

@@ -219,7 +219,8 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
         let tolerance = 1e-7 * task.size();
         let keep_on = |_, _| go_on();
         let found = minimise(first.collect(), tolerance, asked.iterations, &mut function, &keep_on);
-        if let Some(error) = failed {
+        // Stopped in the middle of a solve: the point before it stands.
+        if let Some(error) = failed.filter(|error: &Error| !error.is_stopped()) {
             return Err(error);
         }
         let (upper, policy) = valued(&found.point)?;

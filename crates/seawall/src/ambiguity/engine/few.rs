@@ -10,6 +10,7 @@ use crate::kernel::max_plus::Axis;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
 use crate::population::Population;
+use crate::progress::Watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ impl Engine for Few {
         "grid"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let cells = self.shape.grid.len();
         let owners = self.shape.cells.as_ref().map(|of| owners_of(&heights, of, cells));
         let start = match &owners {

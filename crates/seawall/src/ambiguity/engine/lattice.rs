@@ -4,7 +4,7 @@
 //! no point lies hold `−∞`, and of several points in one cell the highest stands for them, since
 //! moves between them are free. In memory: two numbers a cell beside the problem's own.
 
-use super::{Engine, MOST_CELLS, Maxima, Sums};
+use super::{Engine, MOST_CELLS, Maxima, Patience, Sums};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::max_plus::{Axis, Carry};
@@ -12,6 +12,7 @@ use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
 use crate::population::Population;
+use crate::progress::Watch;
 use crate::space::{Grid, Space, Support};
 use std::sync::Arc;
 
@@ -68,6 +69,8 @@ struct Loaded<'v> {
     owners: Option<Vec<u32>>,
     h: Vec<f64>,
     ride: Vec<f64>,
+    /// Asked between passes.
+    patience: Patience<'v>,
 }
 
 impl Lattice {
@@ -89,10 +92,19 @@ impl Engine for Lattice {
         "grid"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let owners = self.shape.cells.as_ref();
         let owners = owners.map(|cells| owners_of(&heights, cells, self.shape.grid.len()));
-        Box::new(Loaded { engine: self, heights, owners, h: Vec::new(), ride: Vec::new() })
+        let steps = self.shape.work() as usize / self.axes.len().max(1);
+        let patience = Patience::new(watch, self.axes.len(), steps);
+        Box::new(Loaded {
+            engine: self,
+            heights,
+            owners,
+            h: Vec::new(),
+            ride: Vec::new(),
+            patience,
+        })
     }
 }
 
@@ -130,6 +142,9 @@ impl Loaded<'_> {
 
     fn passes(&mut self, price: f64, carry: Carry) {
         for (k, axis) in self.engine.axes.iter().enumerate() {
+            if !self.patience.go_on() {
+                return;
+            }
             let inner = self.engine.shape.grid.stride(k);
             axis.pass(inner, price, carry, &mut self.h, &mut self.ride);
         }
@@ -179,6 +194,7 @@ impl Loaded<'_> {
 
 impl Maxima for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
+        self.patience.begin();
         if price == Price::Zero {
             let value = self.transform_at_zero(Carry::Cost);
             return Sums { value, cost: self.total(|s, cell| s.ride[cell]) };
@@ -197,6 +213,7 @@ impl Maxima for Loaded<'_> {
     }
 
     fn targets(&mut self, price: Price) -> Vec<u32> {
+        self.patience.begin();
         if price == Price::Zero {
             self.transform_at_zero(Carry::Index);
         } else {
@@ -208,6 +225,10 @@ impl Maxima for Loaded<'_> {
             .iter()
             .map(|&i| self.ride[self.engine.shape.cell(i as usize)] as u32)
             .collect()
+    }
+
+    fn stopped(&self) -> bool {
+        self.patience.stopped()
     }
 
     fn rest(&mut self) {

@@ -25,9 +25,11 @@ use super::geometry::Geometry;
 use super::problem::Heights;
 use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
+use crate::progress::{Progress, Stage, Watch};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tree::Tree;
 
 /// Above this many cells a lattice is not built for scattered points.
@@ -81,8 +83,10 @@ pub trait Engine: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Takes in values: one height per point of the population's space.
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v>;
+    /// Takes in values: one height per point of the population's space. An engine whose evaluations
+    /// may take long asks the watch now and then, and gives up when it says stop
+    /// ([`Maxima::stopped`]).
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v>;
 }
 
 /// Finds each source's best target among the values loaded.
@@ -102,8 +106,55 @@ pub trait Maxima: Send {
     /// The target of each source, in the order of [`Geometry::sources`].
     fn targets(&mut self, price: Price) -> Vec<u32>;
 
+    /// Whether an answer was given up because the watch said stop: it, and any after it, is then
+    /// worth nothing.
+    fn stopped(&self) -> bool {
+        false
+    }
+
     /// Gives back memory that only evaluations need; the next one takes it again.
     fn rest(&mut self) {}
+}
+
+/// Steps of work after which an engine asks its watch again: some milliseconds.
+const PATIENCE: usize = 1 << 22;
+
+/// A long evaluation under a watch: shared by the threads that take part in it.
+struct Patience<'v> {
+    watch: Watch<'v>,
+    stopped: AtomicBool,
+    done: AtomicUsize,
+    of: usize,
+    /// Parts of the work between two questions.
+    every: usize,
+}
+
+impl<'v> Patience<'v> {
+    /// Work of so many parts, each of so many steps.
+    fn new(watch: Watch<'v>, parts: usize, steps: usize) -> Self {
+        let every = (PATIENCE / steps.max(1)).max(1);
+        let (stopped, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Patience { watch, stopped, done, of: parts, every }
+    }
+
+    /// Begins an evaluation. Who was told to stop once stays stopped.
+    fn begin(&self) {
+        self.done.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether to do one more part.
+    fn go_on(&self) -> bool {
+        let done = self.done.fetch_add(1, Ordering::Relaxed);
+        if done % self.every == self.every - 1 {
+            let progress = Progress::at(Stage::Solving).done(done).out_of(self.of);
+            self.stopped.fetch_or(!self.watch.go_on(progress), Ordering::Relaxed);
+        }
+        !self.stopped()
+    }
+
+    fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
 }
 
 /// The engine named, or the one that suits.

@@ -1,6 +1,6 @@
 //! The scan engine: every pair is looked at. What the other engines are tested against.
 
-use super::{Engine, Group, Maxima, Sums, groups};
+use super::{Engine, Group, Maxima, Patience, Sums, groups};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::metric::Metric;
@@ -8,6 +8,7 @@ use crate::kernel::order::{CostFirst, Price, ValueFirst};
 use crate::kernel::scan::{self, Found};
 use crate::kernel::sum;
 use crate::population::Population;
+use crate::progress::Watch;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -20,10 +21,11 @@ pub(in crate::ambiguity) struct Scan {
 }
 
 /// The engine, loaded.
-struct Loaded {
+struct Loaded<'v> {
     engine: Arc<Scan>,
     /// The members' heights, group by group.
     heights: Vec<Vec<f64>>,
+    patience: Patience<'v>,
 }
 
 /// A source: the point, and where it is in its group.
@@ -51,6 +53,12 @@ impl Scan {
         sources.sort_unstable_by_key(|s| s.point);
         Scan { population, metrics, groups, sources }
     }
+
+    /// A look at every pair under a watch.
+    pub(super) fn patience<'v>(&self, watch: Watch<'v>) -> Patience<'v> {
+        let steps = self.population.space().len() * self.metrics.len().max(1);
+        Patience::new(watch, self.sources.len(), steps)
+    }
 }
 
 impl Engine for Scan {
@@ -58,14 +66,15 @@ impl Engine for Scan {
         "scan"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let of_group = |g: &Group| g.members.iter().map(|&i| heights.at(i as usize)).collect();
         let heights = self.groups.iter().map(of_group).collect();
-        Box::new(Loaded { engine: self, heights })
+        let patience = self.patience(watch);
+        Box::new(Loaded { engine: self, heights, patience })
     }
 }
 
-impl Loaded {
+impl Loaded<'_> {
     /// The best target of a source, by its place in the source's group.
     fn best(&self, source: Source, price: Price, x: &mut Vec<f64>) -> usize {
         let (group, local) = (&self.engine.groups[source.group as usize], source.local as usize);
@@ -81,6 +90,19 @@ impl Loaded {
             }
             Price::Infinite => scan::best(metrics, columns, values, x, CostFirst, local),
         }
+    }
+
+    /// Something of every source, in order; nothing once it is to stop.
+    fn each<R: Default, T: Default + Send>(
+        &self,
+        one: impl Fn(&mut R, Source) -> T + Sync,
+    ) -> Vec<T> {
+        self.patience.begin();
+        let patient = |room: &mut R, &source: &Source| match self.patience.go_on() {
+            true => one(room, source),
+            false => T::default(),
+        };
+        self.engine.sources.par_iter().map_init(R::default, patient).collect()
     }
 
     /// A target's value, and what it costs a source at `x` to go there.
@@ -102,13 +124,12 @@ impl Loaded {
     }
 }
 
-impl Maxima for Loaded {
+impl Maxima for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
-        let one = |x: &mut Vec<f64>, &source: &Source| {
+        let found: Vec<[f64; 2]> = self.each(|x: &mut Vec<f64>, source| {
             let target = self.best(source, price, x);
             self.arrival(source, target, x)
-        };
-        let found: Vec<[f64; 2]> = self.engine.sources.par_iter().map_init(Vec::new, one).collect();
+        });
         self.sums(|s| found[s])
     }
 
@@ -117,7 +138,7 @@ impl Maxima for Loaded {
             return prices.iter().map(|&price| self.evaluate(price)).collect();
         }
         // What a pair of points costs is worked out once for all prices.
-        let all = |(x, found): &mut (Vec<f64>, Vec<Found>), &source: &Source| {
+        let all = |(x, found): &mut (Vec<f64>, Vec<Found>), source: Source| {
             let group = &self.engine.groups[source.group as usize];
             let (values, local) = (&self.heights[source.group as usize], source.local as usize);
             group.row(local, x);
@@ -126,16 +147,19 @@ impl Maxima for Loaded {
             scan::best_priced(&self.engine.metrics, &group.columns, values, x, found);
             found.iter().map(|f| self.arrival(source, f.target, x)).collect::<Vec<_>>()
         };
-        let found: Vec<Vec<[f64; 2]>> =
-            self.engine.sources.par_iter().map_init(Default::default, all).collect();
-        (0..prices.len()).map(|k| self.sums(|s| found[s][k])).collect()
+        let found: Vec<Vec<[f64; 2]>> = self.each(all);
+        let at = |s: usize, k: usize| found[s].get(k).copied().unwrap_or_default();
+        (0..prices.len()).map(|k| self.sums(|s| at(s, k))).collect()
     }
 
     fn targets(&mut self, price: Price) -> Vec<u32> {
-        let target = |x: &mut Vec<f64>, &source: &Source| {
+        self.each(|x: &mut Vec<f64>, source| {
             let local = self.best(source, price, x);
             self.engine.groups[source.group as usize].members[local]
-        };
-        self.engine.sources.par_iter().map_init(Vec::new, target).collect()
+        })
+    }
+
+    fn stopped(&self) -> bool {
+        self.patience.stopped()
     }
 }

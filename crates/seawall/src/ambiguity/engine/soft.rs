@@ -4,7 +4,7 @@
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
 
-use super::{EngineKind, Scan, Shape, Source, lattice_suits, required_shape};
+use super::{EngineKind, Patience, Scan, Shape, Source, lattice_suits, required_shape};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Problem;
 use crate::error::{Error, Field, Result};
@@ -13,6 +13,7 @@ use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
+use crate::progress::Watch;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -39,6 +40,10 @@ pub(in crate::ambiguity) trait Softmax: Send + Sync {
     fn log_totals(&self) -> Vec<f64>;
     /// The worst-case population at the price of the last evaluation.
     fn population(&mut self, price: Price) -> Vec<f64>;
+    /// Whether the last answer was given up because the watch said stop: it is then worth nothing.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// `η f_j + log w_j` for every point.
@@ -58,7 +63,12 @@ pub(in crate::ambiguity) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(
 /// A way to the sums of a population, without values.
 pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
     /// Takes in a problem's values and η for them.
-    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v>;
+    fn load<'v>(
+        self: Arc<Self>,
+        problem: &Problem<'v>,
+        eta: f64,
+        watch: Watch<'v>,
+    ) -> Box<dyn Softmax + 'v>;
 }
 
 /// The engine named, or the one that suits.
@@ -109,7 +119,12 @@ struct LoadedLattice<'a> {
 }
 
 impl SoftEngine for SoftLattice {
-    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        problem: &Problem<'v>,
+        eta: f64,
+        _: Watch<'v>,
+    ) -> Box<dyn Softmax + 'v> {
         let exponents = exponents(problem, eta);
         let cells = self.shape.grid.len();
         let base = match &self.shape.cells {
@@ -214,15 +229,23 @@ struct LoadedScan<'a> {
     /// `η f_j + log w_j`, group by group.
     exponents: Vec<Vec<f64>>,
     totals: Vec<f64>,
+    patience: Patience<'a>,
 }
 
 impl SoftEngine for SoftScan {
-    fn load<'v>(self: Arc<Self>, problem: &Problem<'v>, eta: f64) -> Box<dyn Softmax + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        problem: &Problem<'v>,
+        eta: f64,
+        watch: Watch<'v>,
+    ) -> Box<dyn Softmax + 'v> {
         let all = exponents(problem, eta);
         let pick = |m: &[u32]| m.iter().map(|&j| all[j as usize]).collect();
         let exponents = self.0.groups.iter().map(|g| pick(&g.members)).collect();
-        let problem = problem.clone();
-        Box::new(LoadedScan { engine: self, problem, eta, exponents, totals: Vec::new() })
+        let (problem, totals) = (problem.clone(), Vec::new());
+        // An exponential is worth a few steps of a plain look.
+        let patience = self.0.patience(watch);
+        Box::new(LoadedScan { engine: self, problem, eta, exponents, totals, patience })
     }
 }
 
@@ -265,11 +288,15 @@ struct Room {
 impl Softmax for LoadedScan<'_> {
     fn evaluate(&mut self, price: Price) -> Soft {
         let sharpness = self.eta * price.get();
+        self.patience.begin();
         let found: Vec<(f64, f64, f64)> = self
             .scan()
             .sources
             .par_iter()
             .map_init(Room::default, |room, &source| {
+                if !self.patience.go_on() {
+                    return Default::default();
+                }
                 let (log, moments) = self.source(source, sharpness, room);
                 (log, moments.mean, moments.variance())
             })
@@ -290,6 +317,7 @@ impl Softmax for LoadedScan<'_> {
     fn population(&mut self, price: Price) -> Vec<f64> {
         // Transposed: every target adds up what reaches it, sources in order.
         let sharpness = self.eta * price.get();
+        self.patience.begin();
         let weights = self.problem.population().weights();
         let mut arrived = vec![0.0; weights.len()];
         let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); self.scan().groups.len()];
@@ -310,6 +338,9 @@ impl Softmax for LoadedScan<'_> {
             let found: Vec<f64> = (0..group.members.len())
                 .into_par_iter()
                 .map_init(Room::default, |room, local| {
+                    if !self.patience.go_on() {
+                        return 0.0;
+                    }
                     group.row(local, &mut room.x);
                     room.costs.resize(logs.len(), 0.0);
                     for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
@@ -326,5 +357,9 @@ impl Softmax for LoadedScan<'_> {
             }
         }
         arrived
+    }
+
+    fn stopped(&self) -> bool {
+        self.patience.stopped()
     }
 }

@@ -1,13 +1,14 @@
 //! The tree engine: branch and bound over a kd-tree of targets, one for each combination of
 //! fixed levels. Each query starts from the target that was best at the previous price.
 
-use super::{Engine, Maxima, Sums, groups};
+use super::{Engine, Maxima, Patience, Sums, groups};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::kd_tree::{Best, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
 use crate::kernel::{packet, sum};
 use crate::population::Population;
+use crate::progress::Watch;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ struct Loaded<'v> {
     heights: Heights<'v>,
     trees: Vec<KdTree>,
     found: Vec<Best>,
+    patience: Patience<'v>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,7 +75,7 @@ impl Engine for Tree {
         "tree"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let height = |&i: &u32| heights.at(i as usize);
         let loaded = |(tree, members): &(KdTree, Vec<u32>)| {
             tree.loaded(&members.iter().map(height).collect::<Vec<f64>>())
@@ -81,7 +83,10 @@ impl Engine for Tree {
         let trees = self.trees.iter().map(loaded).collect();
         let stay = |q: &Query| Best { target: q.source, value: height(&q.source), cost: 0.0 };
         let found = self.queries.iter().map(stay).collect();
-        Box::new(Loaded { engine: self, heights, trees, found })
+        // How many points a query looks at is not known; some hundred, as a rule.
+        let chunks = self.queries.len().div_ceil(CHUNK);
+        let patience = Patience::new(watch, chunks, CHUNK * 256 * self.features.max(1));
+        Box::new(Loaded { engine: self, heights, trees, found, patience })
     }
 }
 
@@ -99,7 +104,12 @@ impl Loaded<'_> {
         let features = self.engine.features;
         let (heights, trees) = (&self.heights, &self.trees);
         let (queries, rows) = (&self.engine.queries, &self.engine.rows);
+        self.patience.begin();
+        let patience = &self.patience;
         let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [Best])| {
+            if !patience.go_on() {
+                return;
+            }
             let mut from = chunk * CHUNK;
             let mut rest = found;
             for queries in queries[from..from + rest.len()].chunk_by(|a, b| a.tree == b.tree) {
@@ -154,5 +164,9 @@ impl Maxima for Loaded<'_> {
             targets[query.rank as usize] = found.target;
         }
         targets
+    }
+
+    fn stopped(&self) -> bool {
+        self.patience.stopped()
     }
 }

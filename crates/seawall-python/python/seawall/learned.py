@@ -1,0 +1,166 @@
+"""Policies, learned ones among them, and what is certified of those."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from seawall import _native
+from seawall._native import Learned as NativeLearned
+from seawall.results import _made, _Result
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy as it is saved: for each context, a probability for each action."""
+
+    json: str
+
+    def __post_init__(self) -> None:
+        _native.words(self.json)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(json.loads(self.json)["name"])
+
+    @property
+    def actions(self) -> list[str]:
+        """The actions, in the order of the probabilities."""
+        return list(json.loads(self.json)["actions"])
+
+    def explain(self) -> str:
+        """What it does, in words."""
+        return "\n".join(_native.words(self.json))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the policy file, whole or not at all."""
+        path = os.fspath(path)
+        part = f"{path}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(self.json)
+        os.replace(part, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """Reads a policy file."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(file.read())
+        except (_native.SeawallError, UnicodeDecodeError) as error:
+            raise _native.InputError(f"{os.fspath(path)}: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"Policy {self.name}\n{self.explain()}"
+
+
+@dataclass(frozen=True)
+class Honest:
+    """Values on rows that did not choose the policy."""
+
+    value: float
+    nominal_value: float
+    halves: list[float]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a number."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A policy drawn at random among a few trees: its worst case, and the share and the parameters of
+    each."""
+
+    value: float
+    lower: float
+    upper: float
+    parts: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many stochastic steps, how many points and contexts a step, how long the steps."""
+
+    steps: int
+    points: int
+    step: float
+    contexts: int
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Stochastic runs: λ, and the mean and spread of their own worst cases."""
+
+    count: int
+    lambda_: float
+    mean: float
+    sd: float
+    schedule: Schedule
+
+
+@dataclass(frozen=True, repr=False)
+class Learned(_Result):
+    """A learned policy, and what is certified of it."""
+
+    method: str
+    set: str
+    radius: float
+    cost_set: str
+    cost_radius: float
+    support: str
+    direction: str
+    value: float
+    lower: float
+    upper: float
+    gap: float
+    status: str
+    iterations: int
+    greedy_floor: float
+    greedy: Range
+    nominal_value: float
+    parameters: Any
+    seconds: float
+    policy: Policy
+    exact_lower: float | None = None
+    exact_upper: float | None = None
+    mixture: Mixture | None = None
+    runs: Runs | None = None
+    honest: Honest | None = None
+    _json: str = ""
+    _native: NativeLearned | None = field(default=None, compare=False)
+
+    @classmethod
+    def _of(cls, native: NativeLearned) -> Learned:
+        text = native.json()
+        values = json.loads(text)
+        values.pop("policy")
+        policy = Policy(native.policy())
+        return _made(cls, values, policy=policy, _json=text, _native=native)
+
+    def _title(self) -> str:
+        return f"Learned policy ({self.direction})\n{self.policy.explain()}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "set": [self.set],
+            "radius": [float(self.radius)],
+            "value": [self.value],
+            "lower": [self.lower],
+            "upper": [self.upper],
+            "status": [self.status],
+            "nominal_value": [self.nominal_value],
+            "greedy_floor": [self.greedy_floor],
+        }
+
+    def traces(self) -> tuple[list[str], list[list[tuple[int, float, list[float]]]]]:
+        """Stochastic runs: the parameters' names, and for each run its steps, λ and parameters."""
+        if self._native is None:
+            raise _native.ConfigError("this result was copied without its runs")
+        return self._native.traces()
