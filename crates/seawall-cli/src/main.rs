@@ -11,8 +11,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
-        // Help and versions were asked for.
-        Err(error) if !error.use_stderr() => error.exit(),
+        // Help and versions were asked for, or nothing at all.
+        Err(error) if args::is_help(&error) => error.exit(),
         Err(error) => {
             eprintln!("error: {}", args::usage_error(&error));
             return ExitCode::from(2);

@@ -2,7 +2,7 @@
 //!
 //! Errors carry a [`Field`]; each front end words it with its own column of this one table.
 
-use seawall::{Field, Wording};
+use seawall::{Field, Wording, quoted};
 
 /// Who speaks to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +35,20 @@ const fn names(
 
 #[rustfmt::skip]
 const TABLE: &[Names] = &[
-    names(Field::Accuracy, Some("--delta"), None, Some("delta")),
+    names(Field::Accuracy, Some("--delta"), None, None),
     names(Field::AtLeast, Some("--at-least"), None, None),
     names(Field::AtMost, Some("--at-most"), None, None),
-    names(Field::Batch, Some("--batch"), None, Some("batch")),
+    names(Field::Batch, Some("--batch"), None, None),
     names(Field::Bootstrap, Some("--bootstrap"), None, Some("bootstrap")),
     names(Field::Bounds, Some("--bounds"), None, Some("bounds")),
     names(Field::Budget, Some("--budget"), None, None),
     names(Field::CcpAlpha, None, Some(("model", "ccp_alpha")), None),
     names(Field::Clip, None, Some(("propensity", "clip")), None),
-    names(Field::Contexts, Some("--contexts"), None, Some("contexts")),
+    names(Field::Contexts, Some("--contexts"), None, None),
     names(Field::CostRadius, Some("--cost-radius"), Some(("robust", "cost.radius")), Some("cost_radius")),
     names(Field::CostSet, Some("--cost-set"), Some(("robust", "cost.set")), Some("cost_set")),
     names(Field::Engine, Some("--engine"), None, Some("engine")),
-    names(Field::Eta, Some("--eta"), Some(("robust", "eta")), Some("eta")),
+    names(Field::Eta, Some("--eta"), Some(("robust", "context.eta")), Some("eta")),
     names(Field::Folds, None, Some(("model", "folds")), None),
     names(Field::LeastShare, Some("--least-share"), None, None),
     names(Field::Level, Some("--level"), None, Some("level")),
@@ -59,17 +59,17 @@ const TABLE: &[Names] = &[
     names(Field::Policy, Some("--policy"), Some(("policy", "kind")), Some("policy")),
     names(Field::Propensity, None, Some(("propensity", "design")), Some("propensity")),
     names(Field::Radius, Some("--radius"), Some(("robust", "context.radius")), Some("radius")),
-    names(Field::Restarts, Some("--restarts"), None, Some("restarts")),
-    names(Field::Ridge, Some("--ridge"), Some(("propensity", "ridge")), Some("ridge")),
-    names(Field::Seeds, Some("--seeds"), None, Some("seeds")),
+    names(Field::Restarts, Some("--restarts"), None, None),
+    names(Field::Ridge, Some("--ridge"), Some(("propensity", "ridge")), None),
+    names(Field::Seeds, Some("--seeds"), None, None),
     names(Field::Set, Some("--set"), Some(("robust", "context.set")), Some("set")),
     names(Field::Splits, Some("--splits"), None, Some("splits")),
-    names(Field::Step, Some("--step"), None, Some("step")),
-    names(Field::Steps, Some("--steps"), None, Some("steps")),
+    names(Field::Step, Some("--step"), None, None),
+    names(Field::Steps, Some("--steps"), None, None),
     names(Field::Support, Some("--support"), Some(("robust", "support")), Some("support")),
-    names(Field::Temperature, Some("--temperature"), None, Some("temperature")),
+    names(Field::Temperature, Some("--temperature"), None, None),
     names(Field::Threads, Some("--threads"), None, Some("threads")),
-    names(Field::Tolerance, Some("--tolerance"), None, Some("tolerance")),
+    names(Field::Tolerance, Some("--tolerance"), None, None),
     names(Field::Unseen, None, Some(("model", "unseen")), None),
     names(Field::WorstBudget, Some("--worst-budget"), None, None),
 ];
@@ -98,8 +98,8 @@ impl Wording for FrontEnd {
     fn setting(&self, field: Field, value: &str) -> String {
         match (self, self.own(field)) {
             (FrontEnd::Cli, (Some(name), _)) => format!("{name} {value}"),
-            (_, (Some(name), _)) => format!("{name}={value:?}"),
-            (_, (None, Some((table, key)))) => format!("{key} = {value:?} in [{table}]"),
+            (_, (Some(name), _)) => format!("{name}={}", quoted(value)),
+            (_, (None, Some((table, key)))) => format!("{key} = {} in [{table}]", quoted(value)),
             (_, (None, None)) => format!("{} {value}", field.name()),
         }
     }

@@ -79,6 +79,13 @@ pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize)
 
 /// A worst case in one sentence; `moves` is whether mass moves at all, as under KL it does not.
 pub fn sentence(worst: &WorstCase, moves: bool) -> String {
+    if !moves && worst.unobserved_mass() > 0.0 {
+        return format!(
+            "people are replaced by others, wherever those are; {} of the worst-case population is \
+             where nobody was seen",
+            percent(worst.unobserved_mass())
+        );
+    }
     if !moves {
         return "nobody moves; people are weighed anew".to_owned();
     }

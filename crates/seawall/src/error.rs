@@ -132,6 +132,11 @@ pub trait Wording {
     fn setting(&self, field: Field, value: &str) -> String;
 }
 
+/// A value as it is written in a file or in code: a text in quotes, a number without.
+pub fn quoted(value: &str) -> String {
+    if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("{value:?}") }
+}
+
 /// The fields' plain names.
 struct Plain;
 
@@ -141,7 +146,7 @@ impl Wording for Plain {
     }
 
     fn setting(&self, field: Field, value: &str) -> String {
-        format!("{} = {value:?}", field.name())
+        format!("{} = {}", field.name(), quoted(value))
     }
 }
 

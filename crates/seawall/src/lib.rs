@@ -70,7 +70,7 @@ pub use ambiguity::{
     Entropic, Geometry, Heights, Kl, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
     Settings, Smoothed, Solver, Status, Sums, TotalVariation, Wasserstein, WorstCase,
 };
-pub use error::{Error, Field, Result, Wording};
+pub use error::{Error, Field, Result, Wording, quoted};
 pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
 pub use population::{DistinctRows, Population};

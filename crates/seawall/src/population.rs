@@ -171,6 +171,6 @@ impl DistinctRows {
 }
 
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
-fn bits(x: f64) -> u64 {
+pub(crate) fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
 }

@@ -6,10 +6,10 @@
 //! ([`Error::is_stopped`](crate::Error::is_stopped)).
 //!
 //! ```
-//! use seawall::{Progress, Watch};
-//! let patience = |progress: Progress<'_>| progress.done < 1000;
+//! use seawall::{Progress, Stage, Watch};
+//! let patience = |progress: Progress<'_>| progress.stage != Stage::Solving || progress.done < 1000;
 //! let watch = Watch::new(&patience);
-//! assert!(watch.go_on(Progress::at(seawall::Stage::Solving).done(10)));
+//! assert!(watch.go_on(Progress::at(Stage::Solving).done(10)));
 //! ```
 
 use crate::error::{Error, Result};
@@ -27,6 +27,8 @@ pub enum Stage<'a> {
     Outcomes,
     /// Solving for a worst case; so many evaluations of the dual.
     Solving,
+    /// In the middle of one long evaluation; so many parts of it.
+    Evaluating,
     /// Solving for a policy's worst cases.
     Policy(&'a str),
     /// Following a curve; so many evaluations.
@@ -54,6 +56,7 @@ impl fmt::Display for Stage<'_> {
             Stage::Fitting => "fitting models",
             Stage::Outcomes => "worst cases of outcomes",
             Stage::Solving => "solving",
+            Stage::Evaluating => "one evaluation",
             Stage::Policy(name) => return write!(f, "solving for {name}"),
             Stage::Curve => "following the curve",
             Stage::Distance => "solving for a distance",

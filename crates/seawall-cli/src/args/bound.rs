@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub(super) const EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
 whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
-mean squared distance, not its root. For --set kl it is a divergence in nats.
+mean squared distance, not its root. For --set kl it is a divergence in nats, for
+--set tv the share of the people who are replaced, fixed columns or not.
 
 Examples:
   How bad could a model's mean loss get if ages and sites shift?

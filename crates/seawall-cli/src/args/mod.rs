@@ -74,13 +74,19 @@ fn set_text(text: &str) -> Result<String, String> {
     }
 }
 
+/// Whether the words ask for help, or are none.
+pub fn is_help(error: &clap::Error) -> bool {
+    let nothing = clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    !error.use_stderr() || error.kind() == nothing
+}
+
 /// What was typed wrong, on one line.
 pub fn usage_error(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let told = lines.take_while(|line| !line.starts_with("Usage:"));
     let told: Vec<&str> = told.filter(|line| !line.starts_with("For more information")).collect();
-    let line = told.join(" ");
+    let line = told.join("; ").replace(":; ", ": ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     format!("{line} (seawall --help, or --help after a command, lists what there is)")
 }

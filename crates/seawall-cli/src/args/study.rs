@@ -26,8 +26,8 @@ Examples:
 pub(super) const EVALUATE_EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
 whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
-mean squared distance, not its root. For a kl set it is a divergence in nats. A cost radius is the
-same for outcomes: crossing the whole range of one outcome column costs 1.
+mean squared distance, not its root. For a kl set it is a divergence in nats, for tv the share of the
+people who are replaced, fixed columns or not. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
 
 Examples:
   As the study file asks, with the whole curve:

@@ -219,6 +219,12 @@ fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for b in &found.breakdown {
         writeln!(out, "{}", b.sentence(label))?;
     }
+    if found.breakdown.iter().any(|b| b.rough) {
+        writeln!(
+            out,
+            "(A rough curve takes seconds where the exact one would take minutes; --curve follows it.)"
+        )?;
+    }
     if !found.breakdown.is_empty() {
         writeln!(out)?;
     }

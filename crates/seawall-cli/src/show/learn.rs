@@ -24,9 +24,10 @@ pub fn print(
     };
     writeln!(
         out,
-        "Learned {} ({}) over a {} set of radius {}{cost}; {}.\n",
+        "Learned {} ({}) over {} {} set of radius {}{cost}; {}.\n",
         answer.policy,
         answer.method,
+        if answer.set.name().starts_with('e') { "an" } else { "a" },
         answer.set.name(),
         number(answer.radius),
         answer.direction
@@ -98,7 +99,7 @@ pub fn print(
              case above is over the contexts observed, {weaker} bound of that over all."
         )?;
     }
-    if let Some(mixture) = &answer.mixture {
+    if let Some(mixture) = answer.mixture.as_ref().filter(|m| m.parts.len() > 1) {
         writeln!(
             out,
             "Drawing among {} trees would do {} (between {} and {}).",

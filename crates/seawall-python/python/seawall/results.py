@@ -286,6 +286,7 @@ class Breakdown:
     radius: float | None
     crosses_again: bool = False
     between: tuple[float, float] | None = None
+    rough: bool = False
     interval: Interval | None = None
 
 

@@ -11,6 +11,7 @@ pub(crate) use axis::Axis;
 
 use crate::evaluate::{check_radii, set_name};
 use crate::read::{Order, Reading, Table, tables};
+use crate::words::number;
 use seawall::{
     Ambiguity, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
     Problem, Progress, Result, Set, Settings, Stage, Status, Watch, WorstCase,
@@ -269,7 +270,8 @@ fn notes(request: &Request, nominal: f64, at_zero: f64) -> Vec<String> {
     if request.set.moves_mass() && !request.set.is_smoothed() && free {
         notes.push(format!(
             "some moves are free (rows with the same context but different values, or a column of \
-             weight 0), so the worst case is {at_zero} already at radius 0, not the nominal mean"
+             weight 0), so the worst case is {} already at radius 0, not the nominal mean",
+            number(at_zero)
         ));
     }
     if request.set.is_smoothed() {

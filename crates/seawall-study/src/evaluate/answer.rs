@@ -178,8 +178,8 @@ pub struct PolicyBreakdown {
     /// Where the curves were followed only so far: the radius is between these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<(f64, f64)>,
-    /// Whether the curves were followed only so far.
-    #[serde(skip)]
+    /// Whether the curves were followed only so far, so that a radius may have been missed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rough: bool,
     /// Its interval by the bootstrap, if asked for, among the replicates that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,12 +204,10 @@ impl PolicyBreakdown {
         let interval = |i: Interval| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
         let rough = match (self.rough, self.between) {
             (false, _) => String::new(),
-            (true, Some((low, high))) if high.is_finite() => format!(
-                " (between {} and {}: a rough curve, --curve for the exact one)",
-                number(low),
-                number(high)
-            ),
-            (true, _) => " (by a rough curve; --curve for the exact one)".to_owned(),
+            (true, Some((low, high))) if high.is_finite() => {
+                format!(" (between {} and {}, by a rough curve)", number(low), number(high))
+            }
+            (true, _) => " (by a rough curve)".to_owned(),
         };
         match self.radius {
             Some(radius) => format!(

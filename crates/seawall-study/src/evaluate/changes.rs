@@ -23,9 +23,14 @@ impl SetChange {
             (None, Some(eta)) => own.with_parameter("eta", eta),
             (Some(text), eta) => {
                 let wants = |p: &seawall::Parameter| p.name == "eta";
-                let takes = Set::parameters_of(text).is_some_and(|p| p.iter().any(wants));
+                let name = text.split(':').next().unwrap_or_default();
+                let takes = Set::parameters_of(name).is_some_and(|p| p.iter().any(wants));
                 match eta.filter(|_| takes) {
-                    Some(eta) => Set::named(text, &[("eta", eta)]),
+                    Some(eta) if name == text => Set::named(name, &[("eta", eta)]),
+                    Some(eta) => {
+                        let what = format!("is {eta}, but the set {text} has one of its own");
+                        Err(Error::field(Field::Eta, what))
+                    }
                     None => text.parse(),
                 }
             }

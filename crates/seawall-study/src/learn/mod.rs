@@ -9,6 +9,7 @@ pub use result::{HonestResult, LearnSupport, LearnedPolicy, MixtureResult, RunsR
 pub use spec::Spec;
 
 use crate::load::Loaded;
+use crate::read::named;
 use seawall::evaluate::{Fitted, Support};
 use seawall::learn::{
     self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task,
@@ -17,7 +18,7 @@ use seawall::learn::{
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Rule};
-use seawall::{Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Watch};
+use seawall::{Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
@@ -120,7 +121,15 @@ pub fn learn(
     let start = Instant::now();
     let log = loaded.log();
     let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
-    let honest = if question.honest { Some(honest(loaded, question, watch)?) } else { None };
+    // A run that was stopped keeps its policy; what was left to do is left out.
+    let honest = match question.honest && found.learned.status() != Status::Stopped {
+        false => None,
+        true => match honest(loaded, question, watch) {
+            Ok(found) => Some(found),
+            Err(error) if error.is_stopped() => None,
+            Err(error) => return Err(error),
+        },
+    };
     let (learned, actions) = (&found.learned, log.actions());
     let rule = learned.policy().rule();
     let population = log.population()?;
@@ -257,7 +266,10 @@ impl Found {
                 learned
             }
         };
-        let exact = exact_bounds(fitted, question, &learned, &values)?;
+        let exact = match exact_bounds(fitted, question, &learned, &values, watch) {
+            Err(error) if error.is_stopped() => None,
+            bounds => bounds?,
+        };
         Ok(Found { learned, floor, values, descent, exact, sampled })
     }
 }
@@ -268,11 +280,12 @@ fn exact_bounds(
     question: &Question,
     learned: &Learned,
     values: &Values,
+    watch: Watch<'_>,
 ) -> Result<Option<Bounds>> {
     if !question.context.set.is_smoothed() && values.smoothing() == 0.0 {
         return Ok(None);
     }
-    let settings = Settings::default().detail(Detail::Value);
+    let settings = Settings::default().detail(Detail::Value).watched(watch);
     let robust = fitted.robust(question.support)?;
     let exact = question.context.exact();
     let worst = robust.worst_case(learned.policy(), values, exact, settings)?;
@@ -330,6 +343,11 @@ fn check_combination(question: &Question) -> Result<()> {
     }
 }
 
+/// The action that a name means: `1` finds `1.0`.
+fn action(log: &Log, name: &str) -> Result<usize> {
+    log.action(named(log.actions(), name).map_or(name, String::as_str))
+}
+
 fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> {
     let bounds = |given: &[(String, f64)], usual: f64| -> Result<Vec<f64>> {
         if given.is_empty() {
@@ -337,7 +355,7 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
         }
         let mut all = vec![usual; log.actions().len()];
         for (name, bound) in given {
-            all[log.action(name)?] = *bound;
+            all[action(log, name)?] = *bound;
         }
         Ok(all)
     };
@@ -349,7 +367,7 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
         [(&question.limits.budgets, false), (&question.limits.worst_budgets, true)]
     {
         for (name, most) in given {
-            asked.budgets.push(Budget { action: log.action(name)?, most: *most, worst_case });
+            asked.budgets.push(Budget { action: action(log, name)?, most: *most, worst_case });
         }
     }
     Ok(asked)
@@ -367,7 +385,11 @@ fn honest(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Hone
         let policy = found.learned.policy();
         let values = own.values(question.cost, settings)?;
         let robust = own.robust(question.support)?;
-        halves.push(robust.worst_case(policy, &values, question.context, settings)?.value());
+        let worst = robust.worst_case(policy, &values, question.context, settings)?;
+        if found.learned.status() == Status::Stopped || worst.status() == Status::Stopped {
+            return Err(Error::stopped());
+        }
+        halves.push(worst.value());
         nominal += 0.5 * own.nominal(policy, watch)?.dr.value;
     }
     let value = halves.iter().sum::<f64>() / halves.len() as f64;

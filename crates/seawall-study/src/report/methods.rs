@@ -39,7 +39,7 @@ pub(super) fn methods(
                 .to_owned(),
         ),
     ];
-    if question.context.set.moves_mass() {
+    if question.context.set.reaches_unseen() {
         all.push(("Mass may move to", support.to_owned()));
     }
     if let Some(b) = &question.bootstrap {

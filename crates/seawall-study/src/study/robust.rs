@@ -1,8 +1,9 @@
 //! `[robust]`: the sets of contexts and of outcomes, and where mass may go.
 
 use super::toml_file::Value;
+use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
-use seawall::{Ambiguity, Result, Set, Wasserstein};
+use seawall::{Ambiguity, Error, Result, Set, Wasserstein};
 
 /// A kind of set and its radii.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +42,12 @@ pub(super) fn parse(value: Option<Value<'_>>) -> Result<(SetSpec, SetSpec, Suppo
 fn set(value: Value<'_>) -> Result<SetSpec> {
     let mut table = value.table()?;
     let named = table.take("set");
-    let words: Vec<(&str, &str)> = Set::names().map(|name| (name, name)).collect();
-    let name = named.as_ref().map_or(Ok("wasserstein"), |v| v.word(&words))?;
+    let text = named.as_ref().map_or(Ok("wasserstein".to_owned()), |v| v.text())?;
+    let name = text.split(':').next().unwrap_or_default();
+    if let (Some(value), None) = (&named, Set::parameters_of(name)) {
+        let words: Vec<(&str, ())> = Set::names().map(|name| (name, ())).collect();
+        value.word(&words)?;
+    }
     let mut known = vec!["set", "radius"];
     let mut given: Vec<(&str, f64)> = Vec::new();
     // Every parameter that any set has may stand here; whose it is, the set says.
@@ -53,7 +58,15 @@ fn set(value: Value<'_>) -> Result<SetSpec> {
     }
     let own = Set::parameters_of(name).unwrap_or_default();
     known.extend(own.iter().map(|p| p.name));
-    let set = Set::named(name, &given).map_err(|e| table.error(e))?;
+    let refused = |e: Error| table.error(e.worded(&FrontEnd::Study));
+    let set = match (text.contains(':'), given.first()) {
+        (true, Some((other, _))) => {
+            let what = format!("{other} is given apart, and {text:?} has its parameters with it");
+            return Err(table.error(what));
+        }
+        (true, None) => text.parse().map_err(refused)?,
+        (false, _) => Set::named(name, &given).map_err(refused)?,
+    };
     let radius = table.need("radius")?;
     let radii = radius.numbers()?;
     if radii.is_empty() {

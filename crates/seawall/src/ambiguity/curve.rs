@@ -243,11 +243,6 @@ impl Curve {
         self.slack
     }
 
-    /// The radius beyond which the worst case worsens no more.
-    pub fn last_radius(&self) -> f64 {
-        self.vertices.last().map_or(0.0, |v| v.radius)
-    }
-
     /// The worst case at a radius `≥ 0`.
     pub fn at(&self, radius: f64) -> CurveValue {
         let chord = self.chords().height(radius);

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::set::{About, Parameter, Shift};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
-use super::wasserstein::Wasserstein;
+use super::wasserstein::{AWAY, Wasserstein};
 use super::worst_case::{Certificate, Smoothed, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -38,6 +38,7 @@ pub struct Entropic {
 impl Entropic {
     pub(super) const ABOUT: About = About {
         name: "entropic",
+        away: AWAY,
         parameters: &[Parameter {
             name: "eta",
             hint: "larger is closer to exact",
@@ -103,6 +104,8 @@ struct Solver<'a> {
     /// At the end of the curve, where Newton's method starts.
     end_curvature: f64,
     evaluations: usize,
+    /// Whether the listing of a plan was stopped.
+    halted: bool,
 }
 
 impl<'a> Solver<'a> {
@@ -132,6 +135,7 @@ impl<'a> Solver<'a> {
             end,
             end_curvature: soft.curvature,
             evaluations: 2,
+            halted: false,
         })
     }
 
@@ -230,12 +234,16 @@ impl<'a> Solver<'a> {
     }
 
     /// Lists the entries of a mixture of Gibbs plans that are not too light.
-    fn list(&self, mut plan: Plan, parts: &[Part]) -> Plan {
+    fn list(&mut self, mut plan: Plan, parts: &[Part]) -> Plan {
         let scan = Scan::new(&self.problem.geometry);
         let exponents = exponents(&self.problem, self.eta);
         let nominal = self.problem.population().weights();
         let floor = self.settings.plan_floor;
+        let patience = scan.patience(self.settings.watch);
         let list = |(cost, x): &mut (Vec<f64>, Vec<f64>), (s, source): (usize, &Source)| {
+            if !patience.go_on() {
+                return Vec::new();
+            }
             let group = &scan.groups[source.group as usize];
             group.row(source.local as usize, x);
             let p = nominal[source.point as usize].ln();
@@ -258,6 +266,7 @@ impl<'a> Solver<'a> {
         };
         let listed: Vec<Vec<(u32, f64)>> =
             scan.sources.par_iter().enumerate().map_init(Default::default, list).collect();
+        self.halted = patience.stopped();
         let mut total = 0.0;
         for (source, entries) in scan.sources.iter().zip(listed) {
             for (to, mass) in entries {
@@ -295,8 +304,15 @@ impl Solve for Solver<'_> {
         };
         let (upper, price) = bracket.upper;
         let (plan, weights, entropy) = self.population(&bracket);
-        if self.settings.detail > Detail::Value && self.engine.stopped() {
+        if self.settings.detail > Detail::Value && (self.engine.stopped() || self.halted) {
             return Err(Error::stopped());
+        }
+        let mass = weights.as_ref().map_or(1.0, |all| sum(all.len(), |j| all[j]));
+        if !((mass - 1.0).abs() <= 1e-6) {
+            return Err(Error::numeric(format!(
+                "the smoothed population's weights sum to {mass}, not 1: this eta is too sharp for \
+                 the values; take a smaller one, or the exact set"
+            )));
         }
         let certificate = Certificate {
             evaluations: (self.evaluations - before).max(1),

@@ -21,7 +21,7 @@ use super::problem::{Direction, Heights};
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
-use crate::population::Population;
+use crate::population::{Population, bits};
 use crate::progress::Watch;
 use std::collections::HashSet;
 use std::fmt;
@@ -164,11 +164,6 @@ impl Geometry {
 fn repeats(numbers: &[f64]) -> bool {
     let mut seen = HashSet::with_capacity(numbers.len());
     !numbers.iter().all(|x| seen.insert(bits(*x)))
-}
-
-/// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
-fn bits(x: f64) -> u64 {
-    if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
 }
 
 impl fmt::Debug for Geometry {

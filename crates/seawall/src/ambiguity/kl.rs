@@ -27,7 +27,13 @@ use crate::progress::Stage;
 pub struct Kl;
 
 impl Kl {
-    pub(super) const ABOUT: About = About { name: "kl", parameters: &[], make: |_| Set::Kl(Kl) };
+    pub(super) const ABOUT: About = About {
+        name: "kl",
+        away: "“Away” is a Kullback–Leibler divergence, in nats: nobody moves, people are weighed \
+               anew, and contexts that nobody was seen in keep no weight.",
+        parameters: &[],
+        make: |_| Set::Kl(Kl),
+    };
 }
 
 impl Shift for Kl {
@@ -57,6 +63,9 @@ const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// The population spends the radius to this share of it.
 const SETTLED: f64 = 1e-13;
 
+/// A population that spends the radius to this share is the answer's.
+const NEARLY: f64 = 1e-9;
+
 /// A problem, and the two ends of its curve.
 struct Solver<'a> {
     problem: Problem<'a>,
@@ -75,6 +84,13 @@ struct Tilt {
     vertex: Vertex,
     /// `dKL/dβ = β Var`.
     slope: f64,
+}
+
+impl Tilt {
+    /// The logarithm of a point's new weight over its old one.
+    fn log_ratio(&self, f: f64) -> f64 {
+        self.beta * (f - self.centre) - self.log_total
+    }
 }
 
 impl<'a> Solver<'a> {
@@ -135,6 +151,33 @@ impl<'a> Solver<'a> {
         plan
     }
 
+    /// Where the search ended early: the mixture of the bracket's two populations that reaches the
+    /// lower bound. It spends no more than the chord does, for the divergence is convex.
+    fn mixture(&mut self, bracket: &Bracket) -> Plan {
+        let (left, right) = (bracket.left, bracket.right);
+        let share = match left.cost > right.cost {
+            true => (bracket.radius - right.cost) / (left.cost - right.cost),
+            false => 0.0,
+        };
+        let (dear, cheap) = (self.ratio(left.price), self.ratio(right.price));
+        self.plan(|f| (share * dear(f) + (1.0 - share) * cheap(f)).ln())
+    }
+
+    /// The new weight over the old one of a point of some height, at a price.
+    fn ratio(&mut self, price: Price) -> Box<dyn Fn(f64) -> f64> {
+        match price {
+            Price::Infinite => Box::new(|_| 1.0),
+            Price::Zero => {
+                let end = self.end;
+                Box::new(move |f| if f == end.value { end.cost.exp() } else { 0.0 })
+            }
+            Price::At(price) => {
+                let tilt = self.tilt(1.0 / price);
+                Box::new(move |f| tilt.log_ratio(f).exp())
+            }
+        }
+    }
+
     /// Newton's method on `√KL(β) = √ε`, which is nearly straight, kept inside the bracket.
     fn search(&mut self, radius: f64) -> (Tilt, Bracket, bool) {
         let mut bracket = Bracket::new(self.end, self.start, radius);
@@ -189,7 +232,12 @@ impl Solve for Solver<'_> {
             let lambda = bracket.upper.1.get();
             let mut found = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
             found.stopped = stopped;
-            (found, self.plan(|f| tilt.beta * (f - tilt.centre) - tilt.log_total))
+            let settled = (tilt.vertex.cost - radius).abs() <= NEARLY * radius;
+            let plan = match settled {
+                true => self.plan(|f| tilt.log_ratio(f)),
+                false => self.mixture(&bracket),
+            };
+            (found, plan)
         };
         certificate.evaluations = self.evaluations.max(1);
         Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))

@@ -31,6 +31,8 @@ pub struct Parameter {
 /// What a set is called, and how it is made of its parameters.
 pub(super) struct About {
     pub name: &'static str,
+    /// What a radius measures, in a sentence for people.
+    pub away: &'static str,
     pub parameters: &'static [Parameter],
     /// From one positive, finite number per parameter, in their order.
     pub make: fn(&[f64]) -> Set,
@@ -48,6 +50,11 @@ pub(super) trait Shift {
 
     /// Whether people move to other places, rather than being weighed anew where they are.
     fn moves_mass(&self) -> bool;
+
+    /// Whether places where nobody was seen may gain mass.
+    fn reaches_unseen(&self) -> bool {
+        self.moves_mass()
+    }
 
     /// Whether the worst case against the radius is made of finitely many straight lines.
     fn has_exact_curve(&self) -> bool;
@@ -113,6 +120,9 @@ impl Set {
             };
             return Err(Error::field(Field::Set, format!("{name} has no {other}: {whose}")));
         }
+        if let Some(k) = (1..given.len()).find(|&k| given[..k].iter().any(|g| g.0 == given[k].0)) {
+            return Err(Error::field(Field::Set, format!("{name}: {} is given twice", given[k].0)));
+        }
         let value = |parameter: &Parameter| {
             let Some((_, value)) = given.iter().find(|(n, _)| *n == parameter.name) else {
                 let what = format!("{name} needs {}: {}", parameter.name, parameter.hint);
@@ -167,6 +177,17 @@ impl Set {
     /// then is a radius in the units of the ground cost, and a worst case a plan of moves.
     pub fn moves_mass(&self) -> bool {
         self.shift().moves_mass()
+    }
+
+    /// Whether places where nobody was seen may gain mass. Where people do not move, it costs the same
+    /// wherever they are, behind a fixed feature too.
+    pub fn reaches_unseen(&self) -> bool {
+        self.shift().reaches_unseen()
+    }
+
+    /// What a radius measures, in a sentence for people.
+    pub fn away(&self) -> &'static str {
+        self.shift().about().away
     }
 
     /// Whether the worst case against the radius is made of finitely many straight lines, so that
@@ -270,8 +291,7 @@ impl Ambiguity {
 
     /// The worst case over this set.
     pub fn worst_case(&self, problem: &Problem<'_>, settings: Settings<'_>) -> Result<WorstCase> {
-        let problem: Problem<'_> = problem.clone();
-        self.set.solver(&problem, settings)?.worst_case(self.radius)
+        self.set.solver(problem, settings)?.worst_case(self.radius)
     }
 
     /// The set that a smoothed one stands for, of the same radius.

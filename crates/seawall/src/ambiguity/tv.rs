@@ -27,8 +27,13 @@ use crate::kernel::sum::sum;
 pub struct TotalVariation;
 
 impl TotalVariation {
-    pub(super) const ABOUT: About =
-        About { name: "tv", parameters: &[], make: |_| Set::TotalVariation(TotalVariation) };
+    pub(super) const ABOUT: About = About {
+        name: "tv",
+        away: "“Away” is the share of the people who are replaced by others, of any context there is, \
+               seen or not, however far it is.",
+        parameters: &[],
+        make: |_| Set::TotalVariation(TotalVariation),
+    };
 }
 
 impl Shift for TotalVariation {
@@ -38,6 +43,10 @@ impl Shift for TotalVariation {
 
     fn moves_mass(&self) -> bool {
         false
+    }
+
+    fn reaches_unseen(&self) -> bool {
+        true
     }
 
     fn has_exact_curve(&self) -> bool {

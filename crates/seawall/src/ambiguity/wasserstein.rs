@@ -24,13 +24,22 @@ use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
 use crate::progress::Stage;
 
+/// What a radius of moved mass measures.
+pub(super) const AWAY: &str = "“Away” is measured by what it costs to turn one population into the \
+    other: moving everyone across the whole range of one numeric column, or to another level of one \
+    nominal column, costs 1 with the default weights.";
+
 /// Every population that moving mass can reach at a mean cost of at most the radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wasserstein;
 
 impl Wasserstein {
-    pub(super) const ABOUT: About =
-        About { name: "wasserstein", parameters: &[], make: |_| Set::Wasserstein(Wasserstein) };
+    pub(super) const ABOUT: About = About {
+        name: "wasserstein",
+        away: AWAY,
+        parameters: &[],
+        make: |_| Set::Wasserstein(Wasserstein),
+    };
 }
 
 impl Shift for Wasserstein {

@@ -153,6 +153,12 @@ impl WorstCase {
             Direction::Cost => self.lower -= slack,
             Direction::Reward => self.upper += slack,
         }
+        if let Some(smoothed) = &mut self.smoothed {
+            match direction {
+                Direction::Cost => smoothed.exact_lower -= slack,
+                Direction::Reward => smoothed.exact_upper += slack,
+            }
+        }
         let size = self.lower.abs().max(self.upper.abs());
         if slack > 0.0 && self.gap() > tolerance * size && self.status == Status::Optimal {
             self.status = Status::Inexact;

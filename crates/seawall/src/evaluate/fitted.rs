@@ -54,6 +54,9 @@ impl Default for FitOptions {
 /// For each fold, the values of a model fitted without it, and each entry's rows in it.
 type CrossFits = Vec<(Values, Vec<f64>)>;
 
+/// What robust values depend on: the set of outcomes, and how closely it is solved.
+type ValuesKey = (Ambiguity, f64, usize);
+
 /// A log with everything that is fitted to it. What is asked for twice is worked out once.
 pub struct Fitted {
     log: Arc<Log>,
@@ -64,7 +67,7 @@ pub struct Fitted {
     /// The plain means.
     plain: Values,
     cross_fits: OnceLock<CrossFits>,
-    values: Mutex<Vec<(Ambiguity, Arc<Values>)>>,
+    values: Mutex<Vec<(ValuesKey, Arc<Values>)>>,
     supports: [OnceLock<Arc<Robust>>; 2],
 }
 
@@ -124,8 +127,9 @@ impl Fitted {
     /// The robust value of every context and action, outcomes shifting within a set. What was
     /// worked out before is given again.
     pub fn values(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<Arc<Values>> {
-        let known = |all: &[(Ambiguity, Arc<Values>)]| {
-            all.iter().find(|(set, _)| *set == costs).map(|(_, values)| values.clone())
+        let key = (costs, settings.tolerance, settings.max_evaluations);
+        let known = |all: &[(ValuesKey, Arc<Values>)]| {
+            all.iter().find(|(known, _)| *known == key).map(|(_, values)| values.clone())
         };
         let lock = || self.values.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(values) = known(&lock()) {
@@ -133,7 +137,7 @@ impl Fitted {
         }
         let values =
             Arc::new(self.model.values(&self.log, costs, self.options.unseen, settings)?);
-        lock().push((costs, values.clone()));
+        lock().push((key, values.clone()));
         Ok(values)
     }
 

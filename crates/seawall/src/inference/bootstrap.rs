@@ -123,6 +123,8 @@ pub fn bootstrap(
             Resampling::Bayesian => exponential(log, &mut random),
         };
         let numbers = ask(&log.reweighted(|i, _| weights[i])?, Watch::new(&inside))?;
+        // A solve that was stopped may have given what it had.
+        watch.tell(progress())?;
         done.fetch_add(1, Ordering::Relaxed);
         Ok(numbers)
     };

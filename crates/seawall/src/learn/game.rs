@@ -270,7 +270,7 @@ impl Game<'_, '_> {
             }
         }
         if best.lower == f64::NEG_INFINITY {
-            best.lower = self.task.greedy_worst(self.settings)?.lower;
+            best.lower = self.task.greedy_worst(self.settings)?.0;
         }
         best.shares.resize(self.columns.len(), 0.0);
         Ok(best)
@@ -317,7 +317,7 @@ impl Game<'_, '_> {
         }
         let costs = self.weighted(&bracket.population);
         let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
-        let floor = self.task.greedy_worst(self.settings)?.lower;
+        let floor = self.task.greedy_worst(self.settings)?.0;
         let (mut lower, mut solved, mut share) = (bracket.lower.max(floor), 0, 0.05);
         let before = self.iterations;
         let mut seen = 0;

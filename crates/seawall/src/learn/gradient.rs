@@ -232,7 +232,7 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     let iterations = runs.iter().map(|run| run.2).sum();
     let best = runs.into_iter().reduce(|best, next| if next.0 < best.0 { next } else { best });
     let (upper, policy, _) = best.ok_or_else(|| Error::numeric("no start led anywhere"))?;
-    let floor = task.greedy_worst(unhurried)?.lower;
+    let floor = task.greedy_worst(unhurried)?.0;
     let ending = Ending { iterations, tolerance: 1e-9, stopped: stopped.into_inner() };
     Ok(task.learned(policy, Method::Gradient, (floor, upper), &ending))
 }

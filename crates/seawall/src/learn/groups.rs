@@ -138,7 +138,7 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
         }
     }
     let starts = starts(task, &class, &polytope);
-    let floor = task.greedy_worst(settings)?.lower;
+    let floor = task.greedy_worst(settings)?.0;
     let (tolerance, cuts) = (asked.tolerance, Vec::new());
     let search = Search { starts, floor, tolerance, cuts };
     let found = minimise(task, &class, polytope, &limits, &search, settings)?;

@@ -62,6 +62,7 @@ use crate::population::Population;
 use crate::progress::{Progress, Stage, Watch};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// What is to be learned from: a log's contexts on a support, robust values, and a set.
 pub struct Task<'a> {
@@ -71,6 +72,8 @@ pub struct Task<'a> {
     within: Ambiguity,
     /// `[action][point of the support]`, as costs.
     costs: Vec<Vec<f64>>,
+    /// Bounds of the greedy policy's worst case, once somebody asked.
+    greedy: OnceLock<(f64, f64)>,
 }
 
 /// How a policy was found.
@@ -234,13 +237,13 @@ impl<'a> Task<'a> {
         let cost =
             |action: usize| robust.points().iter().map(|&i| sign * values.at(i, action)).collect();
         let costs = (0..values.actions()).map(cost).collect();
-        Ok(Task { log, robust, values, within, costs })
+        Ok(Task { log, robust, values, within, costs, greedy: OnceLock::new() })
     }
 
     /// Bounds of the greedy policy's worst case: no policy has a better one, whatever its form.
     pub fn floor(&self, settings: Settings<'_>) -> Result<Bounds> {
-        let worst = self.greedy_worst(settings)?;
-        Ok(self.bounds(worst.lower - self.values.slack(), worst.upper))
+        let (lower, upper) = self.greedy_worst(settings)?;
+        Ok(self.bounds(lower - self.values.slack(), upper))
     }
 
     /// The largest cost there is, smoothing included: what tolerances are relative to.
@@ -260,10 +263,14 @@ impl<'a> Task<'a> {
         self.worst_over(self.within.exact(), costs, detail, settings)
     }
 
-    /// The greedy policy's worst case, as a cost.
-    fn greedy_worst(&self, settings: Settings<'_>) -> Result<Worst> {
+    /// Bounds of the greedy policy's worst case, as a cost: worked out once.
+    fn greedy_worst(&self, settings: Settings<'_>) -> Result<(f64, f64)> {
+        if let Some(bounds) = self.greedy.get() {
+            return Ok(*bounds);
+        }
         let policy = Policy::greedy(self.log, self.values)?;
-        self.worst(&self.policy_costs(&policy)?, Detail::Value, settings)
+        let worst = self.worst(&self.policy_costs(&policy)?, Detail::Value, settings)?;
+        Ok(*self.greedy.get_or_init(|| (worst.lower, worst.upper)))
     }
 
     fn sign(&self) -> f64 {
@@ -338,10 +345,10 @@ impl<'a> Task<'a> {
 /// The greedy policy, which is optimal among all, whatever the set.
 pub fn greedy(task: &Task<'_>, settings: Settings<'_>) -> Result<Learned> {
     let policy = Policy::greedy(task.log, task.values)?;
-    let worst = task.greedy_worst(settings)?;
+    let bounds = task.greedy_worst(settings)?;
     let stopped = !settings.watch.go_on(Progress::at(Stage::Learning));
     let ending = Ending { iterations: 0, tolerance: 1e-9, stopped };
-    Ok(task.learned(policy, Method::Exact, (worst.lower, worst.upper), &ending))
+    Ok(task.learned(policy, Method::Exact, bounds, &ending))
 }
 
 /// A watch for the solves inside a search: it stops with the search, and tells the search's own

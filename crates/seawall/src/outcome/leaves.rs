@@ -1,7 +1,7 @@
 //! Leaves: contexts that share their empirical outcomes under one action.
 
 use super::{Tree, Values};
-use crate::ambiguity::{Ambiguity, Detail, Problem, Settings};
+use crate::ambiguity::{Ambiguity, Detail, Problem, Settings, Status};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -86,7 +86,10 @@ impl Leaf {
         let population = Population::from_weights(log.outcomes().clone(), weights)?;
         let problem = Problem::new(&population, log.values())?.direction(log.direction());
         let worst = costs.worst_case(&problem, settings.detail(Detail::Value))?;
-        Ok((worst.value(), worst.gap()))
+        match worst.status() {
+            Status::Stopped => Err(Error::stopped()),
+            _ => Ok((worst.value(), worst.gap())),
+        }
     }
 }
 

@@ -155,11 +155,13 @@ impl Model {
     ) -> Result<Values> {
         self.check_against(log)?;
         let missing = self.unseen();
-        let fill = fill(log, &missing, costs, unseen, settings)?;
-        match self {
-            Model::Leaves(leaves) => leaves.values(log, costs, &fill, settings),
-            Model::Predictions(predictions) => predictions.values(log, costs, &fill),
-        }
+        let (fill, slack) = fill(log, &missing, costs, unseen, settings)?;
+        let mut values = match self {
+            Model::Leaves(leaves) => leaves.values(log, costs, &fill, settings)?,
+            Model::Predictions(predictions) => predictions.values(log, costs, &fill)?,
+        };
+        values.slack = values.slack.max(slack);
+        Ok(values)
     }
 
     /// Refuses another log than that it was fitted to.
@@ -171,16 +173,17 @@ impl Model {
     }
 }
 
-/// What stands in where an action was never seen: one value per action.
+/// What stands in where an action was never seen: one value per action, and by how much they may be
+/// too bad.
 fn fill(
     log: &Log,
     missing: &[usize],
     costs: Ambiguity,
     unseen: Unseen,
     settings: Settings<'_>,
-) -> Result<Vec<f64>> {
+) -> Result<(Vec<f64>, f64)> {
     if missing.iter().all(|&n| n == 0) {
-        return Ok(vec![f64::NAN; missing.len()]);
+        return Ok((vec![f64::NAN; missing.len()], 0.0));
     }
     match unseen {
         Unseen::Error => {
@@ -194,13 +197,16 @@ fn fill(
             ))
             .advise(Field::Unseen, &["mean", "worst"]))
         }
-        Unseen::Mean => (0..missing.len())
-            .map(|action| leaves::whole(log, action).worst(log, costs, settings).map(|v| v.0))
-            .collect(),
+        Unseen::Mean => {
+            let worst = |action| leaves::whole(log, action).worst(log, costs, settings);
+            let all: Vec<(f64, f64)> = (0..missing.len()).map(worst).collect::<Result<_>>()?;
+            let slack = all.iter().map(|v| v.1).fold(0.0, f64::max);
+            Ok((all.into_iter().map(|v| v.0).collect(), slack))
+        }
         Unseen::Worst => {
             let sign = log.direction().sign();
             let worst = log.values().iter().map(|v| sign * v).fold(f64::NEG_INFINITY, f64::max);
-            Ok(vec![sign * worst; missing.len()])
+            Ok((vec![sign * worst; missing.len()], 0.0))
         }
     }
 }

@@ -120,7 +120,7 @@ pub trait Maxima: Send {
 const PATIENCE: usize = 1 << 22;
 
 /// A long evaluation under a watch: shared by the threads that take part in it.
-struct Patience<'v> {
+pub(super) struct Patience<'v> {
     watch: Watch<'v>,
     stopped: AtomicBool,
     done: AtomicUsize,
@@ -143,16 +143,16 @@ impl<'v> Patience<'v> {
     }
 
     /// Whether to do one more part.
-    fn go_on(&self) -> bool {
+    pub(super) fn go_on(&self) -> bool {
         let done = self.done.fetch_add(1, Ordering::Relaxed);
         if done % self.every == self.every - 1 {
-            let progress = Progress::at(Stage::Solving).done(done).out_of(self.of);
+            let progress = Progress::at(Stage::Evaluating).done(done).out_of(self.of);
             self.stopped.fetch_or(!self.watch.go_on(progress), Ordering::Relaxed);
         }
         !self.stopped()
     }
 
-    fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 }

@@ -55,7 +55,7 @@ impl Scan {
     }
 
     /// A look at every pair under a watch.
-    pub(super) fn patience<'v>(&self, watch: Watch<'v>) -> Patience<'v> {
+    pub(in crate::ambiguity) fn patience<'v>(&self, watch: Watch<'v>) -> Patience<'v> {
         let steps = self.population.space().len() * self.metrics.len().max(1);
         Patience::new(watch, self.sources.len(), steps)
     }

@@ -116,6 +116,8 @@ struct LoadedLattice<'a> {
     log: Vec<f64>,
     mean: Vec<f64>,
     variance: Vec<f64>,
+    /// Asked between passes.
+    patience: Patience<'a>,
 }
 
 impl SoftEngine for SoftLattice {
@@ -123,7 +125,7 @@ impl SoftEngine for SoftLattice {
         self: Arc<Self>,
         problem: &Problem<'v>,
         eta: f64,
-        _: Watch<'v>,
+        watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v> {
         let exponents = exponents(problem, eta);
         let cells = self.shape.grid.len();
@@ -143,7 +145,11 @@ impl SoftEngine for SoftLattice {
                 top.iter().zip(&total).map(|(top, total): (&f64, &f64)| top + total.ln()).collect()
             }
         };
+        // A pass of logarithms and exponentials is worth some dozens of plain ones.
+        let steps = 16 * self.shape.work() as usize / self.axes.len().max(1);
+        let patience = Patience::new(watch, self.axes.len(), steps);
         Box::new(LoadedLattice {
+            patience,
             engine: self,
             problem: problem.clone(),
             eta,
@@ -162,7 +168,11 @@ impl LoadedLattice<'_> {
         self.mean.fill(0.0);
         self.variance.fill(0.0);
         let sharpness = self.eta * price.get();
+        self.patience.begin();
         for (k, axis) in self.engine.axes.iter().enumerate() {
+            if !self.patience.go_on() {
+                return;
+            }
             let arrays = [&mut self.log[..], &mut self.mean[..], &mut self.variance[..]];
             axis.pass(self.engine.shape.grid.stride(k), sharpness, spread, arrays);
         }
@@ -207,6 +217,10 @@ impl Softmax for LoadedLattice<'_> {
         self.passes(price, spread);
         let arrive = |j: usize| (self.exponents[j] + self.log[self.engine.shape.cell(j)]).exp();
         (0..self.exponents.len()).map(arrive).collect()
+    }
+
+    fn stopped(&self) -> bool {
+        self.patience.stopped()
     }
 }
 

@@ -247,7 +247,7 @@ pub fn bsgd(
         Ok(task.sign() * value(&theta)?.1)
     };
     let values = runs.iter().map(own).collect::<Result<_>>()?;
-    let floor = task.greedy_worst(settings)?.lower;
+    let floor = task.greedy_worst(settings)?.0;
     let iterations = runs.iter().map(|run| run.step).sum();
     let ending = Ending { iterations, tolerance: 1e-9, stopped: !finished };
     let learned = task.learned(policy, Method::Bsgd, (floor, upper), &ending);
