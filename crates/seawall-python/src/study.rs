@@ -405,8 +405,9 @@ impl Evaluation {
     fn words(&self, policy: usize, result: usize) -> PyResult<Vec<String>> {
         let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
         let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
-        let moves = self.found.question.context.set.moves_mass();
-        let mut lines = vec![seawall_study::shift::sentence(worst, moves)];
+        let set = self.found.question.context.set;
+        let moves = set.moves_mass();
+        let mut lines = vec![seawall_study::shift::sentence(worst, set)];
         if moves {
             let space = self.found.population.space();
             for m in seawall_study::shift::commonest(space, worst.plan().iter(), 5) {

@@ -1,7 +1,7 @@
 //! A worst case as people tell it: who would become whom, whoever they are otherwise.
 
 use crate::words::percent;
-use seawall::{Move, Space, WorstCase};
+use seawall::{Move, Set, Space, WorstCase};
 use std::collections::HashMap;
 
 /// One feature that a move changes.
@@ -77,16 +77,16 @@ pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize)
     all.iter().take(count).map(told).collect()
 }
 
-/// A worst case in one sentence; `moves` is whether mass moves at all, as under KL it does not.
-pub fn sentence(worst: &WorstCase, moves: bool) -> String {
-    if !moves && worst.unobserved_mass() > 0.0 {
+/// A worst case over a set in one sentence.
+pub fn sentence(worst: &WorstCase, set: Set) -> String {
+    if !set.moves_mass() && set.reaches_unseen() {
         return format!(
             "people are replaced by others, wherever those are; {} of the worst-case population is \
              where nobody was seen",
             percent(worst.unobserved_mass())
         );
     }
-    if !moves {
+    if !set.moves_mass() {
         return "nobody moves; people are weighed anew".to_owned();
     }
     let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();

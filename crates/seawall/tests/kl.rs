@@ -125,3 +125,23 @@ fn the_curve_holds_the_value_at_every_radius() {
         assert!(solver.curve(0.0).is_err(), "a smooth curve has no finite list of vertices");
     }
 }
+
+#[test]
+fn a_search_that_ends_early_shows_a_population_of_the_set() {
+    for seed in 0..200 {
+        let case = case(seed);
+        for radius in [0.01, 0.3] {
+            for max_evaluations in 1..4 {
+                let settings = Settings { max_evaluations, ..Settings::default() };
+                let worst = Kl.at(radius).worst_case(&case.problem(), settings).unwrap();
+                let (p, q) = (case.weights(), worst.weights());
+                let divergence: f64 =
+                    q.iter().zip(p).filter(|(q, _)| **q > 0.0).map(|(q, p)| q * (q / p).ln()).sum();
+                assert!(divergence <= radius * (1.0 + 1e-8), "seed {seed}: {divergence}");
+                let mean: f64 = q.iter().zip(&case.values).map(|(q, f)| q * f).sum();
+                let size = case.values.iter().fold(1e-300, |m: f64, f| m.max(f.abs()));
+                assert!((mean - worst.lower()).abs() <= 1e-9 * size, "seed {seed}");
+            }
+        }
+    }
+}

@@ -204,7 +204,7 @@ fn reweighted(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write
     if gains.is_empty() {
         return writeln!(out, "Radius {radius}: everyone keeps their weight.");
     }
-    writeln!(out, "Radius {radius}: {}.", shift::sentence(worst, false))?;
+    writeln!(out, "Radius {radius}: {}.", shift::sentence(worst, found.request.set))?;
     shifts(found, worst, out)?;
     writeln!(out, "  Largest gains:")?;
     for (gain, point) in gains.into_iter().take(MOVES) {

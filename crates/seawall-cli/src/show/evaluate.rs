@@ -243,7 +243,7 @@ fn explain(
     let radii = question.context.radii.len();
     let cases = policy.results.iter().zip(&policy.worst).take(radii);
     for (answer, worst) in cases.clone() {
-        writeln!(out, " Radius {}: {}.", answer.radius, sentence(worst, moves))?;
+        writeln!(out, " Radius {}: {}.", answer.radius, sentence(worst, question.context.set))?;
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
         writeln!(out, " At radius {}:", answer.radius)?;

@@ -148,7 +148,7 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     let marks = marks(&stops, spread.as_ref(), target, &found);
     let charts = chart::charts(&found.policies, &stops, &marks, &mut texts);
     let level = request.bootstrap.map(|b| b.level);
-    let shifted = |p| populations::shifted(p, &found.population, transport, &mut texts);
+    let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
     let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
         let first = found.policies.len() - learned.len();

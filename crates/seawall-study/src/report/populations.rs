@@ -5,7 +5,7 @@ use super::sentences::isolated;
 use crate::evaluate::PolicyResult;
 use crate::shift;
 use crate::words::{number, percent};
-use seawall::{Kind, Marginal, Population, Result, WorstCase};
+use seawall::{Kind, Marginal, Population, Result, Set, WorstCase};
 use serde::Serialize;
 
 /// Features shown for a policy; the others are named.
@@ -46,11 +46,11 @@ struct Level {
     worst: Live,
 }
 
-/// One policy's worst-case population at every stop. `moves` is whether mass moves at all.
+/// One policy's worst-case population at every stop.
 pub(super) fn shifted(
     policy: &PolicyResult,
     population: &Population,
-    moves: bool,
+    set: Set,
     texts: &mut Texts,
 ) -> Result<Shifted> {
     let space = population.space();
@@ -78,13 +78,13 @@ pub(super) fn shifted(
     });
     let features = features.collect();
     let sentence = |worst| {
-        let words = shift::sentence(worst, moves);
+        let words = shift::sentence(worst, set);
         let mut letters = words.chars();
         let first = letters.next().map(char::to_uppercase);
         format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
     };
     let sentence = texts.add(policy.worst.iter().map(sentence));
-    let by_stop = policy.worst.iter().map(|worst| match moves {
+    let by_stop = policy.worst.iter().map(|worst| match set.moves_mass() {
         true => shift::commonest(space, worst.plan().iter(), MOVES),
         false => Vec::new(),
     });
