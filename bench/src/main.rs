@@ -6,8 +6,8 @@
 mod learning;
 
 use seawall::{
-    Detail, EngineKind, Entropic, Feature, Population, Problem, Progress, Settings, Space,
-    Wasserstein, Watch,
+    Detail, EngineKind, Entropic, Feature, Geometry, Population, Problem, Progress, Settings,
+    Space, Wasserstein, Watch,
 };
 use serde_json::{Value, json};
 use std::error::Error;
@@ -93,13 +93,16 @@ fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let exact = Wasserstein.at(radius);
     let (exact_seconds, worst) = median(|| Ok(exact.worst_case(&problem()?, settings)?))?;
+    let geometry = Geometry::new(&population).shared();
+    let (prepared_seconds, _) =
+        median(|| Ok(exact.worst_case(&Problem::on(&geometry, &values)?, settings)?))?;
     let (curve_seconds, curve) =
         median(|| Ok(Wasserstein.solver(&problem()?, settings)?.curve(0.0)?))?;
     let smooth = Entropic { eta }.at(radius);
     let (entropic_seconds, soft) = median(|| Ok(smooth.worst_case(&problem()?, settings)?))?;
     Ok(json!({
         "exact": {"seconds": exact_seconds, "value": worst.value(), "gap": worst.gap(),
-                  "evaluations": worst.evaluations()},
+                  "evaluations": worst.evaluations(), "prepared_seconds": prepared_seconds},
         "curve": {"seconds": curve_seconds, "vertices": curve.vertices().len(),
                   "exact": curve.is_exact(), "value": curve.at(radius).value},
         "entropic": {"seconds": entropic_seconds, "value": soft.value(), "gap": soft.gap(),

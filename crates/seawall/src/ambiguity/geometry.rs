@@ -31,7 +31,8 @@ use std::sync::{Arc, OnceLock};
 /// first asked for.
 pub struct Geometry {
     population: Population,
-    sources: Vec<u32>,
+    /// Shared with the engines: there may be millions.
+    sources: Arc<[u32]>,
     kind: EngineKind,
     shape: OnceLock<Option<Arc<Shape>>>,
     hard: OnceLock<Result<Arc<dyn Engine>>>,
@@ -82,6 +83,10 @@ impl Geometry {
     /// The points that mass comes from, in order.
     pub fn sources(&self) -> &[u32] {
         &self.sources
+    }
+
+    pub(super) fn shared_sources(&self) -> Arc<[u32]> {
+        self.sources.clone()
     }
 
     /// The engine that finds the inner maxima.

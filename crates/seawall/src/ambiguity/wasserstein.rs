@@ -3,7 +3,8 @@
 //! Solved by two supporting lines. At any λ each source has a best target; together they are a
 //! plan that spends `C(λ)` and reaches `F(λ)`, one point of the concave curve `V` with a line of
 //! slope λ above it. Two such points around ε give a chord (a mixture of two plans that spends
-//! exactly ε: a lower bound) and a crossing slope, where the dual is evaluated next. When that
+//! exactly ε: a lower bound) and a crossing slope, where the dual is evaluated next (the first few
+//! times where a curve like a root would have the radius). When that
 //! evaluation finds nothing above the crossing, the crossing is the minimum.
 //!
 //! Not here: how the best targets are found (`engine`).
@@ -28,6 +29,25 @@ use crate::progress::Stage;
 pub(super) const AWAY: &str = "“Away” is measured by what it costs to turn one population into the \
     other: moving everyone across the whole range of one numeric column, or to another level of one \
     nominal column, costs 1 with the default weights.";
+
+/// Evaluations, at most, that go by how curves look as a rule.
+const GUESSES: usize = 4;
+
+/// Where to evaluate while an end of the curve is an end of the bracket: most curves rise about like
+/// a root, `V(ε) − V(0) ∝ √ε`, so that `C(λ) ∝ λ⁻²`. Any price is as sound as another; from the
+/// crossing of the ends' lines alone it takes some evaluations more to come near.
+fn guess(bracket: &Bracket) -> Option<f64> {
+    let (left, right, radius) = (bracket.left, bracket.right, bracket.radius);
+    let price = match (left.price, right.price) {
+        (Price::Zero, Price::Infinite) => {
+            (left.value - right.value) / (2.0 * (left.cost * radius).sqrt())
+        }
+        (Price::Zero, price) if right.cost > 0.0 => price.get() * (right.cost / radius).sqrt(),
+        (price, Price::Infinite) => price.get() * (left.cost / radius).sqrt(),
+        _ => return None,
+    };
+    Some(price).filter(|&price| bracket.inside(price))
+}
 
 /// Every population that moving mass can reach at a mean cost of at most the radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -181,8 +201,9 @@ impl<'a> Solver<'a> {
         let at = self.seen.partition_point(|v| v.cost > radius);
         let mut bracket = Bracket::new(self.seen[at - 1], self.seen[at], radius);
         let (mut stopped, mut minimiser) = (false, None);
-        for _ in 0..self.settings.max_evaluations {
-            let Some(price) = bracket.crossing() else { break };
+        for step in 0..self.settings.max_evaluations {
+            let guess = (step < GUESSES).then(|| guess(&bracket)).flatten();
+            let Some(price) = guess.or_else(|| bracket.crossing()) else { break };
             let height = bracket.lower();
             let vertex = self.evaluate(Price::At(price));
             if self.maxima.stopped() {

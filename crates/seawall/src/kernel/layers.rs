@@ -86,13 +86,21 @@ impl Layers {
 
     /// As the price falls to 0: the largest height within each source's reach, and the nearest
     /// way to a cell that has it.
-    pub fn ways_to_highest(&mut self) -> (Vec<f64>, Vec<Way>) {
-        self.price(0.0, f64::INFINITY);
-        self.raise(self.passes.len());
-        let reached = self.above.last().unwrap_or(&self.start);
-        let highest = self.sources.iter().map(|&s| reached[s as usize]).collect();
-        let there = |(own, top): (&f64, &f64)| if own == top { 0.0 } else { f64::NEG_INFINITY };
-        let goals = self.start.iter().zip(reached).map(there).collect();
+    /// `open` is whether everyone can go everywhere.
+    pub fn ways_to_highest(&mut self, open: bool) -> (Vec<f64>, Vec<Way>) {
+        let there = |own: f64, top: f64| if own == top { 0.0 } else { f64::NEG_INFINITY };
+        let (highest, goals) = if open {
+            let top = self.start.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let goals = self.start.iter().map(|&own| there(own, top)).collect();
+            (vec![top; self.sources.len()], goals)
+        } else {
+            self.price(0.0, f64::INFINITY);
+            self.raise(self.passes.len());
+            let reached = self.above.last().unwrap_or(&self.start);
+            let highest = self.sources.iter().map(|&s| reached[s as usize]).collect();
+            let goals = self.start.iter().zip(reached).map(|(&own, &top)| there(own, top));
+            (highest, goals.collect())
+        };
         let start = std::mem::replace(&mut self.start, goals);
         // A height is now minus the cost of the nearest goal.
         self.price(1.0, f64::INFINITY);
@@ -299,7 +307,7 @@ mod tests {
                 carried(&features, 0.0, &start).iter().map(|way| way.height).collect();
             let goal = |(own, top): (&f64, &f64)| if own == top { 0.0 } else { f64::NEG_INFINITY };
             let goals: Vec<f64> = start.iter().zip(&highest).map(goal).collect();
-            let (reached, ways) = layers.ways_to_highest();
+            let (reached, ways) = layers.ways_to_highest(false);
             prop_assert_eq!(ways, at(&carried(&features, 1.0, &goals)));
             prop_assert!(reached.iter().zip(&sources).all(|(r, &s)| *r == highest[s as usize]));
         }

@@ -7,6 +7,7 @@ use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::layers::{self, Layers, Way};
 use crate::kernel::max_plus::Axis;
+use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
 use crate::population::Population;
@@ -30,16 +31,20 @@ pub(super) fn on(geometry: &Geometry, shape: &Arc<Shape>) -> Arc<dyn Engine> {
     let strides = (0..axes.len()).map(|k| shape.grid.stride(k));
     let layers = Layers::new(axes.into_iter().zip(strides).collect(), cells, at);
     let population = geometry.population().clone();
-    Arc::new(Few { population, sources: sources.to_vec(), shape: shape.clone(), layers })
+    let (sources, shape) = (geometry.shared_sources(), shape.clone());
+    let open = !metrics.contains(&Metric::Wall);
+    Arc::new(Few { population, sources, shape, layers, open })
 }
 
 /// The engine.
 struct Few {
     population: Population,
-    sources: Vec<u32>,
+    sources: Arc<[u32]>,
     shape: Arc<Shape>,
     /// The grid, without heights.
     layers: Layers,
+    /// Whether no wall keeps anyone from the highest place.
+    open: bool,
 }
 
 /// The engine, loaded.
@@ -96,7 +101,7 @@ impl Loaded {
 impl Maxima for Loaded {
     fn evaluate(&mut self, price: Price) -> Sums {
         if price == Price::Zero {
-            let (highest, ways) = self.layers.ways_to_highest();
+            let (highest, ways) = self.layers.ways_to_highest(self.engine.open);
             self.keep(price, &ways);
             return self.sums(|s| [highest[s], ways[s].cost]);
         }

@@ -56,7 +56,7 @@ pub(super) struct Lattice {
     population: Population,
     shape: Arc<Shape>,
     axes: Vec<Axis>,
-    sources: Vec<u32>,
+    sources: Arc<[u32]>,
     /// Whether no wall keeps anyone from the highest place.
     open: bool,
 }
@@ -80,7 +80,7 @@ impl Lattice {
         Lattice {
             population: geometry.population().clone(),
             axes,
-            sources: geometry.sources().to_vec(),
+            sources: geometry.shared_sources(),
             open: !metrics.contains(&Metric::Wall),
             shape: shape.clone(),
         }
