@@ -308,7 +308,7 @@ impl Solve for Solver<'_> {
             return Err(Error::stopped());
         }
         let mass = weights.as_ref().map_or(1.0, |all| sum(all.len(), |j| all[j]));
-        if !((mass - 1.0).abs() <= 1e-6) {
+        if mass.is_nan() || (mass - 1.0).abs() > 1e-6 {
             return Err(Error::numeric(format!(
                 "the smoothed population's weights sum to {mass}, not 1: this eta is too sharp for \
                  the values; take a smaller one, or the exact set"
