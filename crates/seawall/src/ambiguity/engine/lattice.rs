@@ -248,17 +248,44 @@ pub(super) fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> V
     owners
 }
 
+/// Levels up to which distinct coordinates are found by looking each one up.
+const FEW_LEVELS: usize = 64;
+
+/// The distinct coordinates of a column in order, one for all missing values, last.
+fn distinct_coordinates(mut column: Vec<f64>) -> Vec<f64> {
+    let mut few: Vec<f64> = Vec::new();
+    let mut missing = false;
+    for &x in &column {
+        if x.is_nan() {
+            missing = true;
+            continue;
+        }
+        let at = few.partition_point(|&level| level < x);
+        if few.get(at) != Some(&x) {
+            few.insert(at, x);
+        }
+        if few.len() > FEW_LEVELS {
+            break;
+        }
+    }
+    if few.len() <= FEW_LEVELS {
+        few.extend(missing.then_some(f64::NAN));
+        return few;
+    }
+    // NaN has one bit pattern per sign; missing is one level.
+    column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = f64::NAN);
+    column.sort_unstable_by(f64::total_cmp);
+    column.dedup_by(|a, b| a == b || (a.is_nan() && b.is_nan()));
+    column
+}
+
 /// The lattice of the coordinates that scattered points use.
 fn points_shape(space: &Space, points: usize) -> Option<Shape> {
     let features = space.names().len();
     let mut coords: Vec<Vec<f64>> = Vec::with_capacity(features);
     let mut cells = 1usize;
     for k in 0..features {
-        let mut distinct = space.column(k);
-        // NaN has one bit pattern per sign; missing is one level.
-        distinct.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = f64::NAN);
-        distinct.sort_unstable_by(f64::total_cmp);
-        distinct.dedup_by(|a, b| a == b || (a.is_nan() && b.is_nan()));
+        let distinct = distinct_coordinates(space.column(k));
         cells = cells.checked_mul(distinct.len()).filter(|&n| n <= MOST_CELLS)?;
         coords.push(distinct);
     }
