@@ -65,10 +65,11 @@ mod population;
 mod progress;
 mod space;
 
+pub use ambiguity::sets::*;
 pub use ambiguity::{
     Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine, EngineKind,
-    Entropic, Geometry, Heights, Kl, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
-    Settings, Smoothed, Solver, Status, Sums, TotalVariation, Wasserstein, WorstCase,
+    Geometry, Heights, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set, Settings,
+    Smoothed, Solver, Status, Sums, WorstCase,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
 pub use log::{Entry, Folds, Log};

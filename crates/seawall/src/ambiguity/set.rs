@@ -305,7 +305,12 @@ impl Ambiguity {
 macro_rules! sets {
     ($($(#[$doc:meta])* $module:ident::$name:ident,)+) => {
         $(mod $module;)+
-        $(pub use $module::$name;)+
+        $(use $module::$name;)+
+
+        /// Every set, by its type.
+        pub mod sets {
+            $(pub use super::$module::$name;)+
+        }
 
         /// A kind of shift, without a radius.
         #[derive(Clone, Copy, Debug, PartialEq)]

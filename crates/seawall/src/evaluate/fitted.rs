@@ -26,7 +26,8 @@
 
 use super::propensity::Propensity;
 use super::robust::{Robust, Support};
-use crate::ambiguity::{Ambiguity, Settings, Wasserstein};
+use crate::ambiguity::sets::Wasserstein;
+use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::outcome::{Model, Recipe, Unseen, Values};

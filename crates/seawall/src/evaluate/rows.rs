@@ -9,7 +9,8 @@
 //! was never taken needs only its predicted value.
 
 use super::nominal::{Estimate, Nominal, Overlap};
-use crate::ambiguity::{Direction, Problem, Set, Settings, Wasserstein, WorstCase};
+use crate::ambiguity::sets::Wasserstein;
+use crate::ambiguity::{Direction, Problem, Set, Settings, WorstCase};
 use crate::error::{Error, Result};
 use crate::log::{Entry, Log};
 use crate::outcome::{Recipe, TreeSettings, Unseen};
