@@ -20,8 +20,9 @@
 //! 5. [`outcome`]: what each action would cost in each context, robustly.
 //! 6. [`policy`]: for each context, a probability for each action.
 //! 7. [`evaluate`]: what a policy would have cost, nominally and in the worst case.
-//! 8. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
-//! 9. [`inference`]: intervals for robust values, finite-sample bounds.
+//! 8. [`transfer`]: what a policy would cost in a target population of known contexts.
+//! 9. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
+//! 10. [`inference`]: intervals for robust values, finite-sample bounds.
 //!
 //! ```
 //! use seawall::{Feature, Population, Problem, Settings, Wasserstein};
@@ -64,6 +65,7 @@ pub mod policy;
 mod population;
 mod progress;
 mod space;
+pub mod transfer;
 
 pub use ambiguity::sets::*;
 pub use ambiguity::{

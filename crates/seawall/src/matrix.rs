@@ -76,6 +76,18 @@ impl Matrix {
         &self.cells
     }
 
+    /// Number by number less another's of the same shape.
+    pub(crate) fn minus(&self, other: &Matrix) -> Matrix {
+        let cells = self.cells.iter().zip(&other.cells).map(|(a, b)| a - b).collect();
+        Matrix { actions: self.actions, cells }
+    }
+
+    /// For each context the sum of another's numbers, weighed by these.
+    pub(crate) fn weighing(&self, other: &Matrix) -> Vec<f64> {
+        let sum = |(p, m): (&[f64], &[f64])| p.iter().zip(m).map(|(p, m)| p * m).sum();
+        self.rows().zip(other.rows()).map(sum).collect()
+    }
+
     pub(crate) fn row_mut(&mut self, context: usize) -> &mut [f64] {
         &mut self.cells[context * self.actions..][..self.actions]
     }

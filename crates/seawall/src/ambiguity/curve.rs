@@ -57,11 +57,12 @@ impl Vertices {
         for pair in self.seen.windows(2) {
             open.push(Stretch::new(pair[0], pair[1]));
         }
+        let limit = settings.crossing.map(|value| problem.heights.scaled(value));
         let mut evaluations = 0;
         loop {
             // The widest stretches, a few at a time: an engine may share work between their prices.
             let room = settings.max_vertices.saturating_sub(self.seen.len()).min(BATCH);
-            let chosen = self.widest(&mut open, room, settings.max_radius);
+            let chosen = self.widest(&mut open, room, settings.max_radius, limit);
             let Some(widest) = chosen.first().map(|stretch| stretch.uncertainty) else { break };
             let rise = widest / problem.heights.scale();
             if room == 0 || !settings.go_on(Stage::Curve, evaluations, rise) {
@@ -100,16 +101,18 @@ impl Vertices {
         open: &mut BinaryHeap<Stretch>,
         count: usize,
         max_radius: f64,
+        limit: Option<f64>,
     ) -> Vec<Stretch> {
+        let passes = |s: &Stretch| limit.is_none_or(|l| s.right.value <= l && l < s.left.value);
         let mut chosen = Vec::new();
         while chosen.len() < count.max(1)
             && let Some(stretch) = open.pop()
         {
-            let slope = stretch.slope();
+            let (slope, elsewhere) = (stretch.slope(), !passes(&stretch));
             let Stretch { uncertainty, left, right } = stretch;
             if !(slope > left.price.get() && slope < right.price.get()) {
                 self.straight.push(left.cost);
-            } else if uncertainty <= self.tolerance || right.cost >= max_radius {
+            } else if uncertainty <= self.tolerance || right.cost >= max_radius || elsewhere {
                 self.error = self.error.max(uncertainty);
             } else {
                 chosen.push(stretch);

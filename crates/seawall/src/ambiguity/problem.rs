@@ -89,6 +89,11 @@ impl<'a> Heights<'a> {
         self.factor.abs()
     }
 
+    /// A value of the caller's as a height.
+    pub(super) fn scaled(&self, value: f64) -> f64 {
+        value * self.factor
+    }
+
     /// A height in the caller's units and direction.
     pub fn unscaled(&self, height: f64) -> f64 {
         height / self.factor

@@ -27,6 +27,11 @@ pub struct Settings<'a> {
     pub max_vertices: usize,
     /// A curve is refined up to this radius; what is left out beyond it is bounded by its error.
     pub max_radius: f64,
+    /// Of a curve only the stretch in which it passes this value is refined, for [`Curve::breakdown`]
+    /// there; what is left out elsewhere is bounded by its error.
+    ///
+    /// [`Curve::breakdown`]: super::Curve::breakdown
+    pub crossing: Option<f64>,
     /// How much is worked out beside the value.
     pub detail: Detail,
     /// Entries of an entropic plan lighter than this are left out and their total reported.
@@ -42,6 +47,7 @@ impl Default for Settings<'_> {
             max_evaluations: 1000,
             max_vertices: 100_000,
             max_radius: f64::INFINITY,
+            crossing: None,
             detail: Detail::Plan,
             plan_floor: 1e-6,
             watch: Watch::NOBODY,

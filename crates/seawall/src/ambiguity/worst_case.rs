@@ -145,6 +145,16 @@ impl WorstCase {
         self.smoothed
     }
 
+    /// The same worst case, the places observed being other ones than those of nominal weight.
+    #[must_use]
+    pub(crate) fn observed_where(mut self, seen: &[bool]) -> Self {
+        if !self.unobserved_mass.is_nan() {
+            let weights = self.weights();
+            self.unobserved_mass = sum(weights.len(), |j| if seen[j] { 0.0 } else { weights[j] });
+        }
+        self
+    }
+
     /// The same worst case of values that may be too bad by up to `slack`: the bound on the other
     /// side moves by as much.
     #[must_use]

@@ -24,13 +24,14 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 
+use super::difference::ValueRange;
 use super::propensity::Propensity;
 use super::robust::{Robust, Support};
 use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
-use crate::outcome::{Model, Recipe, Unseen, Values};
+use crate::outcome::{Model, Recipe, Side, Unseen, Values};
 use crate::progress::{Progress, Stage, Watch};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -53,10 +54,10 @@ impl Default for FitOptions {
 }
 
 /// For each fold, the values of a model fitted without it, and each entry's rows in it.
-type CrossFits = Vec<(Values, Vec<f64>)>;
+pub(crate) type CrossFits = Vec<(Values, Vec<f64>)>;
 
 /// What robust values depend on: the set of outcomes, and how closely it is solved.
-type ValuesKey = (Ambiguity, f64, usize);
+type ValuesKey = (Ambiguity, Side, f64, usize);
 
 /// A log with everything that is fitted to it. What is asked for twice is worked out once.
 pub struct Fitted {
@@ -121,14 +122,35 @@ impl Fitted {
     }
 
     /// The plain means of the model.
-    pub(super) fn plain(&self) -> &Values {
+    pub(crate) fn plain(&self) -> &Values {
         &self.plain
     }
 
     /// The robust value of every context and action, outcomes shifting within a set. What was
     /// worked out before is given again.
     pub fn values(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<Arc<Values>> {
-        let key = (costs, settings.tolerance, settings.max_evaluations);
+        self.extremes(costs, Side::Worst, settings)
+    }
+
+    /// The worst and the best mean of every context and action, outcomes shifting within a set.
+    pub fn value_range(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<ValueRange> {
+        let worst = self.extremes(costs, Side::Worst, settings)?;
+        // Without a shift of outcomes the two are the same plain mean.
+        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
+        let best = match plain {
+            true => worst.clone(),
+            false => self.extremes(costs, Side::Best, settings)?,
+        };
+        Ok(ValueRange { worst, best })
+    }
+
+    fn extremes(
+        &self,
+        costs: Ambiguity,
+        side: Side,
+        settings: Settings<'_>,
+    ) -> Result<Arc<Values>> {
+        let key = (costs, side, settings.tolerance, settings.max_evaluations);
         let known = |all: &[(ValuesKey, Arc<Values>)]| {
             all.iter().find(|(known, _)| *known == key).map(|(_, values)| values.clone())
         };
@@ -137,7 +159,7 @@ impl Fitted {
             return Ok(values);
         }
         let values =
-            Arc::new(self.model.values(&self.log, costs, self.options.unseen, settings)?);
+            Arc::new(self.model.extremes(&self.log, costs, side, self.options.unseen, settings)?);
         lock().push((key, values.clone()));
         Ok(values)
     }
@@ -156,7 +178,7 @@ impl Fitted {
     }
 
     /// For each fold the values of a model fitted without it; none if a fold holds everything.
-    pub(super) fn cross_fits(&self, watch: Watch<'_>) -> Result<&CrossFits> {
+    pub(crate) fn cross_fits(&self, watch: Watch<'_>) -> Result<&CrossFits> {
         if let Some(fits) = self.cross_fits.get() {
             return Ok(fits);
         }

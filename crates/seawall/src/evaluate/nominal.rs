@@ -20,6 +20,7 @@
 use super::fitted::Fitted;
 use crate::error::Result;
 use crate::log::{Entry, Log};
+use crate::matrix::Matrix;
 use crate::outcome::{Leaf, Leaves, Values};
 use crate::policy::Policy;
 use crate::progress::Watch;
@@ -42,7 +43,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(super) fn new(value: f64, se: f64) -> Self {
+    /// With the normal 95% interval.
+    pub(crate) fn new(value: f64, se: f64) -> Self {
         Estimate { value, se, lower: value - NORMAL * se, upper: value + NORMAL * se }
     }
 
@@ -85,23 +87,20 @@ pub struct Nominal {
     pub overlap: Overlap,
 }
 
+/// By how much one policy's value is above another's, if nothing shifts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NominalDifference {
+    /// The direct method.
+    pub dm: Estimate,
+    /// Doubly robust, cross-fitted; NaN where the log is too small to fold.
+    pub dr: Estimate,
+}
+
 impl Fitted {
     /// Estimates a policy's value.
     pub fn nominal(&self, policy: &Policy, watch: Watch<'_>) -> Result<Nominal> {
         let (log, entries) = (self.log(), self.log().entries());
-        policy.check_against(log.contexts(), log.actions().len())?;
-        let mut clipped = 0.0;
-        let ratio = |(e, p): (&Entry, &f64)| {
-            let ratio = policy.probability(e.context as usize, e.action as usize) / p;
-            match self.options().clip {
-                Some(most) if ratio > most => {
-                    clipped += e.weight;
-                    most
-                }
-                _ => ratio,
-            }
-        };
-        let ratios: Vec<f64> = entries.iter().zip(self.propensities()).map(ratio).collect();
+        let (ratios, clipped) = self.ratios(policy)?;
         let weight = |of: &dyn Fn(usize, &Entry) -> f64| -> f64 {
             entries.iter().enumerate().map(|(i, e)| e.weight * of(i, e)).sum()
         };
@@ -117,7 +116,8 @@ impl Fitted {
             uncovered: self.uncovered(policy),
             clipped,
         };
-        let dm = self.direct(policy)?;
+        let chances = policy.probabilities();
+        let dm = self.direct(chances);
         if mass == 0.0 {
             let none = Estimate::new(f64::NAN, f64::NAN);
             return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
@@ -126,9 +126,46 @@ impl Fitted {
             dm,
             ips: Estimate::mean(&terms),
             snips: Estimate::new(snips, spread.sqrt() / mass),
-            dr: self.doubly_robust(policy, &ratios, watch)?,
+            dr: self.doubly_robust(chances, &ratios, watch)?,
             overlap,
         })
+    }
+
+    /// Estimates by how much a policy's value is above another's, row by row: what the two have in
+    /// common cancels in the standard error too.
+    pub fn nominal_difference(
+        &self,
+        policy: &Policy,
+        against: &Policy,
+        watch: Watch<'_>,
+    ) -> Result<NominalDifference> {
+        let ((ratios, _), (others, _)) = (self.ratios(policy)?, self.ratios(against)?);
+        let apart: Vec<f64> = ratios.iter().zip(&others).map(|(a, b)| a - b).collect();
+        let chances = policy.probabilities().minus(against.probabilities());
+        Ok(NominalDifference {
+            dm: self.direct(&chances),
+            dr: self.doubly_robust(&chances, &apart, watch)?,
+        })
+    }
+
+    /// The ratio of a policy to the propensity of what was done, entry by entry, and the rows whose
+    /// ratio was clipped.
+    pub(crate) fn ratios(&self, policy: &Policy) -> Result<(Vec<f64>, f64)> {
+        let log = self.log();
+        policy.check_against(log.contexts(), log.actions().len())?;
+        let mut clipped = 0.0;
+        let ratio = |(e, p): (&Entry, &f64)| {
+            let ratio = policy.probability(e.context as usize, e.action as usize) / p;
+            match self.options().clip {
+                Some(most) if ratio > most => {
+                    clipped += e.weight;
+                    most
+                }
+                _ => ratio,
+            }
+        };
+        let ratios = log.entries().iter().zip(self.propensities()).map(ratio).collect();
+        Ok((ratios, clipped))
     }
 
     /// The policy's mass on choices that the log has no row of in the same context.
@@ -143,18 +180,39 @@ impl Fitted {
         uncovered / log.total()
     }
 
-    fn direct(&self, policy: &Policy) -> Result<Estimate> {
-        let direct = policy.values(self.plain())?;
+    /// Each context's share of the log.
+    fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![0.0; self.log().contexts().len()];
+        let total = self.log().total();
+        self.log().entries().iter().for_each(|e| shares[e.context as usize] += e.weight / total);
+        shares
+    }
+
+    /// The variance that the noise of the model's leaves brings into the mean of a policy's chances
+    /// over contexts with these shares.
+    pub(crate) fn leaf_noise(&self, shares: &[f64], chances: &Matrix) -> f64 {
+        let leaves = self.model().leaves();
+        leaves.map_or(0.0, |leaves| noise(self.log(), leaves, shares, chances))
+    }
+
+    /// The direct method of a policy's chances, or of the difference of two policies'.
+    fn direct(&self, chances: &Matrix) -> Estimate {
+        let direct = chances.weighing(self.plain().matrix());
         let entries = self.log().entries().iter();
         let terms: Vec<(f64, f64)> =
             entries.map(|e| (e.weight, direct[e.context as usize])).collect();
         let mean = Estimate::mean(&terms);
-        let noise = self.model().leaves().map_or(0.0, |leaves| noise(self.log(), leaves, policy));
-        Ok(Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt()))
+        let noise = self.leaf_noise(&self.shares(), chances);
+        Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt())
     }
 
     /// Each row is corrected by a model that was fitted without it.
-    fn doubly_robust(&self, policy: &Policy, ratios: &[f64], watch: Watch<'_>) -> Result<Estimate> {
+    fn doubly_robust(
+        &self,
+        chances: &Matrix,
+        ratios: &[f64],
+        watch: Watch<'_>,
+    ) -> Result<Estimate> {
         let folds: &[(Values, Vec<f64>)] = self.cross_fits(watch)?;
         if folds.is_empty() {
             return Ok(Estimate::new(f64::NAN, f64::NAN));
@@ -162,7 +220,7 @@ impl Fitted {
         let log = self.log();
         let mut terms: Vec<(f64, f64)> = Vec::new();
         for (values, rows) in folds {
-            let direct = policy.values(values)?;
+            let direct = chances.weighing(values.matrix());
             for ((e, rows), ratio) in log.entries().iter().zip(rows).zip(ratios) {
                 if *rows > 0.0 {
                     let (x, a) = (e.context as usize, e.action as usize);
@@ -175,18 +233,14 @@ impl Fitted {
     }
 }
 
-/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of fewer than two
-/// rows borrows the spread within the action's other leaves.
-fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
+/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`, contexts weighed by
+/// `shares`. A leaf of fewer than two rows borrows the spread within the action's other leaves.
+fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
     let actions = log.actions().len();
     let mut mass = vec![0.0; leaves.all().len()];
     let mut elsewhere = vec![0.0; actions];
-    for (context, counts) in log.cell_totals().rows().enumerate() {
-        let share = counts.iter().sum::<f64>() / log.total();
-        if share == 0.0 {
-            continue;
-        }
-        for (action, p) in policy.row(context).iter().enumerate() {
+    for (context, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        for (action, p) in chances.row(context).iter().enumerate() {
             match leaves.leaf_of(context, action) {
                 Some(leaf) => mass[leaf] += share * p,
                 None => elsewhere[action] += share * p,
@@ -209,7 +263,7 @@ fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
             false => 0.0,
         }
     };
-    let each = leaves.all().iter().zip(&mass).filter(|(_, m)| **m > 0.0);
+    let each = leaves.all().iter().zip(&mass).filter(|(_, m)| **m != 0.0);
     let within: f64 = each.map(|(leaf, m)| m * m * variance(leaf) / leaf.weight()).sum();
     // Where the action was never seen, its mean over all its rows stood in.
     let mut own = vec![(0.0, 0.0, 0.0); actions];
@@ -218,7 +272,7 @@ fn noise(log: &Log, leaves: &Leaves, policy: &Policy) -> f64 {
         let y = log.value(e);
         *sums = (sums.0 + e.weight, sums.1 + e.weight * y, sums.2 + e.weight * y * y);
     }
-    let outside = own.iter().zip(&elsewhere).filter(|(sums, m)| **m > 0.0 && sums.0 > 1.0);
+    let outside = own.iter().zip(&elsewhere).filter(|(sums, m)| **m != 0.0 && sums.0 > 1.0);
     let outside = outside.map(|(&(n, sum, squares), m)| {
         m * m * ((squares - sum * sum / n).max(0.0) / (n - 1.0)) / n
     });

@@ -10,7 +10,7 @@
 //! a lower bound, for the adversary likes places where no data are.
 
 use crate::ambiguity::{Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, WorstCase};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
@@ -50,27 +50,46 @@ pub struct Robust {
     /// The contexts of the support, by their index in the log's space.
     points: Vec<usize>,
     direction: Direction,
+    /// Where the population is not the log's: whether the log has rows at each point.
+    seen: Option<Vec<bool>>,
 }
+
+/// Worst cases at the radii asked for, and the curve if it was.
+pub type Solved = (Vec<WorstCase>, Option<Curve>);
 
 impl Robust {
     /// The contexts of a log on a support.
     pub fn new(log: &Log, support: Support) -> Result<Self> {
-        let population = log.population()?;
-        let weights = population.weights();
-        let (points, population) = match support {
-            Support::All => ((0..weights.len()).collect(), population),
+        let own = log.population()?;
+        Ok(Robust { seen: None, ..Self::centred(log, &own, &own, support)? })
+    }
+
+    /// Another population of the log's contexts in its place, on a support: every point, or those
+    /// that the log or the population has. Places count as observed if the log has rows there.
+    pub fn around(log: &Log, population: &Population, support: Support) -> Result<Self> {
+        log.contexts().same_as(population.space())?;
+        Self::centred(log, &log.population()?, population, support)
+    }
+
+    fn centred(log: &Log, own: &Population, centre: &Population, support: Support) -> Result<Self> {
+        let (rows, weights) = (own.weights(), centre.weights());
+        let (points, population): (Vec<usize>, Population) = match support {
+            Support::All => ((0..weights.len()).collect(), centre.clone()),
             Support::Observed => {
-                let seen: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
-                let space = Arc::new(log.contexts().subset(&seen)?);
-                let weights = seen.iter().map(|&i| weights[i]).collect();
-                (seen, Population::from_weights(space, weights)?)
+                let some = |&i: &usize| rows[i] > 0.0 || weights[i] > 0.0;
+                let points: Vec<usize> = (0..weights.len()).filter(some).collect();
+                let space = Arc::new(log.contexts().subset(&points)?);
+                let weights = points.iter().map(|&i| weights[i]).collect();
+                (points, Population::from_weights(space, weights)?)
             }
         };
+        let seen = points.iter().map(|&i| rows[i] > 0.0).collect();
         Ok(Robust {
             geometry: Geometry::new(&population).shared(),
             contexts: log.contexts().clone(),
             points,
             direction: log.direction(),
+            seen: Some(seen),
         })
     }
 
@@ -116,9 +135,9 @@ impl Robust {
         settings: Settings<'_>,
     ) -> Result<WorstCase> {
         let own = self.values(policy, values)?;
-        let problem = Problem::on(&self.geometry, &own)?.direction(self.direction);
-        let worst = within.worst_case(&problem, settings)?;
-        Ok(worst.widened(self.direction, values.slack(), settings.tolerance))
+        let (set, radii) = (within.set, [within.radius]);
+        let (mut worst, _) = self.solve(&own, values.slack(), set, &radii, None, settings)?;
+        worst.pop().ok_or_else(|| Error::internal("one radius was asked for and none answered"))
     }
 
     /// The worst cases of a policy at several radii of a set, and the whole curve to a tolerance if
@@ -131,12 +150,29 @@ impl Robust {
         radii: &[f64],
         curve: Option<f64>,
         settings: Settings<'_>,
-    ) -> Result<(Vec<WorstCase>, Option<Curve>)> {
-        let (own, slack) = (self.values(policy, values)?, values.slack());
-        let problem = Problem::on(&self.geometry, &own)?.direction(self.direction);
-        let mut solver = set.into().solver(&problem, settings)?;
+    ) -> Result<Solved> {
+        let own = self.values(policy, values)?;
+        self.solve(&own, values.slack(), set.into(), radii, curve, settings)
+    }
+
+    /// Worst cases of a function on the support, too bad by at most `slack`.
+    pub(super) fn solve(
+        &self,
+        own: &[f64],
+        slack: f64,
+        set: Set,
+        radii: &[f64],
+        curve: Option<f64>,
+        settings: Settings<'_>,
+    ) -> Result<Solved> {
+        let problem = Problem::on(&self.geometry, own)?.direction(self.direction);
+        let mut solver = set.solver(&problem, settings)?;
         let worst = radii.iter().map(|&radius| {
             let worst = solver.worst_case(radius)?;
+            let worst = match &self.seen {
+                Some(seen) => worst.observed_where(seen),
+                None => worst,
+            };
             Ok(worst.widened(self.direction, slack, settings.tolerance))
         });
         let worst = worst.collect::<Result<_>>()?;

@@ -1,4 +1,4 @@
-//! Stage 9. How sure: intervals for robust values, and finite-sample bounds.
+//! Stage 10. How sure: intervals for robust values, and finite-sample bounds.
 //!
 //! ```
 //! use seawall::inference::{Resampling, bootstrap};

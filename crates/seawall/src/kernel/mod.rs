@@ -5,6 +5,7 @@
 //! split by position, never by thread, and sums are taken in a fixed order.
 
 pub mod bracket;
+pub mod cholesky;
 pub mod envelope;
 pub mod flow;
 pub mod kd_tree;

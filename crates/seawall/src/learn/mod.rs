@@ -1,4 +1,4 @@
-//! Stage 8. Learning: policies whose worst case is as good as it can be.
+//! Stage 9. Learning: policies whose worst case is as good as it can be.
 //!
 //! The worst case rises with `l(x) = Σ_a π(a|x) m(x, a)` at every point, so with no restriction on
 //! the policy the greedy rule, the best action in each context, is optimal for **every** context

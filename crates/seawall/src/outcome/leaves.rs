@@ -1,6 +1,6 @@
 //! Leaves: contexts that share their empirical outcomes under one action.
 
-use super::{Tree, Values};
+use super::{Side, Tree, Values};
 use crate::ambiguity::{Ambiguity, Detail, Problem, Settings, Status};
 use crate::error::{Error, Result};
 use crate::log::Log;
@@ -71,11 +71,12 @@ impl Leaf {
         self.outcomes.iter().map(square).sum()
     }
 
-    /// The worst case of the value over outcomes around those in here, and its gap.
-    pub(super) fn worst(
+    /// The worst (or best) mean of the value over outcomes around those in here, and its gap.
+    pub(super) fn extreme(
         &self,
         log: &Log,
         costs: Ambiguity,
+        side: Side,
         settings: Settings<'_>,
     ) -> Result<(f64, f64)> {
         if costs.radius == 0.0 && !costs.set.is_smoothed() {
@@ -84,7 +85,7 @@ impl Leaf {
         let mut weights = vec![0.0; log.outcomes().len()];
         self.outcomes.iter().for_each(|&(outcome, weight)| weights[outcome as usize] += weight);
         let population = Population::from_weights(log.outcomes().clone(), weights)?;
-        let problem = Problem::new(&population, log.values())?.direction(log.direction());
+        let problem = Problem::new(&population, log.values())?.direction(side.of(log.direction()));
         let worst = costs.worst_case(&problem, settings.detail(Detail::Value))?;
         match worst.status() {
             Status::Stopped => Err(Error::stopped()),
@@ -143,6 +144,7 @@ impl Leaves {
         &self,
         log: &Log,
         costs: Ambiguity,
+        side: Side,
         fill: &[f64],
         settings: Settings<'_>,
     ) -> Result<Values> {
@@ -153,7 +155,7 @@ impl Leaves {
         let inner = settings.watched(Watch::new(&quiet));
         let worst = |leaf: &Leaf| {
             settings.watch.tell(progress().done(done.fetch_add(1, Ordering::Relaxed)))?;
-            leaf.worst(log, costs, inner)
+            leaf.extreme(log, costs, side, inner)
         };
         let found: Vec<(f64, f64)> = self.leaves.par_iter().map(worst).collect::<Result<_>>()?;
         settings.watch.tell(progress().done(self.leaves.len()))?;

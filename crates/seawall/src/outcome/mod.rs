@@ -46,7 +46,7 @@ pub use predictions::Predictions;
 pub use predictor::Predictor;
 pub use tree::{Cut, Split, Tree, TreeSettings, tree};
 
-use crate::ambiguity::{Ambiguity, Settings};
+use crate::ambiguity::{Ambiguity, Direction, Settings};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -67,6 +67,26 @@ pub enum Unseen {
     Mean,
     /// The worst value of any outcome.
     Worst,
+}
+
+/// Which end of a set of outcomes is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The worst mean: the highest cost, the lowest reward.
+    Worst,
+    /// The best mean.
+    Best,
+}
+
+impl Side {
+    /// The direction in which this side is the worst one.
+    fn of(self, direction: Direction) -> Direction {
+        match (self, direction) {
+            (Side::Worst, direction) => direction,
+            (Side::Best, Direction::Cost) => Direction::Reward,
+            (Side::Best, Direction::Reward) => Direction::Cost,
+        }
+    }
 }
 
 /// How a model is made from a log.
@@ -145,7 +165,7 @@ impl Model {
         }
     }
 
-    /// The robust value of every context and action, for one set of outcomes.
+    /// The robust value of every context and action, for one set of outcomes: the worst mean.
     pub fn values(
         &self,
         log: &Log,
@@ -153,11 +173,23 @@ impl Model {
         unseen: Unseen,
         settings: Settings<'_>,
     ) -> Result<Values> {
+        self.extremes(log, costs, Side::Worst, unseen, settings)
+    }
+
+    /// The worst or the best mean of every context and action within one set of outcomes.
+    pub fn extremes(
+        &self,
+        log: &Log,
+        costs: Ambiguity,
+        side: Side,
+        unseen: Unseen,
+        settings: Settings<'_>,
+    ) -> Result<Values> {
         self.check_against(log)?;
         let missing = self.unseen();
-        let (fill, slack) = fill(log, &missing, costs, unseen, settings)?;
+        let (fill, slack) = fill(log, &missing, costs, side, unseen, settings)?;
         let mut values = match self {
-            Model::Leaves(leaves) => leaves.values(log, costs, &fill, settings)?,
+            Model::Leaves(leaves) => leaves.values(log, costs, side, &fill, settings)?,
             Model::Predictions(predictions) => predictions.values(log, costs, &fill)?,
         };
         values.slack = values.slack.max(slack);
@@ -179,6 +211,7 @@ fn fill(
     log: &Log,
     missing: &[usize],
     costs: Ambiguity,
+    side: Side,
     unseen: Unseen,
     settings: Settings<'_>,
 ) -> Result<(Vec<f64>, f64)> {
@@ -198,7 +231,7 @@ fn fill(
             .advise(Field::Unseen, &["mean", "worst"]))
         }
         Unseen::Mean => {
-            let worst = |action| leaves::whole(log, action).worst(log, costs, settings);
+            let worst = |action| leaves::whole(log, action).extreme(log, costs, side, settings);
             let all: Vec<(f64, f64)> = (0..missing.len()).map(worst).collect::<Result<_>>()?;
             let slack = all.iter().map(|v| v.1).fold(0.0, f64::max);
             Ok((all.into_iter().map(|v| v.0).collect(), slack))
@@ -259,7 +292,7 @@ impl Values {
         self.matrix.actions()
     }
 
-    /// The values are on the safe side of the true worst cases by at most this.
+    /// The values are on the safe side of the true worst (or best) means by at most this.
     pub fn slack(&self) -> f64 {
         self.slack
     }

@@ -190,8 +190,7 @@ impl Policy {
     /// feature in which it differs.
     pub fn values(&self, values: &Values) -> Result<Vec<f64>> {
         self.check_against(values.space(), values.actions())?;
-        let value = |(p, m): (&[f64], &[f64])| p.iter().zip(m).map(|(p, m)| p * m).sum();
-        Ok(self.probabilities.rows().zip(values.matrix().rows()).map(value).collect())
+        Ok(self.probabilities.weighing(values.matrix()))
     }
 
     /// Refuses other contexts, or another number of actions, than the policy's own.

@@ -1,0 +1,99 @@
+//! Two policies in one population: by how much one could be worse than the other.
+//!
+//! ```text
+//! D(ε) = worst over Q within ε of  E_Q[l_π − l_π'],      the same Q for both
+//! ```
+//!
+//! Separate worst cases compare policies in different populations; this does not. Where outcomes
+//! may shift, they are the same whoever chose the action, so with `δ_a(x) = π(a|x) − π'(a|x)` the
+//! integrand is
+//!
+//! ```text
+//! d(x) = Σ_a [δ_a(x)]₊ m⁺(x, a) − [δ_a(x)]₋ m⁻(x, a)
+//! ```
+//!
+//! with `m⁺` the worst and `m⁻` the best mean of the context and action within the cost radius:
+//! exact, for outcomes shift context by context and action by action. The best difference of π to
+//! π' is the worst one of π' to π, turned round.
+
+use super::robust::{Robust, Solved};
+use crate::ambiguity::{Set, Settings};
+use crate::error::Result;
+use crate::outcome::Values;
+use crate::policy::Policy;
+use std::sync::Arc;
+
+/// The worst and the best mean of every context and action within a set of outcomes.
+#[derive(Clone, Debug)]
+pub struct ValueRange {
+    /// The worst: the highest cost, the lowest reward.
+    pub worst: Arc<Values>,
+    /// The best.
+    pub best: Arc<Values>,
+}
+
+impl ValueRange {
+    /// One value for each, without a range.
+    pub fn single(values: Arc<Values>) -> Self {
+        ValueRange { worst: values.clone(), best: values }
+    }
+
+    /// Whether the two are the same, so that differences are linear in the policy.
+    pub fn is_single(&self) -> bool {
+        Arc::ptr_eq(&self.worst, &self.best)
+    }
+
+    /// What the inner step leaves open in a difference: each policy's part of it.
+    pub fn slack(&self) -> f64 {
+        self.worst.slack() + self.best.slack()
+    }
+
+    /// By how much entropic values may be on the unsafe side of the exact ones in a difference.
+    pub fn smoothing(&self) -> f64 {
+        self.worst.smoothing() + self.best.smoothing()
+    }
+
+    /// `d(x)` in a context where one policy's probabilities are `row` and the other's `other`.
+    pub(crate) fn difference_at(&self, context: usize, row: &[f64], other: &[f64]) -> f64 {
+        let term = |(action, (p, q)): (usize, (&f64, &f64))| match p - q {
+            more if more > 0.0 => more * self.worst.at(context, action),
+            less => less * self.best.at(context, action),
+        };
+        row.iter().zip(other).enumerate().map(term).sum()
+    }
+}
+
+impl Robust {
+    /// `d(x)` at every context of the support. Policies or values of another space are refused by
+    /// the feature in which it differs.
+    pub fn difference(
+        &self,
+        policy: &Policy,
+        against: &Policy,
+        values: &ValueRange,
+    ) -> Result<Vec<f64>> {
+        self.contexts().same_as(values.worst.space())?;
+        self.contexts().same_as(values.best.space())?;
+        for policy in [policy, against] {
+            policy.check_against(self.contexts(), values.worst.actions())?;
+        }
+        let at = |&i: &usize| values.difference_at(i, policy.row(i), against.row(i));
+        Ok(self.points().iter().map(at).collect())
+    }
+
+    /// The worst differences of a policy to another at several radii of a set, and the curve to a
+    /// tolerance if one is given. A positive difference is worse for costs, a negative one for
+    /// rewards.
+    pub fn worst_difference(
+        &self,
+        (policy, against): (&Policy, &Policy),
+        values: &ValueRange,
+        set: impl Into<Set>,
+        radii: &[f64],
+        curve: Option<f64>,
+        settings: Settings<'_>,
+    ) -> Result<Solved> {
+        let own = self.difference(policy, against, values)?;
+        self.solve(&own, values.slack(), set.into(), radii, curve, settings)
+    }
+}

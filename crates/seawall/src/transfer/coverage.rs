@@ -1,0 +1,68 @@
+//! How well a log covers a target: to be said before any number.
+
+use super::{Odds, Target};
+use crate::evaluate::Fitted;
+use serde::Serialize;
+
+/// Fewer rows than these are told.
+pub const FEW: [f64; 3] = [1.0, 5.0, 20.0];
+
+/// How well a log covers a target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Coverage {
+    /// The share of the target's people whose context the log never has.
+    pub unobserved: f64,
+    /// `(Σ ω)² / Σ ω²` over the log's rows: how many rows the reweighted log is worth.
+    pub effective_rows: f64,
+    /// The largest odds of a row of the log, 1 being the mean.
+    pub largest_odds: f64,
+    /// Action by action.
+    pub actions: Vec<ActionCoverage>,
+}
+
+/// How well one action's rows cover a target: shares of its people where there are fewer than 1, 5
+/// and 20 rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ActionCoverage {
+    /// The action.
+    pub name: String,
+    /// In the very same context.
+    pub cells: [f64; 3],
+    /// In the same leaf of the outcome model, if it has leaves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaves: Option<[f64; 3]>,
+}
+
+impl Coverage {
+    /// Counts.
+    pub fn new(fitted: &Fitted, target: &Target, odds: &Odds) -> Self {
+        let log = fitted.log();
+        let totals = log.cell_totals();
+        let shares = target.population().weights();
+        let with_mass = || shares.iter().enumerate().filter(|(_, q)| **q > 0.0);
+        let fewer = |rows: &dyn Fn(usize) -> f64| {
+            FEW.map(|few| with_mass().filter(|(x, _)| rows(*x) < few).map(|(_, q)| q).sum::<f64>())
+        };
+        let action = |(action, name): (usize, &String)| ActionCoverage {
+            name: name.clone(),
+            cells: fewer(&|x| totals.at(x, action)),
+            leaves: fitted.model().leaves().map(|leaves| {
+                let rows = |x| leaves.leaf_of(x, action).map_or(0.0, |l| leaves.all()[l].weight());
+                fewer(&rows)
+            }),
+        };
+        let seen = |x: usize| totals.row(x).iter().any(|n| *n > 0.0);
+        let (mut sum, mut squares, mut largest) = (0.0, 0.0, 0.0_f64);
+        for e in log.entries() {
+            let ω = odds.at(e.context as usize);
+            (sum, squares, largest) =
+                (sum + e.weight * ω, squares + e.weight * ω * ω, largest.max(ω));
+        }
+        Coverage {
+            unobserved: with_mass().filter(|(x, _)| !seen(*x)).map(|(_, q)| q).sum(),
+            effective_rows: sum * sum / squares,
+            largest_odds: largest,
+            actions: log.actions().iter().enumerate().map(action).collect(),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A target: a sample of another population's contexts, without outcomes.
+
+use crate::error::{Error, Result};
+use crate::kernel::random::Random;
+use crate::population::Population;
+use crate::space::Space;
+use std::sync::Arc;
+
+/// A sample of contexts, each a point of a log's space.
+#[derive(Clone, Debug)]
+pub struct Target {
+    population: Population,
+    /// Each row's context and weight; what weighs nothing is left out.
+    rows: Vec<(usize, f64)>,
+    /// By context: the rows' weights, and their squares.
+    weights: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Target {
+    /// Rows, each a context of the space and a weight.
+    pub fn new(space: &Arc<Space>, rows: &[(usize, f64)]) -> Result<Self> {
+        let (mut weights, mut squares) = (vec![0.0; space.len()], vec![0.0; space.len()]);
+        for (row, &(context, weight)) in rows.iter().enumerate() {
+            if context >= space.len() {
+                let points = space.len();
+                return Err(Error::input(format!(
+                    "row {}: context {context} of {points}",
+                    row + 1
+                )));
+            }
+            if !(weight >= 0.0 && weight.is_finite()) {
+                return Err(Error::input(format!(
+                    "row {}: the weight is {weight}; expected a finite number ≥ 0",
+                    row + 1
+                )));
+            }
+            weights[context] += weight;
+            squares[context] += weight * weight;
+        }
+        let rows: Vec<(usize, f64)> = rows.iter().copied().filter(|r| r.1 > 0.0).collect();
+        if rows.is_empty() {
+            return Err(Error::input("the target has no rows"));
+        }
+        let population = Population::from_weights(space.clone(), weights.clone())?;
+        Ok(Target { population, rows, weights, squares })
+    }
+
+    /// Its population.
+    pub fn population(&self) -> &Population {
+        &self.population
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The sum of the rows' weights.
+    pub fn total(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    /// The rows' weights by context.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The squares of the rows' weights, summed by context: what variances are made of.
+    pub(super) fn squares(&self) -> &[f64] {
+        &self.squares
+    }
+
+    /// As many rows drawn with replacement.
+    pub fn drawn_again(&self, seed: u64, stream: u64) -> Result<Self> {
+        let mut random = Random::new(seed, stream);
+        let count = self.rows.len();
+        let rows: Vec<(usize, f64)> = (0..count).map(|_| self.rows[random.below(count)]).collect();
+        Target::new(self.population.space(), &rows)
+    }
+}
