@@ -2,8 +2,8 @@
 
 use crate::bound::{Axis, Context};
 use crate::load::Loaded;
-use crate::other_table::sample;
 use crate::read::{Order, Reading, Table, tables};
+use crate::strata::{StrataShift, matched};
 use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use serde::Serialize;
@@ -33,6 +33,9 @@ pub struct SampleDistance {
     pub total_variation: f64,
     /// What each feature contributes to the distance.
     pub features: serde_json::Map<String, serde_json::Value>,
+    /// How the strata of fixed columns shift, which the distance does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strata: Option<StrataShift>,
     /// Points of the first population.
     pub from_points: usize,
     /// Points of the second.
@@ -122,6 +125,7 @@ pub(crate) fn between(
         }),
         total_variation: total_variation(from, to)?,
         features: named.collect(),
+        strata: None,
         from_points: points(from),
         to_points: points(to),
         entropic: None,
@@ -131,38 +135,15 @@ pub(crate) fn between(
     })
 }
 
-/// A target sample on a study's contexts. The study's conditions and weights hold for it as far as
-/// it has their columns.
-pub(crate) fn target(loaded: &Loaded, path: &Path) -> Result<Population> {
-    let space = loaded.log().contexts();
-    let placed = sample(path, &loaded.study, space)?;
-    let mut weights = vec![0.0; space.len()];
-    for (row, (context, weight)) in placed.iter().enumerate() {
-        match context {
-            Some(context) => weights[*context] += weight,
-            None if *weight == 0.0 => {}
-            None => {
-                return Err(Error::input(format!(
-                    "{}: row {}: its context is not among those that the study has; the grid of \
-                     all levels is too large: bin more coarsely",
-                    path.display(),
-                    row + 1
-                )));
-            }
-        }
-    }
-    Population::from_weights(space.clone(), weights).map_err(|e| e.within(path.display()))
-}
-
-/// How far a target sample is from a study's log.
-pub fn to_target(
-    loaded: &Loaded,
-    path: &Path,
-    eta: Option<f64>,
-    watch: Watch<'_>,
-) -> Result<SampleDistance> {
-    let (from, to) = (loaded.log().population()?, target(loaded, path)?);
-    between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)
+/// How far a study's target is from its log, strata of fixed columns apart.
+pub fn to_target(loaded: &Loaded, eta: Option<f64>, watch: Watch<'_>) -> Result<SampleDistance> {
+    let Some(target) = &loaded.target else {
+        return Err(Error::config("there is no target to be far from"));
+    };
+    let (from, to, strata) = matched(&loaded.log().population()?, target.sample.population())?;
+    let mut found = between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)?;
+    found.strata = strata;
+    Ok(found)
 }
 
 /// How far apart two tables are.

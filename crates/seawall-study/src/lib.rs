@@ -4,6 +4,7 @@
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
 //! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@load`]: a study
 //!    ready to be asked.
+//!    [`mod@target`]: a sample of another population on its contexts.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
 //! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
@@ -33,7 +34,9 @@ pub mod radius;
 pub mod read;
 pub mod report;
 pub mod shift;
+mod strata;
 pub mod study;
+pub mod target;
 pub mod trace;
 pub mod words;
 pub mod write;

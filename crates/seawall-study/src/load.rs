@@ -4,11 +4,12 @@ use crate::count::{Counted, count};
 use crate::other_table::rows_on_contexts;
 use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, logistic};
+use crate::target::PlacedTarget;
+use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
 use seawall::outcome::{Choice, Predictions, Recipe, Values, choose};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
-use seawall::{Error, Log, Matrix, Result, Watch};
+use seawall::{Error, Extension, Log, Matrix, Result, Watch};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -30,6 +31,8 @@ pub struct Loaded {
     pub propensity: Propensity,
     /// What was fitted to the whole log, once somebody asked.
     fitted: OnceLock<Arc<Fitted>>,
+    /// Another population that is asked about in place of the log's.
+    pub target: Option<Arc<PlacedTarget>>,
 }
 
 /// Reads a study's data and makes the choices it leaves open.
@@ -76,7 +79,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         }
     };
     let fitted = OnceLock::new();
-    Ok(Loaded { study, counted, recipe, choices, propensity, fitted })
+    Ok(Loaded { study, counted, recipe, choices, propensity, fitted, target: None })
 }
 
 /// Predicted values from a file.
@@ -145,6 +148,43 @@ impl Loaded {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
         let options = FitOptions { clip, unseen, folds: FOLDS };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
+    }
+
+    /// The contexts that worst cases start from, on a support: the target's, or the log's own.
+    pub(crate) fn robust(&self, fitted: &Fitted, support: Support) -> Result<Arc<Robust>> {
+        match &self.target {
+            None => fitted.robust(support),
+            Some(target) => {
+                let population = target.sample.population();
+                Ok(Arc::new(Robust::around(fitted.log(), population, support)?))
+            }
+        }
+    }
+
+    /// The same study on a larger space, the contexts in `seen` being where it says.
+    pub(crate) fn on_extension(&self, larger: &Extension, seen: &[usize]) -> Result<Self> {
+        let mut place = vec![u32::MAX; self.log().contexts().len()];
+        seen.iter().zip(&larger.kept).for_each(|(&old, new)| place[old] = *new);
+        let log = self.log().on_contexts(&larger.space, |old| place[old as usize])?;
+        let recipe = match (&self.recipe, &self.study.model) {
+            (Recipe::Predictions(_), ModelSpec::Table(path)) => {
+                Recipe::Predictions(predictions(path, &self.study, &log)?)
+            }
+            (Recipe::Predictions(own), _) => {
+                let mut old = vec![None; larger.space.len()];
+                seen.iter().zip(&larger.kept).for_each(|(&was, &is)| old[is as usize] = Some(was));
+                Recipe::Predictions(own.on(&old)?)
+            }
+            (recipe, _) => recipe.clone(),
+        };
+        let counted = Counted { log: log.shared(), ..self.counted.clone() };
+        Ok(Loaded { counted, recipe, fitted: OnceLock::new(), ..self.clone() })
+    }
+
+    /// The same study asked about its own population.
+    #[must_use]
+    pub(crate) fn without_target(&self) -> Self {
+        Loaded { target: None, ..self.clone() }
     }
 
     /// The same study with another outcome model.

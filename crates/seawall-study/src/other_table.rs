@@ -1,9 +1,9 @@
-//! Rows of another table, placed on a study's contexts: predicted values, probabilities, or a
-//! target population, by the study's own context columns.
+//! Rows of another table, placed on a study's contexts: predicted values or probabilities, by the
+//! study's own context columns.
 
-use crate::count::{Check, complaint};
-use crate::read::{Distinct, Reading, Stream, columns, files};
-use crate::study::{Condition, Context, Study};
+use crate::count::complaint;
+use crate::read::{Distinct, Reading, Stream, files};
+use crate::study::{Context, Study};
 use seawall::{Error, Kind, Result, Space, Support, Value};
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,41 +15,6 @@ pub(crate) struct Placed {
     pub(crate) contexts: Vec<Option<usize>>,
     /// The columns of numbers asked for, NaN where missing.
     pub(crate) numbers: Vec<Vec<f64>>,
-    /// Whether each row meets the conditions asked for.
-    kept: Vec<bool>,
-}
-
-/// The rows of a sample of another population: each one's context and weight. The study's conditions
-/// and its column of weights count as far as the sample has their columns; a row that does not meet
-/// the conditions weighs 0.
-pub(crate) fn sample(
-    path: &Path,
-    study: &Study,
-    space: &Space,
-) -> Result<Vec<(Option<usize>, f64)>> {
-    let mut here: Vec<String> = Vec::new();
-    for file in files(path)? {
-        here.extend(columns(&file)?);
-    }
-    let kept: Vec<(String, Condition)> =
-        study.filters.iter().filter(|(name, _)| here.contains(name)).cloned().collect();
-    let weight = study.weight.as_deref().filter(|w| here.iter().any(|name| name == w));
-    let numbers: Vec<&str> = weight.into_iter().collect();
-    let placed = rows(path, study, space, &numbers, &kept, level)?;
-    let mut all = Vec::new();
-    for (row, context) in placed.contexts.iter().enumerate() {
-        let mass = placed.numbers.first().map_or(1.0, |w| w[row]);
-        if !(mass >= 0.0 && mass.is_finite()) {
-            return Err(Error::input(format!(
-                "{}: row {}, column {:?}: the weight is {mass}; expected a finite number ≥ 0",
-                path.display(),
-                row + 1,
-                weight.unwrap_or_default()
-            )));
-        }
-        all.push((*context, if placed.kept[row] { mass } else { 0.0 }));
-    }
-    Ok(all)
 }
 
 /// Reads a table's context columns and the columns of `numbers`. A context may be written as this
@@ -61,47 +26,18 @@ pub(crate) fn rows_on_contexts(
     space: &Space,
     numbers: &[&str],
 ) -> Result<Placed> {
-    rows(path, study, space, numbers, &[], printed_level)
-}
-
-/// What finds the level of a value.
-type Find = fn(&Context, &Space, usize, &Distinct, usize) -> std::result::Result<usize, String>;
-
-/// Reads a table's rows; those that do not meet the conditions are not looked at.
-fn rows(
-    path: &Path,
-    study: &Study,
-    space: &Space,
-    numbers: &[&str],
-    conditions: &[(String, Condition)],
-    find: Find,
-) -> Result<Placed> {
     let contexts = &study.contexts;
     let names = contexts.iter().map(|c| c.name.as_str()).chain(numbers.iter().copied());
-    let names = names.chain(conditions.iter().map(|(name, _)| name.as_str()));
-    let first = contexts.len() + numbers.len();
-    let mut readings = vec![Reading::Values; first + conditions.len()];
-    readings[contexts.len()..first].fill(Reading::Numbers);
-    let check = |(k, (name, condition)): (usize, &(String, Condition))| {
-        Check::new(first + k, condition, study.has_levels(name))
-    };
-    let mut checks: Vec<Check> = conditions.iter().enumerate().map(check).collect();
+    let mut readings = vec![Reading::Values; contexts.len()];
+    readings.resize(contexts.len() + numbers.len(), Reading::Numbers);
     let mut stream = Stream::new(names.map(str::to_owned).collect(), readings);
     let points = Points::new(space);
-    let mut placed =
-        Placed { contexts: Vec::new(), numbers: vec![Vec::new(); numbers.len()], kept: Vec::new() };
+    let mut placed = Placed { contexts: Vec::new(), numbers: vec![Vec::new(); numbers.len()] };
     let mut levels: Vec<Vec<Option<usize>>> = vec![Vec::new(); contexts.len()];
     for file in files(path)? {
         let mut from = 0;
         stream.read(&file, &mut |columns| {
-            checks.iter_mut().for_each(|check| check.prepare(columns));
             for row in 0..columns.rows {
-                let kept = checks.iter().all(|check| check.holds(columns, row));
-                placed.kept.push(kept);
-                if !kept {
-                    placed.contexts.push(None);
-                    continue;
-                }
                 let mut place = Vec::with_capacity(contexts.len());
                 for (k, context) in contexts.iter().enumerate() {
                     let code = columns.codes[k][row] as usize;
@@ -111,14 +47,15 @@ fn rows(
                         Some(level) => level,
                         None => {
                             let distinct = &columns.distinct[k];
-                            let found =
-                                find(context, space, k, distinct, code).map_err(|what| {
+                            let found = printed_level(context, space, k, distinct, code).map_err(
+                                |what| {
                                     let (file, row) = (file.display(), from + row + 1);
                                     let name = &context.name;
                                     Error::input(format!(
                                         "{file}: row {row}, column {name:?}: {what}"
                                     ))
-                                })?;
+                                },
+                            )?;
                             known[code] = Some(found);
                             found
                         }

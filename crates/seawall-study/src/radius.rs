@@ -1,20 +1,35 @@
-//! How far is far enough: radii that the data themselves suggest.
+//! How far is far enough: radii by what they must cover.
+//!
+//! - **Chance alone**: the least radius whose worst case reaches the upper confidence limit of the
+//!   estimate without a shift, `V(ε) = l̄ + z se`. It shrinks as rows grow and does not know how many
+//!   columns there are.
+//! - **A target**: its distance from the log, on the columns along which the values vary; others never
+//!   carry a worst case, and are shown, not counted. Fixed columns: within their strata.
+//! - **Saturation**: where everyone sits at the worst value within reach. Beyond, radii say nothing.
 
-use crate::distance::{between, target};
-use crate::evaluate::{Question, evaluate};
+use crate::evaluate::{Comparison, Question, evaluate};
 use crate::load::Loaded;
+use crate::strata::{StrataShift, matched, on_features};
+use crate::study::PolicySpec;
+use crate::words::{number, short};
 use seawall::distance::distance;
-use seawall::inference::{Resampling, bootstrap};
-use seawall::{Error, Field, Log, Progress, Result, Stage, Watch};
+use seawall::evaluate::{Estimate, Robust};
+use seawall::outcome::{Model, Values};
+use seawall::policy::Policy;
+use seawall::{
+    Detail, Error, Field, Kind, Population, Progress, Result, Settings, Space, Stage, Watch,
+};
 use serde::Serialize;
-use std::path::Path;
+
+/// Random halves where nobody says how many.
+pub const SPLITS: usize = 20;
+/// How much further than chance a radius goes that is to cover more, where there is no target.
+const FURTHER: f64 = 10.0;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// A sample of the other population, without actions or outcomes.
-    pub target: Option<&'a Path>,
-    /// Random halves, and bootstrap replicates.
+pub struct Request {
+    /// Random halves.
     pub splits: usize,
     /// The seed.
     pub seed: u64,
@@ -23,23 +38,53 @@ pub struct Request<'a> {
 /// What came of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuggestedRadii {
-    /// Distances between random halves of the log.
-    pub halves: Spread,
-    /// Distances between the log and itself drawn again.
-    pub bootstrap: Spread,
-    /// The distance to the target, if one was given.
+    /// For each of the study's policies, what covers chance and where its worst case saturates.
+    pub policies: Vec<PolicyRadii>,
+    /// The radius that covers chance for every one of them.
+    pub chance: f64,
+    /// The columns along which the values vary: only these are counted in distances.
+    pub used_columns: Vec<String>,
+    /// The others.
+    pub unused_columns: Vec<String>,
+    /// Distances between random halves of the log, for a set that moves people.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<f64>,
+    pub halves: Option<Spread>,
+    /// The distance to the target, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetDistance>,
     /// Cost radii.
     pub cost: CostRadius,
-    /// Where the study's policies stop being better than one another.
-    pub breakdown: Vec<crate::evaluate::PolicyBreakdown>,
-    /// The radii recommended: noise, and what is beyond it.
+    /// The study's policies pair by pair, each better than the other if nothing shifts.
+    pub comparisons: Vec<Comparison>,
+    /// The radii recommended: chance, and what is beyond it.
     pub recommended: Vec<f64>,
     /// Why, in words.
     pub words: String,
     /// The line for the study file.
     pub line: String,
+}
+
+/// Radii that mean something to one policy.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PolicyRadii {
+    /// The policy.
+    pub policy: String,
+    /// The confidence limit of its estimate on the worse side.
+    pub limit: f64,
+    /// The least radius whose worst case reaches that; None if no population within reach does.
+    pub chance: Option<f64>,
+    /// Beyond this radius its worst case worsens no more.
+    pub saturation: f64,
+}
+
+/// How far a target is.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetDistance {
+    /// On the columns along which the values vary.
+    pub distance: f64,
+    /// How the strata of fixed columns shift, which no radius covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strata: Option<StrataShift>,
 }
 
 /// A few distances.
@@ -98,84 +143,190 @@ impl Spread {
     }
 }
 
-/// Random halves where nobody says how many.
-pub const SPLITS: usize = 20;
+/// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
+pub(crate) fn policy_radii(
+    question: &Question,
+    robust: &Robust,
+    (policy, values): (&Policy, &Values),
+    nominal: Estimate,
+    watch: Watch<'_>,
+) -> Result<PolicyRadii> {
+    let sign = robust.direction().sign();
+    let limit = if sign > 0.0 { nominal.upper } else { nominal.lower };
+    let settings =
+        Settings { detail: Detail::Value, crossing: Some(limit), watch, ..Settings::default() };
+    let set = question.context.set;
+    let size = robust.values(policy, values)?.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
+    let (_, curve) = robust.evaluate(policy, values, set, &[], Some(tolerance), settings)?;
+    watch.tell(Progress::at(Stage::Policy(policy.name())))?;
+    let curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
+    Ok(PolicyRadii {
+        policy: policy.name().to_owned(),
+        limit,
+        chance: curve.breakdown(limit).map(|b| b.radius),
+        saturation: curve.vertices().last().map_or(0.0, |v| v.radius),
+    })
+}
 
-/// Distances between random halves of the log.
-pub fn halves(loaded: &Loaded, splits: usize, seed: u64, watch: Watch<'_>) -> Result<Spread> {
+/// The features along which values may vary: those that the outcome model asks about, and those that
+/// a policy looks at.
+fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy)]) -> Vec<usize> {
+    let space = loaded.log().contexts();
+    let count = space.names().len();
+    let trees = model.leaves().map_or(&[][..], |leaves| leaves.trees());
+    if trees.is_empty() {
+        return (0..count).collect();
+    }
+    let mut used = vec![false; count];
+    for tree in trees {
+        let splits = (0..tree.len()).filter_map(|node| tree.split(node));
+        splits.for_each(|split| used[split.feature] = true);
+    }
+    // The greedy policy looks at what the model does.
+    for (_, policy) in policies.iter().filter(|(spec, _)| *spec != PolicySpec::Greedy) {
+        for name in policy.features() {
+            if let Ok(k) = space.feature(name) {
+                used[k] = true;
+            }
+        }
+    }
+    (0..count).filter(|&k| used[k]).collect()
+}
+
+/// Two populations on the features that count and the fixed ones, within strata.
+fn comparable(
+    a: &Population,
+    b: &Population,
+    used: &[usize],
+) -> Result<(Population, Population, Option<StrataShift>)> {
+    let space = a.space();
+    let counts = |k: &usize| used.contains(k) || space.kind(*k) == Kind::Fixed;
+    let features: Vec<usize> = (0..space.names().len()).filter(counts).collect();
+    if features.is_empty() {
+        return Ok((a.clone(), a.clone(), None));
+    }
+    let both = on_features([a, b], &features)?;
+    matched(&both[0], &both[1])
+}
+
+/// Distances between random halves of the log on the columns that count, within strata.
+fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) -> Result<Spread> {
     let mut halves = Vec::new();
-    for split in 0..splits {
-        let progress = Progress::at(Stage::Halves).done(split).out_of(splits);
+    for split in 0..request.splits {
+        let progress = Progress::at(Stage::Halves).done(split).out_of(request.splits);
         watch.tell(progress)?;
         let inside = |_: Progress<'_>| watch.go_on(progress);
-        let folds = loaded.log().folds_of(2, seed.wrapping_add(split as u64))?;
+        let folds = loaded.log().folds_of(2, request.seed.wrapping_add(split as u64))?;
         let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
+        let (a, b, _) = comparable(&a, &b, used)?;
         halves.push(distance(&a, &b, Watch::new(&inside))?.value);
     }
     Ok(Spread::from_distances(halves))
 }
 
-/// The distance from the log to a sample of another population.
-pub fn to_target(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<f64> {
-    Ok(between(&loaded.log().population()?, &target(loaded, path)?, watch)?.distance)
-}
-
-/// Suggests radii.
-pub fn radius(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<SuggestedRadii> {
-    let log = loaded.log();
+/// Suggests radii around the log.
+pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<SuggestedRadii> {
     if request.splits == 0 {
         return Err(Error::field(Field::Splits, "is 0; expected at least 1"));
     }
-    let halves = halves(loaded, request.splits, request.seed, watch)?;
-    let whole = log.population()?;
-    let ask = |drawn: &Log, watch: Watch<'_>| {
-        Ok(vec![distance(&whole, &drawn.population()?, watch)?.value])
-    };
-    let drawn = bootstrap(log, request.splits, Resampling::Multinomial, request.seed, watch, &ask)?;
-    let target = match request.target {
-        Some(path) => Some(to_target(loaded, path, watch)?),
-        None => None,
-    };
     let mut question = Question::from_study(loaded);
     question.worst = false;
-    let breakdown = match question.policies.len() > 1 {
-        true => evaluate(loaded, &question, watch)?.breakdown,
+    let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
+    let robust = fitted.robust(question.support)?;
+    let settings = Settings { watch, ..Settings::default() };
+    let values = fitted.values(question.cost.set.at(question.cost.radii[0]), settings)?;
+    let (mut policies, mut made) = (Vec::new(), Vec::new());
+    for spec in &question.policies {
+        let policy = loaded.policy(spec, &values, watch)?;
+        let nominal = fitted.nominal(&policy, watch)?.dm;
+        policies.push(policy_radii(&question, &robust, (&policy, &values), nominal, watch)?);
+        made.push((spec.clone(), policy));
+    }
+    let used = used_features(loaded, fitted.model(), &made);
+    let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
+    let own = loaded.log().population()?;
+    let halves = match set.moves_mass() {
+        true => Some(halves(loaded, &used, request, watch)?),
+        false => None,
+    };
+    let target = match &loaded.target {
+        Some(target) if set.moves_mass() => {
+            let (from, to, strata) = comparable(&own, target.sample.population(), &used)?;
+            Some(TargetDistance { distance: distance(&from, &to, watch)?.value, strata })
+        }
+        _ => None,
+    };
+    let comparisons = match question.policies.len() > 1 {
+        true => {
+            let mut all = evaluate(&loaded.without_target(), &question, watch)?.comparisons;
+            all.retain(Comparison::leads);
+            all
+        }
         false => Vec::new(),
     };
-    let bootstrap = Spread::from_distances(drawn.all.into_iter().flatten().collect());
-    // A target that is no further than chance is covered with it.
-    let near = target.filter(|far| *far <= halves.upper).unwrap_or(0.0);
-    let noise = rounded(halves.mean.max(near));
-    let beyond = rounded(target.unwrap_or(2.0 * halves.upper).max(halves.upper));
-    let recommended = if beyond > noise { vec![noise, beyond] } else { vec![noise] };
-    let words = match target {
-        Some(far) if far <= halves.upper => format!(
-            "the target is no further from the log ({far:.4}) than two halves of the log are from \
-             each other ({:.4} on average): a radius of {noise} covers both",
-            halves.mean
-        ),
-        Some(far) => format!(
-            "the target is {far:.4} away, beyond the {:.4} that two halves of the log are apart: \
-             {noise} covers chance alone, {beyond} covers the target",
-            halves.mean
-        ),
-        None => format!(
-            "two halves of the log are {:.4} apart on average, by chance alone: {noise} is the \
-             least that makes sense, {beyond} is twice what 95% of such distances stay below",
-            halves.mean
-        ),
-    };
+    let chance = policies.iter().filter_map(|p| p.chance).fold(0.0, f64::max);
+    let saturation = policies.iter().map(|p| p.saturation).fold(0.0, f64::max);
+    let far = target.as_ref().map(|t| t.distance);
+    let (recommended, words) = recommended(chance, saturation, far);
     let list = recommended.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let parameters: String =
+        set.parameters().iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+    let (used_columns, unused_columns) = (0..names.len()).partition(|k| used.contains(k));
+    let named = |all: Vec<usize>| all.iter().map(|&k| names[k].clone()).collect();
     Ok(SuggestedRadii {
+        policies,
+        chance,
+        used_columns: named(used_columns),
+        unused_columns: named(unused_columns),
         halves,
-        bootstrap,
         target,
         cost: cost_radius(loaded, watch)?,
-        breakdown,
+        comparisons,
         recommended,
         words,
-        line: format!("context = {{ set = \"wasserstein\", radius = [{list}] }}"),
+        line: format!("context = {{ set = \"{}\"{parameters}, radius = [{list}] }}", set.name()),
     })
+}
+
+/// What to ask for, and why.
+fn recommended(chance: f64, saturation: f64, target: Option<f64>) -> (Vec<f64>, String) {
+    let noise = rounded(chance);
+    let covers = format!("{} covers chance alone", short(noise));
+    let (beyond, why) = match target {
+        Some(far) if far <= noise => {
+            let words = format!(
+                "the target is {} away, no further than chance: {covers}, and it",
+                short(far)
+            );
+            return (vec![noise], words);
+        }
+        Some(far) => {
+            let far_up = rounded(far);
+            (far_up, format!("{covers}; the target is {} away: {far_up} covers it", short(far)))
+        }
+        None => {
+            let more = rounded(FURTHER * chance);
+            (
+                more,
+                format!(
+                    "{covers}; {} is ten times that, for a shift that is none of chance's",
+                    short(more)
+                ),
+            )
+        }
+    };
+    let end = match saturation > 0.0 {
+        true => format!(
+            ". Beyond {} everyone sits where the values are worst: larger radii say nothing more",
+            short(saturation)
+        ),
+        false => String::new(),
+    };
+    // Past saturation nothing changes.
+    let beyond = if saturation > 0.0 { beyond.min(rounded(saturation)) } else { beyond };
+    let all = if beyond > noise { vec![noise, beyond] } else { vec![noise] };
+    (all, format!("{why}{end}"))
 }
 
 /// Two significant digits, upwards: a radius is to cover something.
@@ -188,10 +339,22 @@ fn rounded(x: f64) -> f64 {
     format!("{digits}e{exponent}").parse().unwrap_or(x)
 }
 
+/// A note for radii past which a policy's worst case worsens no more.
+pub(crate) fn saturated(radii: &[f64], policies: &[PolicyRadii]) -> Option<String> {
+    let last = policies.iter().map(|p| p.saturation).fold(0.0, f64::max);
+    let beyond = radii.iter().any(|r| *r > last);
+    (beyond && last > 0.0).then(|| {
+        format!(
+            "beyond {} everyone sits where the values are worst: larger radii say nothing more",
+            number(last)
+        )
+    })
+}
+
 fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {
     let log = loaded.log();
     let model = loaded.fitted(watch)?.model();
-    let outcomes = log.outcomes();
+    let outcomes: &Space = log.outcomes();
     // The dearest move between two outcomes: corner to corner, feature by feature.
     let feature = |k: usize| {
         let cost = |j: usize| outcomes.feature_cost(k, 0, j);

@@ -1,7 +1,7 @@
 //! A worst case as people tell it: who would become whom, whoever they are otherwise.
 
 use crate::words::percent;
-use seawall::{Move, Set, Space, WorstCase};
+use seawall::{Kind, Move, Population, Set, Space, Value, WorstCase};
 use std::collections::HashMap;
 
 /// One feature that a move changes.
@@ -98,4 +98,52 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
         percent(moved),
         percent(worst.unobserved_mass())
     )
+}
+
+/// What a worst case changes most, in a few words: "higher age", "more sex = M". By what the moves
+/// cost, or by the shares that change where nobody moves; None if nothing changes.
+pub fn main_change(population: &Population, worst: &WorstCase, set: Set) -> Option<String> {
+    let space = population.space();
+    let features = space.names().len();
+    let mut moved = vec![0.0; features];
+    if set.moves_mass() {
+        for step in worst.plan().iter().filter(|m| m.from != m.to) {
+            for (k, moved) in moved.iter_mut().enumerate() {
+                *moved += step.mass * space.feature_cost(k, step.from, step.to);
+            }
+        }
+    } else {
+        for (k, moved) in moved.iter_mut().enumerate() {
+            let m = worst.marginal(population, k).ok()?;
+            *moved = m.worst.iter().zip(&m.nominal).map(|(a, b)| (a - b).abs()).sum();
+        }
+    }
+    let most = (0..features).max_by(|&a, &b| moved[a].total_cmp(&moved[b]).then(b.cmp(&a)))?;
+    if moved[most] <= 0.0 {
+        return None;
+    }
+    let name = space.names().nth(most)?;
+    let m = worst.marginal(population, most).ok()?;
+    let change = |level: usize| m.worst[level] - m.nominal[level];
+    if matches!(space.kind(most), Kind::Numeric | Kind::Ordinal) {
+        let after = worst.weights();
+        let numbers = space.each(most, |v| match v {
+            Value::Number(x) => Some(x),
+            Value::Level(text) => {
+                space.level_values(most).position(|l| l == Value::Level(text)).map(|k| k as f64)
+            }
+            Value::Missing => None,
+        });
+        let mean = |weights: &[f64]| {
+            let there = || weights.iter().zip(&numbers).filter_map(|(w, x)| x.map(|x| (*w, x)));
+            there().map(|(w, x)| w * x).sum::<f64>() / there().map(|(w, _)| w).sum::<f64>()
+        };
+        let (before, after) = (mean(population.weights()), mean(&after));
+        if after != before {
+            let word = if after > before { "higher" } else { "lower" };
+            return Some(format!("{word} {name}"));
+        }
+    }
+    let gains = (0..m.labels.len()).max_by(|&a, &b| change(a).total_cmp(&change(b)))?;
+    Some(format!("more {name} = {}", m.labels[gains]))
 }

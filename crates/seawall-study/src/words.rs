@@ -53,3 +53,26 @@ pub fn percent(share: f64) -> String {
         p => format!("{p:.1}%"),
     }
 }
+
+/// A number to the digits that its standard error supports: two of the error's.
+pub fn supported(x: f64, se: f64) -> String {
+    if !(se > 0.0 && se.is_finite() && x.is_finite()) {
+        return short(x);
+    }
+    let decimals = (1.0 - se.log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{x:.decimals$}");
+    // No minus before a zero.
+    let zero = text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.');
+    if zero { text.trim_start_matches('-').to_owned() } else { text }
+}
+
+/// An estimate with its interval, to the digits that its standard error supports.
+pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
+    match e.value.is_nan() {
+        true => "no such rows".to_owned(),
+        false => {
+            let [value, low, high] = [e.value, e.lower, e.upper].map(|x| supported(x, e.se));
+            format!("{value} ({low}, {high})")
+        }
+    }
+}

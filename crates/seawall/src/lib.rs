@@ -78,4 +78,4 @@ pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
 pub use population::{DistinctRows, Population};
 pub use progress::{Progress, Stage, Watch};
-pub use space::{Feature, Grid, Kind, Points, Space, Support, Value};
+pub use space::{Extension, Feature, Grid, Kind, NewLevel, Points, Space, Support, Value};

@@ -177,6 +177,14 @@ impl Log {
         })
     }
 
+    /// The same log on other contexts: `place` says where each context that has rows is now.
+    pub fn on_contexts(&self, space: &Arc<Space>, place: impl Fn(u32) -> u32) -> Result<Self> {
+        let entries = self.entries.iter().map(|e| Entry { context: place(e.context), ..*e });
+        let (actions, outcomes) = (self.actions.clone(), self.outcomes.clone());
+        let (values, direction) = (self.values.clone(), self.direction);
+        Log::new(space.clone(), actions, outcomes, values, direction, entries.collect())
+    }
+
     /// To be shared by what is fitted to it.
     pub fn shared(self) -> Arc<Self> {
         Arc::new(self)

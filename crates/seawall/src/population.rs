@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
-use crate::space::{Feature, Space, Support};
+use crate::space::{Feature, Space, Support, bits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -168,9 +168,4 @@ impl DistinctRows {
         }
         totals
     }
-}
-
-/// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
-pub(crate) fn bits(x: f64) -> u64 {
-    if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
 }

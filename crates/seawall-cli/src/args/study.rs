@@ -36,6 +36,9 @@ Examples:
   Two policies at other radii, for a program:
     seawall evaluate study.toml --policy uniform --policy constant:treat --radius 0.02,0.2 --json
 
+  In another hospital, whose patients are known and whose outcomes are not:
+    seawall evaluate study.toml --target other-hospital.csv
+
   Outcomes may shift too, and mass may go only where somebody was seen:
     seawall evaluate study.toml --cost-radius 0.01 --support observed";
 
@@ -112,7 +115,13 @@ pub(super) struct Evaluate {
     /// The seed of the bootstrap
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Do not compare the policies with each other, which takes the whole curve of each
+    /// A sample of another population (the context columns are enough): what would it cost there?
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// Print every table, not one screen
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Do not compare the policies with each other
     #[arg(long)]
     no_compare: bool,
     /// The paper's finite-sample bound at this probability of error
@@ -159,7 +168,8 @@ impl Evaluate {
             bounds: self.bounds,
             no_compare: self.no_compare,
         };
-        let outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
+        let mut outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
+        (outputs.full, outputs.target) = (self.full, self.target);
         Ok((self.study, changes, outputs))
     }
 }

@@ -15,6 +15,16 @@ pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<Loaded, Failure> {
     Ok(load(study, Watch::new(&wait.follow()))?)
 }
 
+/// The same, asked about a target: the one given, else the study's own.
+pub(super) fn read_toward(
+    path: &Path,
+    target: Option<&Path>,
+    wait: &show::Wait,
+) -> Result<Loaded, Failure> {
+    let loaded = read(path, wait)?;
+    Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
+}
+
 /// Prints everything about a study's data.
 pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();

@@ -40,8 +40,8 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
             (between_tables(from, to, contexts, weight.as_deref(), eta, watch)?, from, to)
         }
         Asked::Target { study, target } => {
-            let loaded = super::check::read(study, &wait)?;
-            (to_target(&loaded, target, eta, watch)?, study, target)
+            let loaded = super::check::read_toward(study, Some(target), &wait)?;
+            (to_target(&loaded, eta, watch)?, study, target)
         }
     };
     drop(follow);

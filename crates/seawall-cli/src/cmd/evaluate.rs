@@ -17,6 +17,10 @@ pub struct Outputs {
     pub worst: Option<PathBuf>,
     /// Whether to print JSON.
     pub json: bool,
+    /// Whether to print every table.
+    pub full: bool,
+    /// A sample of the other population.
+    pub target: Option<PathBuf>,
 }
 
 impl Outputs {
@@ -28,14 +32,14 @@ impl Outputs {
         json: bool,
     ) -> Result<Self, Failure> {
         let (curve, worst) = destinations(("--curve", curve), ("--worst", worst), study)?;
-        Ok(Outputs { curve, worst, json })
+        Ok(Outputs { curve, worst, json, ..Outputs::default() })
     }
 }
 
 /// Answers, writes the files, then prints.
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = super::check::read(path, &wait)?;
+    let loaded = super::check::read_toward(path, outputs.target.as_deref(), &wait)?;
     let mut question = changes.apply(Question::from_study(&loaded))?;
     for output in [&outputs.curve, &outputs.worst].into_iter().flatten() {
         for input in loaded.inputs(&question.policies) {
@@ -59,18 +63,24 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
-    } else {
+    } else if outputs.full {
         show::evaluate::print(&found, outputs, &mut out)?;
+    } else {
+        show::brief::print(&found, outputs, &mut out)?;
     }
     Ok(())
 }
 
-/// The curves' vertices, policy by policy, by rising radius.
+/// The curves' vertices, policy by policy and then pair by pair, by rising radius.
 fn curves(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "policy,cost_radius,radius,value,lambda")?;
-    for policy in &found.policies {
-        let name = csv_field(&policy.name);
-        for (cost_radius, curve) in found.question.cost.radii.iter().zip(&policy.curves) {
+    writeln!(out, "policy,against,cost_radius,radius,value,lambda")?;
+    let alone = found.policies.iter().map(|p| (format!("{},", csv_field(&p.name)), &p.curves));
+    let pairs = found
+        .comparisons
+        .iter()
+        .map(|c| (format!("{},{}", csv_field(&c.policy), csv_field(&c.against)), &c.curves));
+    for (name, all) in alone.chain(pairs) {
+        for (cost_radius, curve) in found.question.cost.radii.iter().zip(all) {
             for vertex in curve.vertices() {
                 let lambda = match vertex.lambda {
                     l if l.is_finite() => l.to_string(),
@@ -84,10 +94,10 @@ fn curves(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Every context that has mass before or after the shift.
+/// Every context that has mass before or after the shift, policy by policy and then pair by pair.
 fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     let space = found.population.space();
-    write!(out, "policy,radius,cost_radius")?;
+    write!(out, "policy,against,radius,cost_radius")?;
     for name in space.names() {
         write!(out, ",{}", csv_field(name))?;
     }
@@ -96,8 +106,16 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
         let radii = policy.results.len() / policy.values.len().max(1);
         for (k, (answer, worst)) in policy.results.iter().zip(&policy.worst).enumerate() {
             let key =
-                format!("{},{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
+                format!("{},,{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
             population(&key, &policy.values[k / radii], found, space, &worst.weights(), out)?;
+        }
+    }
+    for c in &found.comparisons {
+        let radii = c.results.len() / c.values.len().max(1);
+        let names = format!("{},{}", csv_field(&c.policy), csv_field(&c.against));
+        for (k, (answer, worst)) in c.results.iter().zip(&c.worst).enumerate() {
+            let key = format!("{names},{},{}", answer.radius, answer.cost_radius);
+            population(&key, &c.values[k / radii], found, space, &worst.weights(), out)?;
         }
     }
     Ok(())

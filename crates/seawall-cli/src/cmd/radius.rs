@@ -5,7 +5,7 @@ use crate::show;
 use seawall::Watch;
 use seawall_study::radius::{Request, radius};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What is asked.
 pub struct Asked {
@@ -24,9 +24,8 @@ pub struct Asked {
 /// Suggests radii and prints.
 pub fn run(asked: &Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = super::check::read(&asked.study, &wait)?;
-    let target: Option<&Path> = asked.target.as_deref();
-    let request = Request { target, splits: asked.splits, seed: asked.seed };
+    let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
+    let request = Request { splits: asked.splits, seed: asked.seed };
     let answer = radius(&loaded, &request, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();

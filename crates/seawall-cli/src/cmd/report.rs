@@ -33,14 +33,13 @@ pub struct Asked {
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let out = destination(&asked.out, &asked.study)?;
     let wait = show::Wait::new();
-    let loaded = super::check::read(&asked.study, &wait)?;
+    let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
     for input in loaded.inputs(&asked.policies).iter().chain(&asked.target) {
         destination(&out, input)?;
     }
     let request = Request {
         policies: asked.policies,
         learn: asked.learn,
-        target: asked.target.as_deref(),
         bootstrap: asked.bootstrap,
         seed: asked.seed,
     };

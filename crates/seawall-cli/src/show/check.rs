@@ -4,13 +4,22 @@ use super::{label, number, percent, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::Check;
+use seawall_study::study::Scale;
 use std::io::{Result, Write};
 
 /// Prints everything.
 pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
     summary(found, out)?;
-    let mut features =
-        table(&["context", "kind", "levels", "from", "to", "missing", "empty levels", "weight"]);
+    let mut features = table(&[
+        "context",
+        "kind",
+        "levels",
+        "from",
+        "to",
+        "missing",
+        "empty",
+        "a cost of 0.1 buys",
+    ]);
     for f in &found.features {
         features.add_row([
             label(&f.name),
@@ -20,10 +29,17 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
             label(&f.ends.1),
             percent(f.missing),
             f.empty_levels.to_string(),
-            f.weight.map_or("may not change".to_owned(), number),
+            f.buys.clone(),
         ]);
     }
     writeln!(out, "\n{features}\n")?;
+    let scale = match found.scale {
+        Scale::Range => {
+            "crossing the whole range of a column, or any change of a nominal one, costs 1"
+        }
+        Scale::Spread => "two people drawn at random are 1 apart in each column, on average",
+    };
+    writeln!(out, "Ground cost: {scale}, unless a weight is given.")?;
     writeln!(
         out,
         "Outcomes: {} points, values from {} to {}.",

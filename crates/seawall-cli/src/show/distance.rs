@@ -45,6 +45,22 @@ pub fn print(answer: &SampleDistance, from: &Path, to: &Path, out: &mut dyn Writ
             number(e.divergence)
         )?;
     }
+    if let Some(strata) = &answer.strata {
+        writeln!(
+            out,
+            "Within the strata of {}, weighed as in the first; their own shares differ by {} (total \
+             variation), which no radius covers{}.\n",
+            strata.columns.iter().map(|c| label(c)).collect::<Vec<_>>().join(", "),
+            number(strata.total_variation),
+            match strata.unmatched > 0.0 {
+                true => format!(
+                    ", and {} of the second are in strata of their own",
+                    percent(strata.unmatched)
+                ),
+                false => String::new(),
+            }
+        )?;
+    }
     let mut shown = table(&["feature", "kind", "cost", "share of the distance"]);
     for (k, (name, cost)) in answer.features.iter().enumerate() {
         let cost = cost.as_f64().unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! The answers of `seawall evaluate`: diagnostics, nominal estimates, worst cases, and the worst
+//! The answers of `seawall evaluate --full`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
 use super::{between, check, gap, label, level, number, percent, shift, short, table};
@@ -14,6 +14,7 @@ use std::io::{Result, Write};
 pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
     let question = &found.question;
     check::summary(&found.diagnostics, out)?;
+    target(found, out)?;
     coverage(question, found, out)?;
     writeln!(out, "\nIf nothing shifts ({}; 95% intervals):\n", found.direction)?;
     writeln!(out, "{}", nominal(found))?;
@@ -32,15 +33,19 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     if question.bootstrap.is_some() {
         writeln!(
             out,
-            "Intervals: basic bootstrap, for the sampling of rows. Noise makes worst cases look worse, so an interval may lie wholly on the better side of its value.\n"
+            "Intervals: basic bootstrap, for the sampling of rows. Noise makes worst cases look worse, so an interval reaches far to the better side of its value.\n"
         )?;
     }
-    differences(found, out)?;
-    breakdowns(found, out)?;
+    comparisons(found, out)?;
     bounds(found, out)?;
     for policy in &found.policies {
         explain(question, policy, found, out)?;
     }
+    files(found, outputs, out)
+}
+
+/// What was written where.
+pub fn files(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
     if let Some(path) = &outputs.curve {
         let curves = || found.policies.iter().flat_map(|p| &p.curves);
         let vertices: usize = curves().map(|c| c.vertices().len()).sum();
@@ -63,12 +68,15 @@ fn is_entropic(question: &Question) -> bool {
     [question.context.set, question.cost.set].iter().any(|set| set.is_smoothed())
 }
 
-fn nominal(found: &Evaluation) -> comfy_table::Table {
-    let mut shown = table(&["policy", "direct method", "IPS", "self-normalised", "doubly robust"]);
-    let estimate = |e: &Estimate| match e.value.is_nan() {
+fn estimate(e: &Estimate) -> String {
+    match e.value.is_nan() {
         true => "no such rows".to_owned(),
         false => format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper)),
-    };
+    }
+}
+
+fn nominal(found: &Evaluation) -> comfy_table::Table {
+    let mut shown = table(&["policy", "direct method", "IPS", "self-normalised", "doubly robust"]);
     for policy in &found.policies {
         let n = &policy.nominal;
         shown.add_row([
@@ -159,32 +167,93 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
             row.push(percent(answer.unobserved_mass));
-            // The basic one: worst cases are biased upwards by noise, which the percentile
-            // interval adds to and the basic one takes off.
-            row.extend(answer.interval.map(|i| between(i.basic)));
+            // The basic one, with the value itself: worst cases are biased upwards by noise, which
+            // the percentile interval adds to and the basic one takes off.
+            row.extend(answer.shown().map(between));
             shown.add_row(row);
         }
     }
     shown
 }
 
-/// Differences between policies, with intervals.
-fn differences(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
-    for d in &found.differences {
+/// Pairs of policies in one population: every order, radius and cost radius.
+fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    if found.comparisons.is_empty() {
+        return Ok(());
+    }
+    let interval = found.question.bootstrap.map(|b| format!("{} interval", level(b.level)));
+    writeln!(out, "In one and the same population, the first policy less the second:\n")?;
+    let mut header = vec!["policy", "against", "radius", "cost radius", "worst", "lower", "upper"];
+    header.extend(["best", "gap", "status", "unobserved"]);
+    header.extend(interval.as_deref());
+    let mut shown = table(&header);
+    for c in &found.comparisons {
+        for r in &c.results {
+            let mut row = vec![label(&c.policy), label(&c.against), number(r.radius)];
+            row.extend([number(r.cost_radius), number(r.worst), number(r.lower), number(r.upper)]);
+            row.extend([number(r.best), gap(r.gap), r.status.to_string()]);
+            row.push(r.unobserved_mass.map_or(String::new(), percent));
+            row.extend(r.shown().map(between));
+            shown.add_row(row);
+        }
+    }
+    writeln!(out, "{shown}\n")?;
+    for c in found.comparisons.iter().filter(|c| c.leads()) {
+        writeln!(out, "{}", c.sentence(label))?;
+    }
+    writeln!(out)
+}
+
+/// How well the log covers the target, and the estimates there.
+fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let Some(target) = &found.target else { return Ok(()) };
+    let c = &target.coverage;
+    writeln!(
+        out,
+        "\nTarget {}: {} rows used, {} left out; {} of its people in contexts that the log never has. \
+         The log weighed like it is worth {} rows; largest odds {}.\n",
+        target.facts.path,
+        target.facts.rows,
+        target.facts.left_out,
+        percent(c.unobserved),
+        number(c.effective_rows),
+        number(c.largest_odds)
+    )?;
+    for b in &target.facts.beyond {
         writeln!(
             out,
-            "{} minus {} at radius {}: {} {}.",
-            label(&d.policy),
-            label(&d.against),
-            number(d.radius),
-            number(d.value),
-            between(d.interval.basic)
+            "Beyond the log: {} ({} of the target): {}.",
+            label(&b.column),
+            percent(b.share),
+            b.values.iter().take(10).map(|v| label(v)).collect::<Vec<_>>().join(", ")
         )?;
     }
-    if !found.differences.is_empty() {
-        writeln!(out)?;
+    let mut few =
+        table(&["people with few rows", "under", "in the same context", "in the same leaf"]);
+    for a in &c.actions {
+        for (k, under) in seawall::transfer::FEW.iter().enumerate() {
+            few.add_row([
+                if k == 0 { label(&a.name) } else { String::new() },
+                number(*under),
+                percent(a.cells[k]),
+                a.leaves.map_or(String::new(), |l| percent(l[k])),
+            ]);
+        }
     }
-    Ok(())
+    writeln!(out, "{few}\n\nIn the target ({}; 95% intervals):\n", found.direction)?;
+    let mut shown =
+        table(&["policy", "direct method", "inverse odds", "doubly robust", "effective rows"]);
+    for policy in &found.policies {
+        let Some(there) = &policy.target else { continue };
+        shown.add_row([
+            label(&policy.name),
+            estimate(&there.dm),
+            estimate(&there.odds),
+            estimate(&there.dr),
+            number(there.effective_rows.round()),
+        ]);
+    }
+    writeln!(out, "{shown}")
 }
 
 /// The paper's bound, term by term.
@@ -213,22 +282,6 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         number(b.smallest_propensity),
         number(b.largest_outcome)
     )
-}
-
-fn breakdowns(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
-    for b in &found.breakdown {
-        writeln!(out, "{}", b.sentence(label))?;
-    }
-    if found.breakdown.iter().any(|b| b.rough) {
-        writeln!(
-            out,
-            "(A rough curve takes seconds where the exact one would take minutes; --curve follows it.)"
-        )?;
-    }
-    if !found.breakdown.is_empty() {
-        writeln!(out)?;
-    }
-    Ok(())
 }
 
 /// The worst case of one policy in words: all radii in a line each, the first one in full.

@@ -1,6 +1,7 @@
 //! What people see: tables, words, progress.
 
 pub mod bound;
+pub mod brief;
 pub mod check;
 pub mod distance;
 pub mod evaluate;
@@ -11,7 +12,8 @@ mod shift;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seawall::Progress;
-pub use seawall_study::words::{between, gap, level, number, percent, short};
+pub use seawall_study::words::{between, gap, level, number, percent, short, supported};
+use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -66,7 +68,15 @@ const LINED_HEADER: TableStyle =
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(LINED_HEADER);
-    table.set_content_arrangement(ContentArrangement::Disabled);
+    match terminal_width() {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width);
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
     table.set_header(header);
     for column in 1..header.len() {
         if let Some(column) = table.column_mut(column) {
@@ -74,6 +84,35 @@ pub fn table(header: &[&str]) -> Table {
         }
     }
     table
+}
+
+/// How wide the terminal is; None where nobody looks, unless COLUMNS says so.
+fn terminal_width() -> Option<u16> {
+    let told = std::env::var("COLUMNS").ok().and_then(|w| w.parse().ok());
+    told.filter(|w| *w >= 20).or_else(|| Table::new().width())
+}
+
+/// How wide texts are: as the terminal, but not so wide that lines get lost.
+pub fn width() -> usize {
+    terminal_width().map_or(80, |w| usize::from(w).min(120))
+}
+
+/// A text on lines that fit; later ones are indented.
+pub fn wrapped(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
+    let room = width();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let next = line.chars().count() + 1 + word.chars().count();
+        if next > room && !line.trim().is_empty() {
+            writeln!(out, "{line}")?;
+            line = " ".to_owned();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
 }
 
 /// A name or level for people: on one line, and not too long.

@@ -1,44 +1,87 @@
-//! Radii that the data suggest, in words.
+//! Radii by what they must cover, in words.
 
-use super::{label, number, table};
-use seawall_study::radius::{Spread, SuggestedRadii};
+use super::{label, number, percent, short, table, wrapped};
+use seawall_study::radius::SuggestedRadii;
 use std::io::{Result, Write};
 
 /// Prints everything.
 pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
-    let mut shown =
-        table(&["distance", "draws", "mean", "sd", "smallest", "median", "95%", "largest"]);
-    let mut row = |name: &str, s: &Spread| {
-        let numbers = [s.mean, s.sd, s.smallest, s.median, s.upper, s.largest].map(number);
-        let mut row = vec![name.to_owned(), s.count.to_string()];
-        row.extend(numbers);
-        shown.add_row(row);
-    };
-    row("between random halves of the log", &answer.halves);
-    row("from the log to itself drawn again", &answer.bootstrap);
-    writeln!(out, "{shown}")?;
-    if let Some(target) = answer.target {
-        writeln!(out, "To the target: {}.", number(target))?;
+    let mut shown = table(&[
+        "policy",
+        "95% limit without a shift",
+        "radius that covers chance",
+        "saturated at",
+    ]);
+    for p in &answer.policies {
+        shown.add_row([
+            label(&p.policy),
+            short(p.limit),
+            p.chance.map_or("none within reach".to_owned(), short),
+            short(p.saturation),
+        ]);
+    }
+    writeln!(out, "{shown}\n")?;
+    if !answer.unused_columns.is_empty() {
+        let list = |all: &[String]| all.iter().map(|c| label(c)).collect::<Vec<_>>().join(", ");
+        wrapped(
+            &format!(
+                "Distances count {}; the values do not vary along {}.",
+                match answer.used_columns.is_empty() {
+                    true => "no column".to_owned(),
+                    false => list(&answer.used_columns),
+                },
+                list(&answer.unused_columns)
+            ),
+            out,
+        )?;
+    }
+    if let Some(h) = &answer.halves {
+        wrapped(
+            &format!(
+                "Two random halves of the log are {} apart on average ({} pairs, sd {}): of interest \
+                 with a handful of columns only.",
+                short(h.mean),
+                h.count,
+                short(h.sd)
+            ),
+            out,
+        )?;
+    }
+    if let Some(target) = &answer.target {
+        wrapped(&format!("To the target: {}.", number(target.distance)), out)?;
+        if let Some(strata) = &target.strata {
+            wrapped(
+                &format!(
+                    "The strata of {} differ by {} in their shares, which no radius covers.",
+                    strata.columns.join(", "),
+                    percent(strata.total_variation)
+                ),
+                out,
+            )?;
+        }
     }
     let cost = &answer.cost;
     if cost.median.is_finite() {
-        writeln!(
+        wrapped(
+            &format!(
+                "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} {}), \
+                 {} in the smallest.",
+                short(cost.constant),
+                short(cost.median),
+                number(cost.median_rows),
+                if cost.median_rows == 1.0 { "row" } else { "rows" },
+                short(cost.smallest_leaf)
+            ),
             out,
-            "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} {}), \
-             {} in the smallest.",
-            number(cost.constant),
-            number(cost.median),
-            number(cost.median_rows),
-            if cost.median_rows == 1.0 { "row" } else { "rows" },
-            number(cost.smallest_leaf)
         )?;
     }
-    if !answer.breakdown.is_empty() {
-        writeln!(out, "\nWhere the study's policies stop being better than one another:")?;
+    if !answer.comparisons.is_empty() {
+        writeln!(out)?;
     }
-    for b in &answer.breakdown {
-        writeln!(out, " {}", b.sentence(label))?;
+    for c in &answer.comparisons {
+        wrapped(&c.sentence(label), out)?;
     }
-    writeln!(out, "\nRecommended: {}. For the study file, under [robust]:", answer.words)?;
+    writeln!(out)?;
+    wrapped(&format!("Recommended: {}. For the study file, under [robust]:", answer.words), out)?;
     writeln!(out, "{}", answer.line)
 }

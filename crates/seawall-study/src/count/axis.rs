@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 /// One coordinate of a space being made: the feature, and the level of each distinct value.
 pub(super) struct Axis {
-    feature: Feature,
+    pub(super) feature: Feature,
     levels: usize,
     /// By code of the column.
-    level_of: Vec<u32>,
+    pub(super) level_of: Vec<u32>,
+    /// Whether a weight was given.
+    pub(super) weighed: bool,
     /// For an outcome: what each level adds.
     pub(super) amounts: Vec<f64>,
 }
@@ -32,7 +34,8 @@ impl Axis {
             (Kind::Numeric, None) => by_number(context, distinct, used),
             (kind, _) => by_level(path, context, kind, distinct, used)?,
         };
-        let mut axis = Axis { feature, levels, level_of: Vec::new(), amounts: Vec::new() };
+        let weighed = context.weight.is_some();
+        let mut axis = Axis { feature, levels, level_of: Vec::new(), weighed, amounts: Vec::new() };
         if let Some(weight) = context.weight {
             axis.feature = axis.feature.weight(weight);
         }
@@ -88,7 +91,7 @@ impl Axis {
             Term::Levels(_) => Feature::nominal(name, distinct_amounts.iter().map(f64::to_string)),
         };
         let levels = distinct_amounts.len();
-        Ok(Axis { feature, levels, level_of, amounts: distinct_amounts })
+        Ok(Axis { feature, levels, level_of, weighed: true, amounts: distinct_amounts })
     }
 }
 
@@ -173,17 +176,33 @@ fn by_level(
             context.name
         )));
     }
+    // Numbers that nobody put in an order are where they are; steps that are even stay whole.
+    let by_number = kind == Kind::Ordinal && context.levels.is_none();
+    let uneven = by_number.then(|| uneven(&levels.labels)).flatten();
     let (name, count) = (&context.name, levels.labels.len());
     let feature = match kind {
         Kind::Ordinal => Feature::ordinal(name, levels.labels),
         Kind::Nominal => Feature::nominal(name, levels.labels),
         _ => Feature::fixed(name, levels.labels),
     };
-    let feature = match &context.positions {
-        Some(positions) => feature.positions(positions.iter().copied()),
-        None => feature,
+    let feature = match (&context.positions, uneven) {
+        (Some(positions), _) => feature.positions(positions.iter().copied()),
+        (None, Some(positions)) => feature.positions(positions),
+        (None, None) => feature,
     };
     Ok((feature, count, levels.level_of))
+}
+
+/// Where rising numbers are from 0 to 1, if their steps are not all the same.
+fn uneven(labels: &[String]) -> Option<Vec<f64>> {
+    let numbers: Vec<f64> = labels.iter().map(|l| l.parse().ok()).collect::<Option<_>>()?;
+    let (first, last) = (*numbers.first()?, *numbers.last()?);
+    let even = |(k, x): (usize, &f64)| {
+        let step = (last - first) / (numbers.len() - 1) as f64;
+        (x - (first + step * k as f64)).abs() <= 1e-9 * (last - first)
+    };
+    let differs = numbers.len() > 2 && !numbers.iter().enumerate().all(even);
+    differs.then(|| numbers.iter().map(|x| (x - first) / (last - first)).collect())
 }
 
 /// A space of the axes, and the point of each combination that was counted: the whole grid if it

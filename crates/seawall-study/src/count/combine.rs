@@ -74,27 +74,27 @@ impl Pairs {
 }
 
 /// Numbers combinations of codes as they appear, one pair after the other.
-pub(super) struct Combinations {
+pub(crate) struct Combinations {
     chain: Vec<Pairs>,
 }
 
 impl Combinations {
-    pub(super) fn new(columns: usize) -> Self {
+    pub(crate) fn new(columns: usize) -> Self {
         Combinations { chain: (0..columns).map(|_| Pairs::default()).collect() }
     }
 
     #[inline]
-    pub(super) fn id(&mut self, codes: impl Iterator<Item = u32>) -> u32 {
+    pub(crate) fn id(&mut self, codes: impl Iterator<Item = u32>) -> u32 {
         let pairs = self.chain.iter_mut().zip(codes);
         pairs.fold(0, |so_far, (pairs, code)| pairs.id(so_far, code))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.chain.last().map_or(0, Pairs::len)
     }
 
     /// The codes of a combination.
-    pub(super) fn codes(&self, mut number: u32) -> Vec<u32> {
+    pub(crate) fn codes(&self, mut number: u32) -> Vec<u32> {
         let mut codes = vec![0; self.chain.len()];
         for (code, pairs) in codes.iter_mut().zip(&self.chain).rev() {
             (number, *code) = pairs.pair(number);
@@ -103,7 +103,7 @@ impl Combinations {
     }
 
     /// The codes that one column has in any combination, in order.
-    pub(super) fn used(&self, column: usize) -> Vec<u32> {
+    pub(crate) fn used(&self, column: usize) -> Vec<u32> {
         let mut used: Vec<u32> = self.chain[column].pairs.iter().map(|p| p.1).collect();
         used.sort_unstable();
         used.dedup();

@@ -8,17 +8,19 @@ mod axis;
 mod binned;
 mod check;
 mod combine;
+mod spread;
 
 pub(crate) use check::{Check, complaint};
+pub(crate) use combine::Combinations;
 
 use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
-use crate::study::{Actions, Condition, Study};
+use crate::study::{Actions, Condition, Scale, Study};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use axis::{Axis, space_of};
 use binned::BinnedColumn;
 use check::outcome_complaint;
-use combine::{Combinations, Pairs};
+use combine::Pairs;
 use foldhash::fast::FixedState;
 use seawall::{Entry, Error, Log, Progress, Result, Stage, Watch};
 use std::collections::HashMap;
@@ -26,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A context space of more cells than this is made of the contexts seen instead of a grid.
-const MOST_CELLS: f64 = 2e7;
+pub(crate) const MOST_CELLS: f64 = 2e7;
 /// Likewise for outcomes.
 const MOST_OUTCOMES: f64 = 4096.0;
 
@@ -354,7 +356,7 @@ impl<'s> Counter<'s> {
                 self.no_action
             )));
         }
-        let axes: Vec<Axis> = self
+        let mut axes: Vec<Axis> = self
             .study
             .contexts
             .iter()
@@ -365,6 +367,13 @@ impl<'s> Counter<'s> {
                 Axis::context(path, context, &distinct[c], binned, &used)
             })
             .collect::<Result<_>>()?;
+        if self.study.scale == Scale::Spread {
+            let rows = self.rows_by_context();
+            for (k, axis) in axes.iter_mut().enumerate() {
+                let codes = (0..rows.len() as u32).map(|c| self.context_ids.codes(c)[k]);
+                axis.spread(codes.zip(rows.iter().copied()));
+            }
+        }
         let of_study = |e: Error| e.within(self.study.path.display());
         let (contexts, context_of) =
             space_of(axes, &self.context_ids, MOST_CELLS).map_err(of_study)?;
@@ -410,6 +419,16 @@ impl<'s> Counter<'s> {
             missing_outcomes: self.missing_outcomes(distinct),
             combinations: self.entries.len(),
         })
+    }
+
+    /// The rows of each combination of context values.
+    fn rows_by_context(&self) -> Vec<f64> {
+        let mut rows = vec![0.0; self.context_ids.len()];
+        for (result, _, weight) in &self.entries {
+            let decision = self.results.pair(*result).0;
+            rows[self.decisions.pair(decision).0 as usize] += weight;
+        }
+        rows
     }
 
     /// The rows without a value in an outcome column that gives numbers by level.

@@ -1,11 +1,13 @@
 //! The answers of an evaluation, as plain data.
 
-use super::Question;
+use super::{Comparison, Question};
 use crate::check::Check;
-use crate::words::{between, number};
+use crate::radius::PolicyRadii;
+use crate::target::TargetFacts;
 use seawall::evaluate::{Nominal, Overlap, Support};
 use seawall::inference::Interval;
 use seawall::policy::Policy;
+use seawall::transfer::{Coverage, Transported};
 use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
 use serde::{Serialize, Serializer};
 
@@ -29,12 +31,12 @@ pub struct Evaluation {
     pub diagnostics: Check,
     /// The answers, policy by policy.
     pub policies: Vec<PolicyResult>,
-    /// Where policies stop being better than one another.
+    /// The target that the worst cases start from, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetAnswer>,
+    /// Every pair of policies in one population, in both orders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub breakdown: Vec<PolicyBreakdown>,
-    /// With a bootstrap: every pair of policies, the first minus the second.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub differences: Vec<PolicyDifference>,
+    pub comparisons: Vec<Comparison>,
     /// The paper's finite-sample bound, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<FiniteSampleBounds>,
@@ -55,6 +57,12 @@ pub struct PolicyResult {
     pub nominal: Nominal,
     /// How well the log covers the policy.
     pub overlap: Overlap,
+    /// The estimates in the target, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Transported>,
+    /// The radius that covers chance, and the one beyond which nothing worsens, at the first cost
+    /// radius.
+    pub radii: PolicyRadii,
     /// The worst cases: every context radius at every cost radius.
     pub results: Vec<RobustValue>,
     /// The worst cases themselves, in the same order.
@@ -116,21 +124,22 @@ pub struct RobustValue {
     pub exact_upper: Option<f64>,
 }
 
-/// One policy's worst case minus another's.
+impl RobustValue {
+    /// The interval as it is shown: the basic one, and the value itself.
+    pub fn shown(&self) -> Option<(f64, f64)> {
+        let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
+        self.interval.map(|i| hold(i.basic))
+    }
+}
+
+/// A target, and how well the log covers it.
 #[derive(Clone, Debug, Serialize)]
-pub struct PolicyDifference {
-    /// The policy.
-    pub policy: String,
-    /// The other.
-    pub against: String,
-    /// The radius.
-    pub radius: f64,
-    /// The cost radius.
-    pub cost_radius: f64,
-    /// The difference.
-    pub value: f64,
-    /// Its interval.
-    pub interval: Interval,
+pub struct TargetAnswer {
+    /// What it is.
+    #[serde(flatten)]
+    pub facts: TargetFacts,
+    /// How well the log covers it.
+    pub coverage: Coverage,
 }
 
 /// The paper's finite-sample bound, term by term.
@@ -162,66 +171,6 @@ pub struct FiniteSampleBounds {
     pub smallest_propensity: f64,
     /// Y_max.
     pub largest_outcome: f64,
-}
-
-/// From which radius on a policy is no longer better than another.
-#[derive(Clone, Debug, Serialize)]
-pub struct PolicyBreakdown {
-    /// The policy that is better at radius 0.
-    pub policy: String,
-    /// The other.
-    pub against: String,
-    /// The cost radius.
-    pub cost_radius: f64,
-    /// The radius, None if there is none.
-    pub radius: Option<f64>,
-    /// Where the curves were followed only so far: the radius is between these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub between: Option<(f64, f64)>,
-    /// Whether the curves were followed only so far, so that a radius may have been missed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub rough: bool,
-    /// Its interval by the bootstrap, if asked for, among the replicates that have one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
-    /// Radii were looked at up to this one.
-    #[serde(skip)]
-    pub up_to: f64,
-    /// Whether the policy becomes better again further on.
-    pub crosses_again: bool,
-}
-
-impl PolicyBreakdown {
-    /// In a sentence, names as `tell` tells them.
-    pub fn sentence(&self, tell: impl Fn(&str) -> String) -> String {
-        let cost = match self.cost_radius > 0.0 {
-            true => format!(" (cost radius {})", self.cost_radius),
-            false => String::new(),
-        };
-        let (policy, against) = (tell(&self.policy), tell(&self.against));
-        let again = if self.crosses_again { " (better again further on)" } else { "" };
-        // A basic interval may reach below 0, where no radius is.
-        let interval = |i: Interval| between((i.basic.0.max(0.0), i.basic.1.max(0.0)));
-        let rough = match (self.rough, self.between) {
-            (false, _) => String::new(),
-            (true, Some((low, high))) if high.is_finite() => {
-                format!(" (between {} and {}, by a rough curve)", number(low), number(high))
-            }
-            (true, _) => " (by a rough curve)".to_owned(),
-        };
-        match self.radius {
-            Some(radius) => format!(
-                "{policy} is no worse than {against} up to radius {}{}{rough}, and worse just beyond{again}{cost}.",
-                number(radius),
-                self.interval.map_or(String::new(), |i| format!(" {}", interval(i)))
-            ),
-            None if self.up_to.is_finite() => format!(
-                "{policy} is no worse than {against} at any radius up to {}{cost}{rough}.",
-                number(self.up_to)
-            ),
-            None => format!("{policy} is no worse than {against} at any radius{cost}{rough}."),
-        }
-    }
 }
 
 /// A set by its name alone; its parameters have fields of their own.

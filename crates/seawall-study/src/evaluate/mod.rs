@@ -2,24 +2,27 @@
 
 mod answer;
 mod changes;
+mod compare;
 mod resample;
 
 pub use answer::*;
 pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_sets, check_radii};
+pub use compare::{CertainRadius, Comparison, DifferenceValue, Verdict};
 
-use crate::check::facts;
+use crate::check::{facts, policy_notes};
 use crate::load::Loaded;
+use crate::radius::{PolicyRadii, policy_radii, saturated};
 use crate::study::{PolicySpec, SetSpec};
-use crate::words::number;
 use answer::count;
 use seawall::evaluate::{Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
+use seawall::transfer::Transport;
 use seawall::{
-    Curve, Detail, Direction, Error, Field, Geometry, Log, Progress, Result, Settings, Stage,
-    Status, Watch, WorstCase,
+    Detail, Error, Field, Geometry, Log, Progress, Result, Settings, Stage, Status, Watch,
+    WorstCase,
 };
 use std::sync::Arc;
 
@@ -27,10 +30,12 @@ use std::sync::Arc;
 const CURVE_TOLERANCE: f64 = 1e-6;
 /// Past so many vertices the exact curve is left unfinished, and its error said.
 const CURVE_VERTICES: usize = 20_000;
-/// Steps of evaluations that a curve may take which was not asked for, but only compares policies;
-/// and vertices that it has in any case.
-const COMPARING: f64 = 3e9;
+/// Steps of evaluations that a curve may take which was not asked for; and vertices that it has in
+/// any case.
+const UNASKED: f64 = 3e9;
 const FEW_VERTICES: usize = 24;
+/// More radii than these are read off curves where only their values are wanted.
+const FEW_RADII: usize = 8;
 
 /// What is asked of a study.
 #[derive(Clone, Debug)]
@@ -95,11 +100,11 @@ impl Question {
         self.compare && self.policies.len() > 1
     }
 
-    /// Vertices of a curve at most: where policies are only compared, as many as take little time.
+    /// Vertices of a curve at most: where it was not asked for, as many as take little time.
     fn vertices(&self, geometry: &Geometry) -> usize {
         match self.curve {
             true => CURVE_VERTICES,
-            false => ((COMPARING / geometry.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES),
+            false => ((UNASKED / geometry.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES),
         }
     }
 }
@@ -108,30 +113,31 @@ impl Question {
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let log = loaded.log();
     let fitted = loaded.fitted(watch)?;
-    let mut diagnostics = facts(loaded, fitted);
+    let mut diagnostics = facts(loaded, fitted, watch)?;
     let settings = Settings { watch, ..Settings::default() };
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
         let at = question.cost.set.at(radius);
         costs.push(fitted.values(at, settings).map_err(|e| e.about_field(Field::CostRadius))?);
     }
-    let robust = fitted.robust(question.support)?;
+    let robust = loaded.robust(fitted, question.support)?;
+    let transport = match &loaded.target {
+        Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
+        None => None,
+    };
     let mut policies: Vec<PolicyResult> = Vec::new();
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
         let nominal = fitted.nominal(&policy, watch)?;
-        let ratio = nominal.overlap.mean_ratio;
-        if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
-            diagnostics.notes.push(format!(
-                "the ratios of {} to the propensities average {}, not 1: they do not cover it, or \
-                 are wrong",
-                policy.name(),
-                number(ratio)
-            ));
-        }
-        policies.push(policy_result(question, &robust, policy, nominal, &costs, watch)?);
+        diagnostics.notes.extend(policy_notes(policy.name(), &nominal));
+        let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
+        let direct = there.map_or(nominal.dm, |there| there.dm);
+        let radii = policy_radii(question, &robust, (&policy, &costs[0]), direct, watch)?;
+        let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
+        (result.target, result.radii) = (there, radii);
+        policies.push(result);
         if *spec == PolicySpec::Greedy {
             diagnostics.notes.push(
                 "greedy was chosen on the very rows that value it, so its estimates are too good"
@@ -139,8 +145,11 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
-    let limit = question.vertices(robust.geometry());
-    let breakdown = breakdowns(question, &policies, log.direction(), limit);
+    let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();
+    diagnostics.notes.extend(saturated(&question.context.radii, &all));
+    let both = (&**fitted, &*robust);
+    let notes = &mut diagnostics.notes;
+    let comparisons = compare::comparisons(loaded, question, both, &policies, notes, watch)?;
     let bounds = match question.bounds {
         Some(delta) => {
             let support = robust.points().len();
@@ -158,8 +167,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         observed_cells: diagnostics.observed_cells,
         direction: diagnostics.direction,
         diagnostics,
-        breakdown,
-        differences: Vec::new(),
+        target: loaded.target.as_ref().zip(transport.as_ref()).map(|(target, transport)| {
+            TargetAnswer { facts: target.facts.clone(), coverage: transport.coverage() }
+        }),
+        comparisons,
         bounds,
         policies,
         population: robust.population().clone(),
@@ -233,7 +244,7 @@ fn policy_result(
     for (values, &cost_radius) in costs.iter().zip(&question.cost.radii) {
         // By how much entropic costs may be too good, on the safe side.
         let safe_side = robust.direction().sign() * values.smoothing();
-        let tolerance = match (question.curve || question.compares(), set.has_exact_curve()) {
+        let tolerance = match (question.curve, set.has_exact_curve()) {
             (false, _) => None,
             (true, true) => Some(0.0),
             (true, false) => {
@@ -259,6 +270,8 @@ fn policy_result(
         name: policy.name().to_owned(),
         nominal,
         overlap: nominal.overlap,
+        target: None,
+        radii: PolicyRadii::default(),
         results,
         worst,
         curves,
@@ -298,63 +311,4 @@ fn robust_value(
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
     }
-}
-
-/// Where a curve becomes worse than another, as far as they were followed.
-fn breakdown(question: &Question, curve: &Curve, against: &Curve) -> Option<seawall::Breakdown> {
-    curve.breakdown_against(against).filter(|b| b.radius <= question.curve_up_to)
-}
-
-/// Whether a curve that became worse than another becomes better again further on.
-fn crosses_again(question: &Question, sign: f64, curve: &Curve, against: &Curve) -> bool {
-    let Some(first) = breakdown(question, curve, against) else { return false };
-    let first = first.radius;
-    let vertices = curve.vertices().iter().chain(against.vertices()).map(|v| v.radius);
-    let mut beyond = vertices.filter(|r| *r > first && *r <= question.curve_up_to);
-    let size = curve.at(first).value.abs();
-    beyond.any(|r| sign * (curve.at(r).value - against.at(r).value) < -1e-9 * size)
-}
-
-/// Every pair of policies that have curves: from where on the better one is no longer better.
-fn breakdowns(
-    question: &Question,
-    policies: &[PolicyResult],
-    direction: Direction,
-    limit: usize,
-) -> Vec<PolicyBreakdown> {
-    if !question.compares() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for (at, &cost_radius) in question.cost.radii.iter().enumerate() {
-        for (k, first) in policies.iter().enumerate() {
-            for second in &policies[k + 1..] {
-                let (Some(a), Some(b)) = (first.curves.get(at), second.curves.get(at)) else {
-                    continue;
-                };
-                let sign = direction.sign();
-                let first_is_better = sign * a.at(0.0).value <= sign * b.at(0.0).value;
-                let ((policy, better), (against, other)) = if first_is_better {
-                    ((first, a), (second, b))
-                } else {
-                    ((second, b), (first, a))
-                };
-                let at = breakdown(question, better, other);
-                let cut = |curve: &Curve| curve.vertices().len() >= limit;
-                let rough = limit < CURVE_VERTICES && (cut(better) || cut(other));
-                found.push(PolicyBreakdown {
-                    policy: policy.name.clone(),
-                    against: against.name.clone(),
-                    cost_radius,
-                    radius: at.map(|b| b.radius),
-                    between: at.filter(|_| rough).map(|b| (b.lower, b.upper)),
-                    rough,
-                    interval: None,
-                    up_to: question.curve_up_to,
-                    crosses_again: crosses_again(question, sign, better, other),
-                });
-            }
-        }
-    }
-    found
 }

@@ -1,20 +1,56 @@
-//! Intervals for robust values: the rows are drawn again and everything is worked out anew.
+//! Intervals for robust values and differences: the rows are drawn again and everything is worked
+//! out anew, every policy on the same draw. A target's rows are drawn again too.
 
-use super::{Bootstrap, Evaluation, PolicyDifference, Question, breakdown};
+use super::compare::certain_on;
+use super::{Bootstrap, Evaluation, FEW_RADII, Question};
 use crate::load::Loaded;
 use crate::words::level;
-use seawall::evaluate::Robust;
+use seawall::evaluate::{Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
-use seawall::outcome::Unseen;
+use seawall::outcome::{Side, Unseen};
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
+use std::sync::Arc;
 
 /// How closely a replicate's curve is followed, relative to the values.
 const CURVE: f64 = 1e-4;
-/// More radii than this are read off the replicate's curve instead of being solved for.
-const FEW: usize = 8;
+/// Streams of random numbers for the target's rows begin here, away from the log's.
+const TARGET_STREAM: u64 = 1 << 32;
 
-/// Fills in the intervals of worst cases, differences and breakdown radii.
+/// Where a replicate's numbers are: cost radius by cost radius, policy by policy, radius by radius;
+/// then pair by pair likewise, the certain radius last.
+struct Layout {
+    policies: usize,
+    pairs: usize,
+    radii: usize,
+}
+
+impl Layout {
+    fn cost(&self, cost: usize) -> usize {
+        cost * (self.policies * self.radii + self.pairs * (self.radii + 1))
+    }
+
+    /// A policy's result, counted as in its list.
+    fn value(&self, policy: usize, result: usize) -> usize {
+        self.cost(result / self.radii) + policy * self.radii + result % self.radii
+    }
+
+    /// A pair's result.
+    fn difference(&self, pair: usize, result: usize) -> usize {
+        self.pair(pair, result / self.radii) + result % self.radii
+    }
+
+    /// A pair's certain radius.
+    fn certain(&self, pair: usize, cost: usize) -> usize {
+        self.pair(pair, cost) + self.radii
+    }
+
+    fn pair(&self, pair: usize, cost: usize) -> usize {
+        self.cost(cost) + self.policies * self.radii + pair * (self.radii + 1)
+    }
+}
+
+/// Fills in the intervals of worst cases, differences and certain radii.
 pub(super) fn intervals(
     loaded: &Loaded,
     question: &Question,
@@ -22,68 +58,118 @@ pub(super) fn intervals(
     found: &mut Evaluation,
     watch: Watch<'_>,
 ) -> Result<()> {
-    // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
-    let unseen = match loaded.study.unseen {
-        Unseen::Error => Unseen::Mean,
-        unseen => unseen,
-    };
-    let many = question.context.radii.len() > FEW;
-    let curves = many || !found.breakdown.is_empty();
-    let solved = if many { &[] } else { &question.context.radii[..] };
-    let read = if many { &question.context.radii[..] } else { &[] };
     let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
-    let ask = |log: &Log, watch: Watch<'_>| -> Result<Vec<f64>> {
-        let model = loaded.recipe.fit(log, watch)?;
-        let (detail, max_radius) = (Detail::Value, question.curve_up_to);
-        let settings = Settings { detail, max_radius, watch, ..Settings::default() };
-        let robust = Robust::new(log, question.support)?;
-        let mut numbers = Vec::new();
-        let mut all_curves: Vec<Vec<Curve>> = vec![Vec::new(); policies.len()];
-        for &cost_radius in &question.cost.radii {
-            let costs = question.cost.set.at(cost_radius);
-            let values = model.values(log, costs, unseen, settings)?;
-            let max_vertices = question.vertices(robust.geometry());
-            let settings = Settings { max_vertices, ..settings };
-            for (policy, own) in policies.iter().zip(&mut all_curves) {
-                let context = question.context.set;
-                let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
-                let tolerance = curves.then_some(CURVE * size);
-                let (worst, curve) =
-                    robust.evaluate(policy, &values, context, solved, tolerance, settings)?;
-                numbers.extend(worst.iter().map(|w| w.value()));
-                for &radius in read {
-                    numbers.push(curve.as_ref().map_or(f64::NAN, |c| c.at(radius).value));
-                }
-                own.extend(curve);
-            }
-        }
-        for b in &found.breakdown {
-            let place = |name: &str| policies.iter().position(|p| p.name() == name).unwrap_or(0);
-            let at = question.cost.radii.iter().position(|r| *r == b.cost_radius).unwrap_or(0);
-            let (a, other) = (&all_curves[place(&b.policy)], &all_curves[place(&b.against)]);
-            let pair = a.get(at).zip(other.get(at));
-            let found = pair.and_then(|(a, b)| breakdown(question, a, b));
-            numbers.push(found.map_or(f64::NAN, |b| b.radius));
-        }
-        Ok(numbers)
+    let place = |name: &str| policies.iter().position(|p| p.name() == name).unwrap_or(0);
+    let pairs: Vec<(usize, usize)> =
+        found.comparisons.iter().map(|c| (place(&c.policy), place(&c.against))).collect();
+    let radii = question.context.radii.len();
+    let layout = Layout { policies: policies.len(), pairs: pairs.len(), radii };
+    let ask = |log: &Log, replicate: usize, watch: Watch<'_>| {
+        let seed = asked.seed;
+        let drawn = Drawn::new(loaded, question, log, (seed, replicate as u64), watch)?;
+        drawn.numbers(&policies, &pairs)
     };
     let (log, resampling) = (loaded.log(), asked.resampling);
     let replicates = bootstrap(log, asked.replicates, resampling, asked.seed, watch, &ask)?;
-    fill(question, asked, &replicates, found)
+    fill(asked, &layout, &pairs, &replicates, found)
 }
 
-/// Numbers come cost radius by cost radius, policy by policy, radius by radius; then breakdowns.
+/// A log drawn again, with its model and the contexts that worst cases start from.
+struct Drawn<'a> {
+    question: &'a Question,
+    robust: Robust,
+    ranges: Vec<ValueRange>,
+    size: f64,
+    settings: Settings<'a>,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(
+        loaded: &Loaded,
+        question: &'a Question,
+        log: &Log,
+        (seed, replicate): (u64, u64),
+        watch: Watch<'a>,
+    ) -> Result<Self> {
+        // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
+        let unseen = match loaded.study.unseen {
+            Unseen::Error => Unseen::Mean,
+            unseen => unseen,
+        };
+        let model = loaded.recipe.fit(log, watch)?;
+        let (detail, max_radius) = (Detail::Value, question.curve_up_to);
+        let settings = Settings { detail, max_radius, watch, ..Settings::default() };
+        let robust = match &loaded.target {
+            None => Robust::new(log, question.support)?,
+            Some(target) => {
+                let again = target.sample.drawn_again(seed, TARGET_STREAM + replicate)?;
+                Robust::around(log, again.population(), question.support)?
+            }
+        };
+        let mut ranges = Vec::new();
+        for &radius in &question.cost.radii {
+            let costs = question.cost.set.at(radius);
+            let side = |side| {
+                Ok::<_, seawall::Error>(Arc::new(
+                    model.extremes(log, costs, side, unseen, settings)?,
+                ))
+            };
+            let worst = side(Side::Worst)?;
+            let plain = radius == 0.0 && !question.cost.set.is_smoothed();
+            ranges.push(match plain {
+                true => ValueRange::single(worst),
+                false => ValueRange { worst, best: side(Side::Best)? },
+            });
+        }
+        let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
+        let max_vertices = question.vertices(robust.geometry());
+        let settings = Settings { max_vertices, ..settings };
+        Ok(Drawn { question, robust, ranges, size, settings })
+    }
+
+    fn numbers(&self, policies: &[&Policy], pairs: &[(usize, usize)]) -> Result<Vec<f64>> {
+        let (set, radii) = (self.question.context.set, &self.question.context.radii);
+        // Many radii are read off the curve instead of being solved for.
+        let many = radii.len() > FEW_RADII;
+        let solved = if many { &[] } else { &radii[..] };
+        let tolerance = CURVE * self.size;
+        let read = |curve: &Option<Curve>| -> Vec<f64> {
+            let at = |r: &f64| curve.as_ref().map_or(f64::NAN, |c| c.at(*r).value);
+            radii.iter().filter(|_| many).map(at).collect()
+        };
+        let mut numbers = Vec::new();
+        for range in &self.ranges {
+            for policy in policies {
+                let wanted = many.then_some(tolerance);
+                let worst = &range.worst;
+                let (cases, curve) =
+                    self.robust.evaluate(policy, worst, set, solved, wanted, self.settings)?;
+                numbers.extend(cases.iter().map(|w| w.value()));
+                numbers.extend(read(&curve));
+            }
+            let crossing = (!many).then_some(0.0);
+            let settings = Settings { crossing, ..self.settings };
+            for &(a, b) in pairs {
+                let pair = (policies[a], policies[b]);
+                let wanted = Some(tolerance);
+                let (cases, curve) =
+                    self.robust.worst_difference(pair, range, set, solved, wanted, settings)?;
+                numbers.extend(cases.iter().map(|w| w.value()));
+                numbers.extend(read(&curve));
+                numbers.push(curve.as_ref().map_or(f64::NAN, certain_on));
+            }
+        }
+        Ok(numbers)
+    }
+}
+
 fn fill(
-    question: &Question,
     asked: &Bootstrap,
+    layout: &Layout,
+    pairs: &[(usize, usize)],
     replicates: &Replicates,
     found: &mut Evaluation,
 ) -> Result<()> {
-    let (radii, policies) = (question.context.radii.len(), found.policies.len());
-    let place = |policy: usize, result: usize| {
-        let (cost, radius) = (result / radii, result % radii);
-        (cost * policies + policy) * radii + radius
-    };
     let (low, high) = found.diagnostics.outcome_range;
     if 0.5 * (1.0 - asked.level) * (asked.replicates as f64) < 1.0 {
         found.diagnostics.notes.push(format!(
@@ -94,42 +180,41 @@ fn fill(
     }
     for (k, policy) in found.policies.iter_mut().enumerate() {
         for (at, result) in policy.results.iter_mut().enumerate() {
-            let interval = replicates.interval(place(k, at), result.value, asked.level)?;
+            let mut interval =
+                replicates.interval(layout.value(k, at), result.value, asked.level)?;
             // A mean of outcomes is never beyond them; a smoothed value may be.
             let clamp = |x: f64| match result.exact_lower {
                 None => x.clamp(low, high),
                 Some(_) => x,
             };
-            let mut interval = interval;
             interval.basic = (clamp(interval.basic.0), clamp(interval.basic.1));
             result.interval = Some(interval);
         }
     }
-    let first = question.cost.radii.len() * policies * radii;
-    for (k, b) in found.breakdown.iter_mut().enumerate() {
-        if let Some(radius) = b.radius {
-            b.interval = Some(replicates.interval(first + k, radius, asked.level)?);
+    for (k, &(a, b)) in pairs.iter().enumerate() {
+        let turned = pairs.iter().position(|&p| p == (b, a)).unwrap_or(k);
+        let one = &mut found.comparisons[k];
+        for (at, result) in one.results.iter_mut().enumerate() {
+            let place = layout.difference(k, at);
+            result.interval = Some(replicates.interval(place, result.worst, asked.level)?);
+            let place = layout.difference(turned, at);
+            let other = replicates.interval(place, -result.best, asked.level)?;
+            let flip = |(low, high): (f64, f64)| (-high, -low);
+            result.best_interval = Some(Interval {
+                se: other.se,
+                percentile: flip(other.percentile),
+                basic: flip(other.basic),
+            });
+        }
+        let certain = std::iter::once((0, &mut one.certain_radius))
+            .chain(one.certain_radii.iter_mut().enumerate());
+        for (cost, radius) in certain.filter(|(_, r)| r.value.is_finite()) {
+            let place = layout.certain(k, cost);
+            let mut interval = replicates.interval(place, radius.value, asked.level)?;
+            // No radius is below 0.
+            interval.basic = (interval.basic.0.max(0.0), interval.basic.1.max(0.0));
+            radius.interval = Some(interval);
         }
     }
-    let mut differences = Vec::new();
-    for (k, a) in found.policies.iter().enumerate() {
-        for (m, b) in found.policies.iter().enumerate().skip(k + 1) {
-            for (at, (x, y)) in a.results.iter().zip(&b.results).enumerate() {
-                let apart = |r: &Vec<f64>| vec![r[place(k, at)] - r[place(m, at)]];
-                let apart = Replicates { all: replicates.all.iter().map(apart).collect() };
-                let value = x.value - y.value;
-                let interval: Interval = apart.interval(0, value, asked.level)?;
-                differences.push(PolicyDifference {
-                    policy: a.name.clone(),
-                    against: b.name.clone(),
-                    radius: x.radius,
-                    cost_radius: x.cost_radius,
-                    value,
-                    interval,
-                });
-            }
-        }
-    }
-    found.differences = differences;
     Ok(())
 }

@@ -46,6 +46,11 @@ impl Bins {
         self.floor(x, written).min(self.last)
     }
 
+    /// The bin of a number that may be beyond the declared range, which then does not end.
+    pub(crate) fn anywhere(&self, x: f64, written: Option<Decimal>, range: (f64, f64)) -> f64 {
+        if x > range.1 { self.floor(x, written) } else { self.bin(x, written) }
+    }
+
     /// The bins from the first to the last that hold numbers or are declared.
     pub(crate) fn span(&self, used: impl Iterator<Item = f64>) -> (f64, f64) {
         let ends = (f64::INFINITY, f64::NEG_INFINITY);

@@ -1,11 +1,11 @@
-//! The chart of worst cases against the radius, as numbers for the page's SVG template.
+//! Charts against the radius, as numbers for the page's SVG template: worst cases, and differences.
 //!
 //! Lines are the curves' own vertices, bands the bootstrap's intervals at the slider's stops.
 
 use super::live::{Live, Texts};
 use super::stops::{Mark, Stops, nice};
-use crate::evaluate::PolicyResult;
 use crate::words::{number, short};
+use seawall::Curve;
 use serde::Serialize;
 
 /// A chart, in units of its view box.
@@ -22,6 +22,8 @@ pub(super) struct Chart {
     bottom: f64,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
+    /// Where no difference is, if that is shown.
+    zero: Option<f64>,
     lines: Vec<Line>,
     marks: Vec<Tick>,
     /// Where the slider is.
@@ -42,40 +44,59 @@ struct Line {
     band: Option<String>,
     /// Where the curve is at the slider's radius.
     dot: Live,
+    colour: usize,
+    broken: bool,
 }
 
 /// How large a chart is: width, height, and the room at its left.
 const WIDE: (&str, f64, f64, f64) = ("wide", 760.0, 360.0, 64.0);
 const NARROW: (&str, f64, f64, f64) = ("narrow", 352.0, 300.0, 56.0);
 
-/// The chart for wide pages and the one for narrow ones.
+/// One line of a chart.
+pub(super) struct Series<'a> {
+    /// The curve, and what multiplies its values.
+    pub curve: Option<(&'a Curve, f64)>,
+    /// The value at every stop.
+    pub values: Vec<f64>,
+    /// The interval at every stop, if there is one.
+    pub band: Option<Vec<(f64, f64)>>,
+    /// Which colour.
+    pub colour: usize,
+    /// Whether the line is broken: the better end of a difference.
+    pub broken: bool,
+}
+
+/// The chart for wide pages and the one for narrow ones; with `zero`, that height is shown.
 pub(super) fn charts(
-    policies: &[PolicyResult],
+    series: &[Series<'_>],
+    zero: bool,
     stops: &Stops,
     marks: &[Mark],
     texts: &mut Texts,
 ) -> Vec<Chart> {
-    [WIDE, NARROW].map(|size| chart(policies, stops, marks, texts, size)).into()
+    [WIDE, NARROW].map(|size| chart(series, zero, stops, marks, texts, size)).into()
 }
 
 fn chart(
-    policies: &[PolicyResult],
+    series: &[Series<'_>],
+    zero: bool,
     stops: &Stops,
     marks: &[Mark],
     texts: &mut Texts,
     (name, width, height, left): (&'static str, f64, f64, f64),
 ) -> Chart {
     let (right, top, bottom) = (width - 14.0, 26.0, height - 44.0);
-    let (low, high) = range(policies);
+    let (low, high) = range(series, zero);
     let x = |radius: f64| left + (right - left) * (radius / stops.largest).min(1.0);
     let y = |value: f64| bottom - (bottom - top) * (value - low) / (high - low);
     let mut lines = Vec::new();
-    for policy in policies {
-        let at = |(radius, result): (&f64, &crate::evaluate::RobustValue)| {
-            format!("translate({:.1} {:.1})", x(*radius), y(result.value))
+    for one in series {
+        let at = |(radius, value): (&f64, &f64)| {
+            format!("translate({:.1} {:.1})", x(*radius), y(*value))
         };
-        let dot = texts.add(stops.radii.iter().zip(&policy.results).map(at));
-        lines.push(Line { path: path(policy, stops, x, y), band: band(policy, stops, x, y), dot });
+        let dot = texts.add(stops.radii.iter().zip(&one.values).map(at));
+        let (path, band) = (path(one, stops, x, y), band(one, stops, x, y));
+        lines.push(Line { path, band, dot, colour: one.colour, broken: one.broken });
     }
     let tick = |at: f64, value: f64| Tick { at, text: number(value) };
     let steps = if name == "wide" { 6.0 } else { 3.0 };
@@ -89,6 +110,7 @@ fn chart(
         bottom,
         x_ticks: ticks(0.0, stops.largest, steps).map(|r| tick(x(r), r)).collect(),
         y_ticks: ticks(low, high, 5.0).map(|v| Tick { at: y(v), text: short(v) }).collect(),
+        zero: zero.then(|| y(0.0)),
         lines,
         marks: merged(marks.iter().map(|m| x(m.radius)).collect()),
         slider: texts.add(stops.radii.iter().map(|r| format!("translate({:.1} 0)", x(*r)))),
@@ -117,11 +139,11 @@ pub(super) fn letter(k: usize) -> String {
 }
 
 /// The lowest and highest value shown, with some room.
-fn range(policies: &[PolicyResult]) -> (f64, f64) {
-    let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
-    for result in policies.iter().flat_map(|p| &p.results) {
-        let (low, high) = result.interval.map_or((result.value, result.value), |i| i.basic);
-        for value in [low, high, result.value].into_iter().filter(|v| v.is_finite()) {
+fn range(series: &[Series<'_>], zero: bool) -> (f64, f64) {
+    let mut ends = if zero { (0.0, 0.0) } else { (f64::INFINITY, f64::NEG_INFINITY) };
+    for one in series {
+        let bands = one.band.iter().flatten().flat_map(|(low, high)| [*low, *high]);
+        for value in one.values.iter().copied().chain(bands).filter(|v| v.is_finite()) {
             ends = (ends.0.min(value), ends.1.max(value));
         }
     }
@@ -145,16 +167,11 @@ fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
 }
 
 /// The curve as a path: its vertices, but for those that fall on the same spot.
-fn path(
-    policy: &PolicyResult,
-    stops: &Stops,
-    x: impl Fn(f64) -> f64,
-    y: impl Fn(f64) -> f64,
-) -> String {
-    let Some(curve) = policy.curves.first() else { return String::new() };
+fn path(one: &Series<'_>, stops: &Stops, x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) -> String {
+    let Some((curve, factor)) = one.curve else { return String::new() };
     let inside = curve.vertices().iter().filter(|v| v.radius < stops.largest);
-    let mut spots: Vec<(f64, f64)> = inside.map(|v| (x(v.radius), y(v.value))).collect();
-    spots.push((x(stops.largest), y(curve.at(stops.largest).value)));
+    let mut spots: Vec<(f64, f64)> = inside.map(|v| (x(v.radius), y(factor * v.value))).collect();
+    spots.push((x(stops.largest), y(factor * curve.at(stops.largest).value)));
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (k, spot) in spots.iter().enumerate() {
         let near = |last: &(f64, f64)| (last.0 - spot.0).abs().max((last.1 - spot.1).abs()) < 0.5;
@@ -167,13 +184,12 @@ fn path(
 
 /// The band as a path: along the upper ends, back along the lower ones.
 fn band(
-    policy: &PolicyResult,
+    one: &Series<'_>,
     stops: &Stops,
     x: impl Fn(f64) -> f64,
     y: impl Fn(f64) -> f64,
 ) -> Option<String> {
-    let ends = stops.radii.iter().zip(&policy.results).map(|(radius, result)| {
-        let (low, high) = result.interval?.basic;
+    let ends = stops.radii.iter().zip(one.band.as_ref()?).map(|(radius, &(low, high))| {
         (low.is_finite() && high.is_finite()).then(|| (x(*radius), y(low), y(high)))
     });
     let ends: Vec<(f64, f64, f64)> = ends.collect::<Option<_>>()?;

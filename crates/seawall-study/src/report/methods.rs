@@ -12,7 +12,7 @@ use seawall::inference::Resampling;
 pub(super) fn methods(
     loaded: &Loaded,
     question: &Question,
-    request: &Request<'_>,
+    request: &Request,
 ) -> Vec<(&'static str, String)> {
     let study = &loaded.study;
     let set = |set: Set| match set {
@@ -42,6 +42,13 @@ pub(super) fn methods(
     if question.context.set.reaches_unseen() {
         all.push(("Mass may move to", support.to_owned()));
     }
+    if let Some(target) = &loaded.target {
+        let facts = &target.facts;
+        all.push((
+            "Target",
+            format!("{}, {} rows; worst cases start there", facts.path, facts.rows),
+        ));
+    }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {
             Resampling::Multinomial => "rows drawn again with replacement",
@@ -65,7 +72,7 @@ pub(super) fn methods(
 }
 
 /// The command that makes the same report.
-fn command(loaded: &Loaded, request: &Request<'_>) -> String {
+fn command(loaded: &Loaded, request: &Request) -> String {
     let mut words = vec!["seawall".to_owned(), "report".to_owned()];
     words.push(loaded.study.path.display().to_string());
     for policy in request.policies.iter().filter_map(|p| p.text()) {
@@ -77,7 +84,7 @@ fn command(loaded: &Loaded, request: &Request<'_>) -> String {
     if request.learn.is_empty() {
         words.push("--no-learn".to_owned());
     }
-    if let Some(path) = request.target {
+    if let Some(path) = loaded.target.as_ref().and_then(|t| t.file.as_ref()) {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
     let replicates = request.bootstrap.map_or(0, |b| b.replicates);

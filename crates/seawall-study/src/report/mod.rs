@@ -5,6 +5,7 @@
 //! table of all of the study's radii. Nothing on the page depends on the time or the place.
 
 mod chart;
+mod differences;
 mod live;
 mod methods;
 mod page;
@@ -16,14 +17,13 @@ mod stops;
 use crate::evaluate::{self, Bootstrap, Evaluation, Question};
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
-use crate::radius::{SPLITS, Spread, halves, to_target};
 use crate::study::PolicySpec;
 use crate::words::{between, gap, number, percent, short};
+use chart::Series;
 use live::{Live, Texts};
 use seawall::{Direction, Error, Progress, Result, Stage, Status, Watch};
 use sentences::isolated;
 use serde::Serialize;
-use std::path::Path;
 use stops::{Mark, Stops};
 
 /// The class of policies that is learned where nobody says otherwise.
@@ -31,23 +31,19 @@ pub const LEARN: &str = "tree:1";
 /// Bootstrap replicates where nobody says otherwise.
 pub const REPLICATES: usize = 200;
 
-/// Pairs of policies compared in sentences.
-const COMPARED: usize = 15;
 /// Chance is marked on the chart if it is no further than so many times the largest radius.
 const FURTHER: f64 = 4.0;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct Request {
     /// The policies; the study's if none.
     pub policies: Vec<PolicySpec>,
     /// Classes of policies to learn from, as typed and as meant, at the study's first radius.
     pub learn: Vec<(String, Spec)>,
-    /// A sample of the other population, without actions or outcomes.
-    pub target: Option<&'a Path>,
     /// Intervals by resampling the rows, if wanted.
     pub bootstrap: Option<Bootstrap>,
-    /// The seed of the random halves.
+    /// The seed of everything random.
     pub seed: u64,
 }
 
@@ -70,7 +66,7 @@ pub struct Report {
     level: Option<f64>,
     charts: Vec<chart::Chart>,
     marks: Vec<Mark>,
-    comparisons: Vec<String>,
+    differences: Option<differences::Differences>,
     studied: Studied,
     populations: Vec<populations::Shifted>,
     policies: Vec<policies::Explained>,
@@ -106,7 +102,7 @@ struct Studied {
 }
 
 /// Works everything out.
-pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Result<Report> {
+pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Report> {
     let mut question = Question::from_study(loaded);
     if !request.policies.is_empty() {
         question.policies.clone_from(&request.policies);
@@ -119,18 +115,12 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
     };
     dedup(&mut question.policies);
     question.policies.extend(learned.iter().map(made));
-    // Only a transport distance is in the units of the radius.
     let transport = question.context.set.moves_mass();
-    let (mut spread, mut target) = (None, None);
-    if transport {
-        spread = Some(halves(loaded, SPLITS, request.seed, watch)?);
-        target = request.target.map(|path| to_target(loaded, path, watch)).transpose()?;
-    }
     let own = question.context.radii.clone();
     let mut wanted = own.clone();
-    wanted.extend(target);
     let most = FURTHER * wanted.iter().copied().fold(0.0, f64::max);
-    wanted.extend(spread.as_ref().map(|s| s.mean).filter(|mean| *mean <= most));
+    let chance = chance(loaded, &question, watch)?;
+    wanted.extend(Some(chance).filter(|radius| *radius > 0.0 && *radius <= most));
     let slow = stops::slow(loaded.log().contexts(), question.context.set);
     let stops = Stops::new(&wanted, slow);
     let cost_radii = question.cost.radii.clone();
@@ -145,8 +135,10 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
 
     let start = stops.nearest(own.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0));
     let mut texts = Texts::new(start);
-    let marks = marks(&stops, spread.as_ref(), target, &found);
-    let charts = chart::charts(&found.policies, &stops, &marks, &mut texts);
+    let marks = marks(&stops, &found);
+    let series: Vec<Series<'_>> = found.policies.iter().enumerate().map(series).collect();
+    let charts = chart::charts(&series, false, &stops, &marks, &mut texts);
+    let differences = differences::differences(&found, &stops, start, &marks, &mut texts);
     let level = request.bootstrap.map(|b| b.level);
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
@@ -173,11 +165,11 @@ pub fn report(loaded: &Loaded, request: &Request<'_>, watch: Watch<'_>) -> Resul
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         charts,
-        comparisons: comparisons(&found),
+        differences,
         studied: studied(&found, &others, &stops, &own, &cost_radii),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),
-        notes: notes(request, &found, spread.as_ref(), &stops),
+        notes: notes(&found, chance, &stops),
         methods: methods::methods(loaded, &question, request),
         text: study.text.clone(),
         marks,
@@ -206,7 +198,7 @@ fn dedup(policies: &mut Vec<PolicySpec>) {
 /// Learns what is asked, at the study's first positive radius.
 fn learned(
     loaded: &Loaded,
-    request: &Request<'_>,
+    request: &Request,
     watch: Watch<'_>,
 ) -> Result<Vec<(String, LearnedPolicy)>> {
     let mut all: Vec<(String, LearnedPolicy)> = Vec::new();
@@ -246,34 +238,53 @@ fn other_costs(
     evaluate::evaluate(loaded, &asked, watch).map(Some)
 }
 
+/// The radius that covers chance for every policy; the policies' estimates are needed for it alone.
+fn chance(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<f64> {
+    let mut asked = question.clone();
+    asked.context.radii = vec![0.0];
+    asked.cost.radii.truncate(1);
+    (asked.compare, asked.worst, asked.bootstrap) = (false, false, None);
+    let found = evaluate::evaluate(loaded, &asked, watch)?;
+    Ok(found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max))
+}
+
+/// A policy's line of the chart.
+fn series((k, policy): (usize, &evaluate::PolicyResult)) -> Series<'_> {
+    let shown = |r: &evaluate::RobustValue| r.shown();
+    Series {
+        curve: policy.curves.first().map(|curve| (curve, 1.0)),
+        values: policy.results.iter().map(|r| r.value).collect(),
+        band: policy.results.iter().map(shown).collect::<Option<_>>(),
+        colour: k,
+        broken: false,
+    }
+}
+
 /// Radii that mean something.
-fn marks(
-    stops: &Stops,
-    spread: Option<&Spread>,
-    target: Option<f64>,
-    found: &Evaluation,
-) -> Vec<Mark> {
+fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
     let mut marks = Vec::new();
-    if let Some(s) = spread.filter(|s| s.mean <= stops.largest) {
+    let chance = found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max);
+    if chance > 0.0 && chance <= stops.largest {
         marks.push(stops.mark(
-            s.mean,
-            format!(
-                "two random halves of the log are this far apart on average ({} pairs, standard \
-                 deviation {}): less covers no more than chance",
-                s.count,
-                number(s.sd)
-            ),
+            chance,
+            "the worst case of every policy reaches the 95% limit of its estimate without a shift: \
+             less covers no more than chance"
+                .to_owned(),
         ));
     }
-    if let Some(far) = target {
-        marks.push(stops.mark(far, "the distance to the target sample".to_owned()));
+    let last = found.policies.iter().map(|p| p.radii.saturation).fold(0.0, f64::max);
+    if last > 0.0 && last <= stops.largest {
+        let words =
+            "beyond, everyone sits where the values are worst: larger radii say nothing more";
+        marks.push(stops.mark(last, words.to_owned()));
     }
-    for b in &found.breakdown {
-        if let Some(radius) = b.radius.filter(|r| *r > 0.0 && *r <= stops.largest) {
+    for c in found.comparisons.iter().filter(|c| c.leads()) {
+        let radius = c.certain_radius.value;
+        if radius > 0.0 && radius <= stops.largest {
             let words = format!(
-                "just beyond, {} is worse than {}",
-                isolated(&b.policy),
-                isolated(&b.against)
+                "up to here {} is no worse than {} in every population",
+                isolated(&c.policy),
+                isolated(&c.against)
             );
             let mark = stops.mark(radius, words);
             // Shown where it is, though the slider stops nearby.
@@ -283,17 +294,6 @@ fn marks(
     marks.sort_by(|a, b| a.radius.total_cmp(&b.radius));
     marks.truncate(26);
     marks
-}
-
-/// Pairs of policies in sentences; past a few, only how many there are.
-fn comparisons(found: &Evaluation) -> Vec<String> {
-    let mut all: Vec<String> = found.breakdown.iter().map(|b| b.sentence(isolated)).collect();
-    if all.len() > COMPARED {
-        let more = all.len() - COMPARED;
-        all.truncate(COMPARED);
-        all.push(format!("… and {more} more pairs."));
-    }
-    all
 }
 
 fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
@@ -310,8 +310,7 @@ fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
         policy: policy.name.clone(),
         nominal: number(policy.nominal.dm.value),
         value: place(&|r| number(r.value)),
-        interval: has_interval
-            .then(|| place(&|r| r.interval.map_or(String::new(), |i| between(i.basic)))),
+        interval: has_interval.then(|| place(&|r| r.shown().map_or(String::new(), between))),
         exact: smoothed.then(|| place(&exact)),
         gap: place(&|r| gap(r.gap)),
         status: place(&|r| r.status.to_string()),
@@ -345,25 +344,13 @@ fn studied(
 }
 
 /// What a reader should know before trusting a number.
-fn notes(
-    request: &Request<'_>,
-    found: &Evaluation,
-    spread: Option<&Spread>,
-    stops: &Stops,
-) -> Vec<String> {
+fn notes(found: &Evaluation, chance: f64, stops: &Stops) -> Vec<String> {
     let mut notes = found.diagnostics.notes.clone();
-    if let Some(s) = spread.filter(|s| s.mean > stops.largest) {
+    if chance > stops.largest {
         notes.push(format!(
-            "two random halves of the log are {} apart on average, beyond every radius shown: these \
-             radii cover less than chance",
-            number(s.mean)
+            "chance alone is covered by radius {} only, beyond every radius shown",
+            number(chance)
         ));
-    }
-    if spread.is_none() && request.target.is_some() {
-        notes.push(
-            "the distance to the target is not shown: a Kullback–Leibler radius is in other units"
-                .to_owned(),
-        );
     }
     notes
 }

@@ -1,9 +1,9 @@
 //! The question and the answer, a sentence each, in the study's own words and direction.
 
 use super::live::{Live, Texts};
-use crate::evaluate::{Evaluation, PolicyResult, Question, RobustValue};
+use crate::evaluate::{Comparison, Evaluation, PolicyResult, Question, RobustValue, Verdict};
 use crate::study::{Study, Term};
-use crate::words::{between, number};
+use crate::words::{between, number, supported};
 use seawall::Direction;
 
 /// Policies named in a sentence; more are counted.
@@ -47,66 +47,126 @@ pub(super) fn question(
     }))
 }
 
-/// What the answer is at every stop.
+/// What the answer is at every stop: which policy in one and the same population, and what it would
+/// come to.
 pub(super) fn answer(
     found: &Evaluation,
     radii: &[f64],
     level: Option<f64>,
     texts: &mut Texts,
 ) -> Live {
-    let lower_is_better = found.direction == Direction::Cost;
     let sentence = |(k, radius): (usize, &f64)| {
-        let mut order: Vec<&PolicyResult> = found.policies.iter().collect();
-        let safe = |p: &PolicyResult| safe_side(&p.results[k], lower_is_better);
-        order.sort_by(|a, b| match lower_is_better {
-            true => safe(a).total_cmp(&safe(b)),
-            false => safe(b).total_cmp(&safe(a)),
-        });
-        let (Some(best), Some(worst)) = (order.first(), order.last()) else {
-            return String::new();
-        };
-        let limit = if lower_is_better { "at most" } else { "at least" };
-        // The interval of a smoothed value is not that of its bound.
-        let level = level.filter(|_| best.results[k].exact_lower.is_none());
-        let interval = match (best.results[k].interval, level) {
-            (Some(i), Some(level)) => {
-                format!(", {} interval {}", crate::words::level(level), between(i.basic))
+        let radius = number(*radius);
+        let leader = leader(found, k);
+        let of = found
+            .policies
+            .get(leader)
+            .map_or(String::new(), |p| bound(p, k, found.direction, level));
+        match closest(found, leader, k) {
+            Some(rival) => {
+                let others = found.policies.len() > 2;
+                format!("Within radius {radius}, {} {of}", verdict(rival, k, others, level))
             }
-            _ => String::new(),
-        };
-        let nominal = number(best.nominal.dm.value);
-        let of = format!("{limit} {}{interval}; {nominal} if nothing shifts", number(safe(best)));
-        let near = |p: &&&PolicyResult| (safe(p) - safe(best)).abs() <= 1e-9 * safe(best).abs();
-        let equals: Vec<String> = order.iter().filter(near).map(|p| isolated(&p.name)).collect();
-        match order.len() {
-            n if n > 1 && equals.len() == n => format!(
-                "Within radius {}, {} do equally well: the mean of each is {of}.",
-                number(*radius),
-                listed(&equals)
-            ),
-            n if n > 1 && equals.len() > 1 => format!(
-                "Within radius {}, {} have the best worst case, the same for each: the mean is {of}; \
-                 the mean of {} is {limit} {}.",
-                number(*radius),
-                listed(&equals),
-                isolated(&worst.name),
-                number(safe(worst))
-            ),
-            1 => format!(
-                "Within radius {}, the mean of {} is {of}.",
-                number(*radius),
-                isolated(&best.name)
-            ),
-            _ => format!(
-                "Within radius {}, {} has the best worst case: its mean is {of}; the mean of {} is {limit} {}.",
-                number(*radius),
-                isolated(&best.name),
-                isolated(&worst.name),
-                number(safe(worst))
-            ),
+            None => format!("Within radius {radius}, nothing is compared. {of}"),
         }
     };
-    texts.add(radii.iter().enumerate().map(sentence))
+    let alone = |(k, radius): (usize, &f64)| {
+        let of =
+            found.policies.first().map_or(String::new(), |p| bound(p, k, found.direction, level));
+        format!("Within radius {}: {of}", number(*radius))
+    };
+    match found.comparisons.is_empty() {
+        true => texts.add(radii.iter().enumerate().map(alone)),
+        false => texts.add(radii.iter().enumerate().map(sentence)),
+    }
+}
+
+/// The policy that could lose least to any other in one population.
+pub(super) fn leader(found: &Evaluation, k: usize) -> usize {
+    let sign = found.direction.sign();
+    let regret = |at: usize| {
+        let name = &found.policies[at].name;
+        let own = found.comparisons.iter().filter(|c| c.policy == *name);
+        own.filter_map(|c| c.results.get(k))
+            .map(|r| sign * r.worst)
+            .fold(f64::NEG_INFINITY, f64::max)
+    };
+    let compared = (0..found.policies.len()).filter(|&at| regret(at) > f64::NEG_INFINITY);
+    compared.min_by(|&a, &b| regret(a).total_cmp(&regret(b))).unwrap_or(0)
+}
+
+/// The comparison of a policy with the rival that it could lose most to.
+pub(super) fn closest(found: &Evaluation, leader: usize, k: usize) -> Option<&Comparison> {
+    let (name, sign) = (&found.policies.get(leader)?.name, found.direction.sign());
+    let own = found.comparisons.iter().filter(|c| c.policy == *name);
+    let worst = |c: &&Comparison| c.results.get(k).map_or(f64::NEG_INFINITY, |r| sign * r.worst);
+    own.max_by(|a, b| worst(a).total_cmp(&worst(b)))
+}
+
+/// Who is better, as far as anybody can say.
+fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> String {
+    let (policy, against) = (isolated(&rival.policy), isolated(&rival.against));
+    let Some(at) = rival.results.get(k) else { return String::new() };
+    let sign = rival.direction.sign();
+    let (verb, less, more) = match rival.direction {
+        Direction::Cost => ("cost", "less", "more"),
+        Direction::Reward => ("bring", "more", "less"),
+    };
+    let se = at.interval.map_or(f64::NAN, |i| i.se);
+    let size = |x: f64| supported(x.abs(), se);
+    let interval = match (at.shown(), level) {
+        (Some((low, high)), Some(level)) => format!(
+            " ({} interval of the difference {} to {})",
+            crate::words::level(level),
+            supported(low, se),
+            supported(high, se)
+        ),
+        _ => String::new(),
+    };
+    let word = |x: f64| if sign * x <= 0.0 { less } else { more };
+    match rival.verdict(k) {
+        Verdict::Better => format!(
+            "{policy} {verb}s {less} than {against} in every population, by at least {}{interval}{}.",
+            size(at.worst),
+            if others { "; no other policy comes closer" } else { "" }
+        ),
+        Verdict::Worse | Verdict::TooClose => format!(
+            "{policy} and {against} are too close to call: in one and the same population {policy} \
+             would {verb} from {} {} to {} {}{interval}.",
+            size(at.best),
+            word(at.best),
+            size(at.worst),
+            word(at.worst)
+        ),
+        Verdict::Depends => format!(
+            "it depends on the population: beside {against}, {policy} could {verb} up to {} {more}\
+             {interval} or up to {} {less}.",
+            size(at.worst),
+            size(at.best)
+        ),
+    }
+}
+
+/// What a policy would come to, at worst and if nothing shifts.
+fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f64>) -> String {
+    let result = &policy.results[k];
+    let limit = if direction == Direction::Cost { "at most" } else { "at least" };
+    // The interval of a smoothed value is not that of its bound.
+    let level = level.filter(|_| result.exact_lower.is_none());
+    let interval = match (result.shown(), level) {
+        (Some(ends), Some(level)) => {
+            format!(" ({} interval {})", crate::words::level(level), between(ends))
+        }
+        _ => String::new(),
+    };
+    let nominal = policy.target.map_or(policy.nominal.dm, |there| there.dm);
+    let place = if policy.target.is_some() { "in the target" } else { "if nothing shifts" };
+    format!(
+        "The mean of {} is {limit} {}{interval}; {} {place}.",
+        isolated(&policy.name),
+        number(safe_side(result, direction == Direction::Cost)),
+        supported(nominal.value, nominal.se)
+    )
 }
 
 /// What the chart shows.

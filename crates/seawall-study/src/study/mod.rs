@@ -6,17 +6,20 @@ mod model;
 mod parse;
 mod policies;
 mod robust;
+mod target;
 mod toml_file;
 
 pub use model::{Choices, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
+pub use target::{Beyond, TargetSpec};
 
 use crate::read::Moment;
 use seawall::evaluate::Support;
 use seawall::outcome::Unseen;
 use seawall::{Direction, Kind};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// A checked study.
@@ -34,6 +37,8 @@ pub struct Study {
     pub weight: Option<String>,
     /// The context columns.
     pub contexts: Vec<Context>,
+    /// How the columns' costs are scaled where nobody gives a weight.
+    pub scale: Scale,
     /// The actions.
     pub actions: Actions,
     /// Whether the outcome is a cost or a reward.
@@ -56,8 +61,21 @@ pub struct Study {
     pub cost_set: SetSpec,
     /// Which contexts mass may move to.
     pub support: Support,
+    /// Another population, of which contexts are known.
+    pub target: TargetSpec,
     /// What a report calls things.
     pub report: ReportSpec,
+}
+
+/// How the context columns' costs are scaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Crossing the whole range of a column, or any change of a nominal one, costs 1.
+    #[default]
+    Range,
+    /// Two people drawn at random are 1 apart in each column, on average.
+    Spread,
 }
 
 /// What a report calls things.

@@ -1,7 +1,9 @@
 //! From a TOML text to a checked study.
 
 use super::toml_file::{Source, Table, Value};
-use super::{Actions, Condition, Context, ReportSpec, Study, Term, model, policies, robust};
+use super::{
+    Actions, Condition, Context, ReportSpec, Scale, Study, Term, model, policies, robust, target,
+};
 use crate::read::{Moment, named};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
@@ -25,8 +27,13 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     data.finish(&["path", "where", "weight"])?;
 
     let mut table = file.need("context")?.table()?;
-    let contexts: Vec<Context> =
-        table.rest().into_iter().map(|(name, v)| context(name, v)).collect::<Result<_>>()?;
+    let (mut contexts, mut scale) = (Vec::new(), Scale::default());
+    for (name, value) in table.rest() {
+        match is_scale(&name, &value) {
+            true => scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?,
+            false => contexts.push(context(name, value)?),
+        }
+    }
     if contexts.is_empty() {
         return Err(table.error("[context] names no column"));
     }
@@ -37,6 +44,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
+    let target = target::parse(file.take("target"), folder)?;
     let report = report(file.take("report"))?;
     file.finish(&[
         "data",
@@ -47,6 +55,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         "propensity",
         "policy",
         "robust",
+        "target",
         "report",
     ])?;
     Ok(Study {
@@ -56,6 +65,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         filters,
         weight,
         contexts,
+        scale,
         actions,
         direction,
         outcome,
@@ -67,8 +77,16 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         context_set,
         cost_set,
         support,
+        target,
         report,
     })
+}
+
+/// Whether an entry of `[context]` says how columns are scaled: a column of that name would be a
+/// table or a kind.
+fn is_scale(name: &str, value: &Value<'_>) -> bool {
+    let kind = |text: String| KINDS.iter().any(|kind| kind.0 == text);
+    name == "scale" && value.is_text() && !value.text().is_ok_and(kind)
 }
 
 /// `[report]`
@@ -82,7 +100,7 @@ fn report(value: Option<Value<'_>>) -> Result<ReportSpec> {
 }
 
 /// `{ COL = condition, ... }`
-fn conditions(value: Value<'_>) -> Result<Vec<(String, Condition)>> {
+pub(super) fn conditions(value: Value<'_>) -> Result<Vec<(String, Condition)>> {
     let mut all = Vec::new();
     for (name, value) in value.table()?.rest() {
         all.extend(of_column(value)?.into_iter().map(|condition| (name.clone(), condition)));

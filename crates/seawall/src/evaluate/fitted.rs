@@ -177,6 +177,34 @@ impl Fitted {
         Ok(cell.get_or_init(|| made).clone())
     }
 
+    /// For each action the model's squared error on rows left out, as a share of the variance of its
+    /// outcomes; None where there is no variance, or the log is too small to fold.
+    pub fn held_out_errors(&self, watch: Watch<'_>) -> Result<Vec<Option<f64>>> {
+        let count = self.log.actions().len();
+        let (mut rows, mut sums) = (vec![0.0; count], vec![(0.0, 0.0); count]);
+        for e in self.log.entries() {
+            let (y, action) = (self.log.value(e), e.action as usize);
+            rows[action] += e.weight;
+            sums[action].0 += e.weight * y;
+            sums[action].1 += e.weight * y * y;
+        }
+        let mut errors = vec![0.0; count];
+        let folds = self.cross_fits(watch)?;
+        for (values, dealt) in folds {
+            for (e, n) in self.log.entries().iter().zip(dealt).filter(|(_, n)| **n > 0.0) {
+                let (x, action) = (e.context as usize, e.action as usize);
+                errors[action] += n * (self.log.value(e) - values.at(x, action)).powi(2);
+            }
+        }
+        let share = |action: usize| {
+            let (sum, squares) = sums[action];
+            let variance = squares - sum * sum / rows[action];
+            let known = !folds.is_empty() && variance > 1e-12 * squares;
+            known.then(|| errors[action] / variance)
+        };
+        Ok((0..count).map(share).collect())
+    }
+
     /// For each fold the values of a model fitted without it; none if a fold holds everything.
     pub(crate) fn cross_fits(&self, watch: Watch<'_>) -> Result<&CrossFits> {
         if let Some(fits) = self.cross_fits.get() {

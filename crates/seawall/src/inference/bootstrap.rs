@@ -88,15 +88,15 @@ pub(crate) fn check_level(level: f64) -> Result<()> {
     }
 }
 
-/// Runs `ask` on so many resampled logs, and hands it a watch that tells how many are done and
-/// stops with `watch`; a stopped bootstrap is an error that says so.
+/// Runs `ask` on so many resampled logs, each with its number and a watch that tells how many are
+/// done and stops with `watch`; a stopped bootstrap is an error that says so.
 pub fn bootstrap(
     log: &Log,
     replicates: usize,
     resampling: Resampling,
     seed: u64,
     watch: Watch<'_>,
-    ask: &(dyn Fn(&Log, Watch<'_>) -> Result<Vec<f64>> + Sync),
+    ask: &(dyn Fn(&Log, usize, Watch<'_>) -> Result<Vec<f64>> + Sync),
 ) -> Result<Replicates> {
     if replicates == 0 {
         return Err(Error::field(Field::Bootstrap, "is 0; expected at least 1"));
@@ -122,7 +122,7 @@ pub fn bootstrap(
             Resampling::Multinomial => multinomial(log, &ends, &mut random),
             Resampling::Bayesian => exponential(log, &mut random),
         };
-        let numbers = ask(&log.reweighted(|i, _| weights[i])?, Watch::new(&inside))?;
+        let numbers = ask(&log.reweighted(|i, _| weights[i])?, b, Watch::new(&inside))?;
         // A solve that was stopped may have given what it had.
         watch.tell(progress())?;
         done.fetch_add(1, Ordering::Relaxed);

@@ -19,6 +19,17 @@ impl Predictions {
         }
     }
 
+    /// The same on other contexts: which old one each of them is, none where it is new.
+    pub fn on(&self, old: &[Option<usize>]) -> Result<Self> {
+        if let Some(context) = old.iter().flatten().find(|c| **c >= self.0.contexts()) {
+            let contexts = self.0.contexts();
+            return Err(Error::input(format!("context {context} of {contexts}")));
+        }
+        let value =
+            |context: usize, action| old[context].map_or(f64::NAN, |c| self.0.at(c, action));
+        Ok(Predictions(Matrix::from_fn(old.len(), self.0.actions(), value)))
+    }
+
     /// Refuses predictions for other contexts or actions than a log's.
     pub(super) fn check_against(&self, log: &Log) -> Result<()> {
         let found = (self.0.contexts(), self.0.actions());

@@ -10,10 +10,11 @@
 //! Positions are held scaled by a power of two so that their range is in [1, 2): differences of
 //! whole numbers stay exact (ties stay ties) and no square overflows.
 
-use super::Value;
+use super::{NewLevel, Value, bits};
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 
 /// What moves along a feature cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +251,7 @@ impl Feature {
             labels,
             coords,
             line,
+            scale,
             metric,
             dearest: if kind == Kind::Fixed { 0.0 } else { whole.max(missing) },
             weight: reported,
@@ -309,6 +311,28 @@ fn range(numbers: &[f64]) -> f64 {
     if high > low { (0.5 * high - 0.5 * low).min(f64::MAX / 2.0) * 2.0 } else { 0.0 }
 }
 
+/// The levels of a feature by what they stand for.
+pub(super) struct Codes<'f> {
+    feature: &'f Checked,
+    labels: HashMap<&'f str, usize>,
+    numbers: HashMap<u64, usize>,
+}
+
+impl Codes<'_> {
+    /// The code of a value.
+    pub(super) fn find(&self, value: Value<'_>) -> Result<f64> {
+        let feature = self.feature;
+        let found = match (value, feature.line) {
+            (Value::Number(x), Some(_)) => return Ok(x),
+            (Value::Missing, Some(_)) => return Ok(f64::NAN),
+            (Value::Missing, None) => feature.missing_level,
+            (Value::Number(x), None) => self.numbers.get(&bits(x)).copied(),
+            (Value::Level(text), _) => self.labels.get(text).copied(),
+        };
+        found.map(|k| k as f64).ok_or_else(|| feature.error(format!("no level is {value:?}")))
+    }
+}
+
 /// A feature that has been checked and resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
@@ -319,6 +343,8 @@ pub(super) struct Checked {
     pub(super) coords: Vec<f64>,
     /// For a numeric feature off a grid: what turns a number into a coordinate.
     line: Option<f64>,
+    /// What turns a position into a coordinate.
+    pub(super) scale: f64,
     pub(super) metric: Metric,
     /// What the dearest move along it costs, walls apart.
     pub(super) dearest: f64,
@@ -333,6 +359,72 @@ impl Checked {
     pub(super) fn costs_like(&self, other: &Checked) -> bool {
         let bits = |f: &Checked| f.coords.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         self.metric == other.metric && bits(self) == bits(other)
+    }
+
+    /// The same feature with more levels, and where each old level is now; none where it has no
+    /// levels. Levels with positions stay in their order, others come after those that are there.
+    pub(super) fn with_levels(&self, more: &[NewLevel]) -> Result<(Checked, Vec<usize>)> {
+        if self.line.is_some() {
+            return Ok((self.clone(), Vec::new()));
+        }
+        let ordered = matches!(self.kind, Kind::Numeric | Kind::Ordinal);
+        let present = self.level_count() - usize::from(self.missing_level.is_some());
+        // Label, coordinate, number, and the old place.
+        let mut all: Vec<(String, f64, Option<f64>, Option<usize>)> = (0..present)
+            .map(|k| {
+                (self.labels[k].clone(), self.coords[k], self.numbers.get(k).copied(), Some(k))
+            })
+            .collect();
+        let mut known: HashSet<String> = all.iter().map(|level| level.0.clone()).collect();
+        for level in more {
+            let (label, coord, number) = match (self.kind, level) {
+                (Kind::Numeric, NewLevel::Number(x)) if x.is_finite() => {
+                    (x.to_string(), x * self.scale, Some(*x))
+                }
+                (Kind::Ordinal, NewLevel::Placed(label, at)) if at.is_finite() => {
+                    (label.clone(), at * self.scale, None)
+                }
+                (Kind::Nominal | Kind::Fixed, NewLevel::Level(label)) => {
+                    (label.clone(), all.len() as f64, None)
+                }
+                _ => return Err(self.error(format!("{level:?} is no level of such a feature"))),
+            };
+            if known.insert(label.clone()) {
+                all.push((label, coord, number, None));
+            }
+        }
+        if ordered {
+            all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        }
+        let mut of_old = vec![0; self.level_count()];
+        for (place, level) in all.iter().enumerate() {
+            if let Some(old) = level.3 {
+                of_old[old] = place;
+            }
+        }
+        let mut found = self.clone();
+        found.labels = all.iter().map(|level| level.0.clone()).collect();
+        found.coords = all.iter().map(|level| level.1).collect();
+        found.numbers = all.iter().filter_map(|level| level.2).collect();
+        if let Some(old) = self.missing_level {
+            of_old[old] = all.len();
+            found.missing_level = Some(all.len());
+            found.labels.push(self.labels[old].clone());
+            found.coords.push(f64::NAN);
+        }
+        if let Metric::Square { weight, missing } = self.metric {
+            let range = range(&found.coords);
+            found.dearest = (weight * range * range).max(missing);
+        }
+        Ok((found, of_old))
+    }
+
+    /// What finds the code of a value.
+    pub(super) fn codes(&self) -> Codes<'_> {
+        let level = |k: usize| (self.labels[k].as_str(), k);
+        let present = (0..self.level_count()).filter(|k| Some(*k) != self.missing_level);
+        let numbers = self.numbers.iter().enumerate().map(|(k, x)| (bits(*x), k));
+        Codes { feature: self, labels: present.map(level).collect(), numbers: numbers.collect() }
     }
 
     pub(super) fn level_count(&self) -> usize {

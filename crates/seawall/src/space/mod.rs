@@ -10,10 +10,12 @@
 //!
 //! Not here: reading columns, binning, or choosing a feature's kind.
 
+mod extended;
 mod feature;
 mod grid;
 mod points;
 
+pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
 pub use points::Points;
@@ -21,6 +23,7 @@ pub use points::Points;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use feature::Checked;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// A cost beyond this leaves no room for sums and prices.
@@ -205,6 +208,37 @@ impl Space {
         Ok(Space { features: self.features.clone(), support: Support::Points(points) })
     }
 
+    /// The space of some of the features, in the order given, with the same costs; and where each
+    /// point is in it.
+    pub fn on_features(&self, features: &[usize]) -> Result<(Self, Vec<u32>)> {
+        if let Some(k) = features.iter().find(|&&k| k >= self.features.len()) {
+            return Err(Error::input(format!("feature {k} of {}", self.features.len())));
+        }
+        if features.is_empty() {
+            return Err(Error::config("a space needs at least one feature"));
+        }
+        let kept: Vec<Checked> = features.iter().map(|&k| self.features[k].clone()).collect();
+        if let Support::Grid(grid) = &self.support {
+            let smaller = Grid::new(features.iter().map(|&k| grid.levels()[k]).collect())?;
+            let place = |i| smaller.cell(features.iter().map(|&k| grid.level(i, k))) as u32;
+            let places = (0..grid.len()).map(place).collect();
+            return Ok((Space { features: kept, support: Support::Grid(smaller) }, places));
+        }
+        let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
+        let (mut columns, mut places) = (vec![Vec::new(); features.len()], Vec::new());
+        for i in 0..self.len() {
+            let codes = features.iter().map(|&k| self.code(i, k));
+            let next = known.len() as u32;
+            let place = *known.entry(codes.clone().map(bits).collect()).or_insert(next);
+            if place == next {
+                columns.iter_mut().zip(codes).for_each(|(column, code)| column.push(code));
+            }
+            places.push(place);
+        }
+        let points = Points::new(&kept, columns)?;
+        Ok((Space { features: kept, support: Support::Points(points) }, places))
+    }
+
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
     pub fn number_at(&self, point: usize, feature: usize) -> Option<f64> {
         self.features[feature].number_of(self.code(point, feature))
@@ -268,6 +302,12 @@ impl Space {
         f.metric.cost(f.coord(self.code(from, feature)), f.coord(self.code(to, feature)))
     }
 
+    /// What a move from one level of a feature to another costs; the feature must have levels.
+    pub fn level_cost(&self, feature: usize, from: usize, to: usize) -> f64 {
+        let f = &self.features[feature];
+        f.metric.cost(f.coords[from], f.coords[to])
+    }
+
     /// The ground cost from a point to a place given by its codes, of the support or not.
     pub(crate) fn cost_to(&self, from: usize, codes: &[f64]) -> f64 {
         let cost = |(k, f): (usize, &Checked)| {
@@ -291,6 +331,11 @@ impl Space {
         let f = &self.features[feature];
         (0..self.len()).map(|i| f.coord(self.code(i, feature))).collect()
     }
+}
+
+/// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
+pub(crate) fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
 }
 
 /// Checks each feature, and that no two have the same name.

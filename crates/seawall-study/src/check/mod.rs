@@ -1,9 +1,16 @@
 //! Everything about a study's data, nothing robust: what to look at before any number.
 
+mod notes;
+mod twins;
+
+pub(crate) use notes::policy_notes;
+
 use crate::load::Loaded;
+use crate::study::{PolicySpec, Scale};
+use crate::words::{percent, short};
 use seawall::evaluate::{Fitted, PropensitySource};
 use seawall::outcome::{ModelKind, Recipe, Unseen};
-use seawall::{Direction, Kind, Matrix, Result, Value, Watch};
+use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -24,6 +31,8 @@ pub struct Check {
     pub actions: Vec<ActionFacts>,
     /// Each context column.
     pub features: Vec<FeatureFacts>,
+    /// How the columns' costs are scaled.
+    pub scale: Scale,
     /// Points of the context space.
     pub cells: usize,
     /// Those with rows.
@@ -108,6 +117,8 @@ pub struct FeatureFacts {
     pub empty_levels: usize,
     /// What multiplies its cost.
     pub weight: Option<f64>,
+    /// What a cost of 0.1 buys, in words.
+    pub buys: String,
 }
 
 /// The propensities.
@@ -125,11 +136,23 @@ pub struct PropensityFacts {
 
 /// Looks at a study's data.
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
-    Ok(facts(loaded, loaded.fitted(watch)?))
+    let fitted = loaded.fitted(watch)?;
+    let mut check = facts(loaded, fitted, watch)?;
+    let settings = Settings { watch, ..Settings::default() };
+    // Policies of files may be written for later; what is wrong with them, evaluate says.
+    if let Ok(values) = fitted.values(Wasserstein.at(0.0), settings) {
+        for spec in loaded.study.policies.iter().filter(|p| !matches!(p, PolicySpec::File(_))) {
+            let policy = loaded.policy(spec, &values, watch)?;
+            let nominal = fitted.nominal(&policy, watch)?;
+            check.notes.extend(policy_notes(policy.name(), &nominal));
+        }
+    }
+    Ok(check)
 }
 
 /// The facts, given what was fitted already.
-pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted) -> Check {
+pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted, watch: Watch<'_>) -> Result<Check> {
+    let errors = fitted.held_out_errors(watch)?;
     let propensities = fitted.propensities();
     let (study, counted, log) = (&loaded.study, &loaded.counted, loaded.log());
     let space = log.contexts();
@@ -156,6 +179,7 @@ pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted) -> Check {
         direction: log.direction(),
         actions,
         features,
+        scale: study.scale,
         cells: space.len(),
         observed_cells: observed,
         grid,
@@ -166,11 +190,8 @@ pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted) -> Check {
         unseen: study.unseen,
         notes: Vec::new(),
     };
-    check.notes = notes(&check);
-    for (name, rows) in &counted.missing_outcomes {
-        check.notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
-    }
-    check
+    check.notes = notes::notes(loaded, &check, &errors);
+    Ok(check)
 }
 
 fn actions(loaded: &Loaded, fitted: &Fitted, totals: &Matrix) -> Vec<ActionFacts> {
@@ -236,50 +257,32 @@ fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
         missing: missing.and_then(|level| shares.get(&level).copied()).unwrap_or(0.0),
         empty_levels: levels.len() - shares.len(),
         weight: (space.kind(k) != Kind::Fixed).then(|| space.weight(k)),
+        buys: buys(space, k),
     }
 }
 
-/// More different numbers than this in a column are better binned.
-const MANY_LEVELS: usize = 1000;
-/// Below this, a propensity makes a ratio that one row can dominate.
-const SMALL: f64 = 0.01;
-
-fn notes(check: &Check) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !check.grid {
-        notes.push(format!(
-            "the grid of all levels is too large, so the space is the {} contexts seen",
-            check.cells
-        ));
-    }
-    for feature in
-        check.features.iter().filter(|f| f.kind == Kind::Numeric && f.levels > MANY_LEVELS)
-    {
-        notes.push(format!(
-            "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
-             contexts that recur",
-            feature.name, feature.levels
-        ));
-    }
-    let p = &check.propensity;
-    if p.source == PropensitySource::Cells {
-        let alone: usize = check.actions.iter().map(|a| a.observed_cells_without).sum();
-        if alone > 0 {
-            notes.push(format!(
-                "propensities are shares in each context, and {alone} of {} pairs of an observed \
-                 context and an action have no row: there IPS counts nothing, and its and \
-                 the doubly robust interval are too narrow; with a trial's design say [propensity] \
-                 design = {{ … }}, or estimate = \"logistic\"",
-                check.observed_cells * check.actions.len()
-            ));
+/// What a cost of 0.1 buys along a column, in words.
+fn buys(space: &Space, k: usize) -> String {
+    const COST: f64 = 0.1;
+    let everyone = |share: f64| match share >= 1.0 {
+        true => "everyone".to_owned(),
+        false => format!("{} of people", percent(share)),
+    };
+    match space.kind(k) {
+        Kind::Fixed => "nothing: it may not change".to_owned(),
+        Kind::Numeric => {
+            let by = (COST / space.weight(k)).sqrt();
+            match by.is_finite() {
+                true => format!("moving everyone by {}", short(by)),
+                false => "any move".to_owned(),
+            }
+        }
+        Kind::Nominal => format!("changing it for {}", everyone(COST / space.weight(k))),
+        Kind::Ordinal => {
+            let last = space.positions(k).iter().filter(|x| !x.is_nan()).count().saturating_sub(1);
+            let steps = (0..last).map(|j| space.level_cost(k, j, j + 1));
+            let mean = steps.sum::<f64>() / last as f64;
+            format!("one step for {}", everyone(COST / mean))
         }
     }
-    if p.smallest < SMALL {
-        notes.push(format!(
-            "the smallest propensity is {:.3e}: rows with such ones dominate IPS; look at the \
-             effective sample size",
-            p.smallest
-        ));
-    }
-    notes
 }

@@ -1,0 +1,314 @@
+//! The answers of `seawall evaluate` on one screen: what nothing shifting would bring, the worst mean
+//! within each radius, and which policy in one population. `--full` prints the tables.
+
+use super::{label, number, percent, supported, table, width, wrapped};
+use crate::cmd::evaluate::Outputs;
+use seawall::Status;
+use seawall::evaluate::Estimate;
+use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
+use seawall_study::shift;
+use std::io::{Result, Write};
+
+/// Radii shown side by side; more are in the full tables.
+const RADII: usize = 5;
+/// Notes shown; more are counted.
+const NOTES: usize = 2;
+/// Pairs shown; more are counted.
+const PAIRS: usize = 6;
+/// Changes told of the worst population.
+const CHANGES: usize = 2;
+
+/// Prints one screen.
+pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+    let names = short_names(found);
+    let facts = &found.diagnostics;
+    let left = facts.left_out.conditions + facts.left_out.no_action;
+    let left = if left > 0 { format!(", {left} left out") } else { String::new() };
+    let files = match facts.files.as_slice() {
+        [one] => one.clone(),
+        many => format!("{} files", many.len()),
+    };
+    let head = format!(
+        "{files}: {} rows{left}; {} of {} contexts seen. {}.",
+        number(facts.rows),
+        facts.observed_cells,
+        facts.cells,
+        capital(&found.direction.to_string())
+    );
+    wrapped(&head, out)?;
+    target(found, out)?;
+    for note in facts.notes.iter().take(NOTES) {
+        wrapped(&format!("Note: {note}."), out)?;
+    }
+    if facts.notes.len() > NOTES {
+        writeln!(out, "({} more notes: --full)", facts.notes.len() - NOTES)?;
+    }
+    writeln!(out)?;
+    values(found, &names, out)?;
+    if !found.comparisons.is_empty() {
+        writeln!(out)?;
+        differences(found, &names, out)?;
+    }
+    writeln!(out)?;
+    hurts(found, &names, out)?;
+    super::evaluate::files(found, outputs, out)?;
+    writeln!(out, "{} --full prints every table.", certificates(found))
+}
+
+/// How well the log covers the target, before any number.
+fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let Some(target) = &found.target else { return Ok(()) };
+    let c = &target.coverage;
+    let few = |a: &seawall::transfer::ActionCoverage| {
+        let (where_, few) = match a.leaves {
+            Some(leaves) => ("leaves", leaves),
+            None => ("contexts", a.cells),
+        };
+        format!("{} {} of people in {where_} of under 20 rows", label(&a.name), percent(few[2]))
+    };
+    let actions: Vec<String> = c.actions.iter().take(4).map(few).collect();
+    let mut words = format!(
+        "Target {}: {} rows, {} of them in contexts the log never has. Weighed like it the log is \
+         worth {} rows (largest odds {}); {}.",
+        target.facts.path,
+        target.facts.rows,
+        percent(c.unobserved),
+        number(c.effective_rows.round()),
+        super::short(c.largest_odds),
+        actions.join(", ")
+    );
+    if !target.facts.beyond.is_empty() {
+        let column = |b: &seawall_study::target::BeyondFacts| {
+            format!("{} ({} of people)", label(&b.column), percent(b.share))
+        };
+        let all: Vec<String> = target.facts.beyond.iter().map(column).collect();
+        words.push_str(&format!(" Beyond the log's values: {}.", all.join(", ")));
+    }
+    wrapped(&words, out)
+}
+
+/// The estimate that is shown: doubly robust, else direct; in the target if there is one.
+fn shown_estimate(policy: &PolicyResult) -> Estimate {
+    let (dr, dm) = match &policy.target {
+        Some(there) => (there.dr, there.dm),
+        None => (policy.nominal.dr, policy.nominal.dm),
+    };
+    if dr.value.is_nan() { dm } else { dr }
+}
+
+/// A policy a row, a radius a column; a row a radius where there are intervals to show.
+fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let question = &found.question;
+    let place = if found.target.is_some() { "in the target" } else { "no shift" };
+    let costs = question.cost.radii.len() > 1 || question.cost.radii[0] > 0.0;
+    let extreme = match found.direction {
+        seawall::Direction::Cost => "highest",
+        seawall::Direction::Reward => "lowest",
+    };
+    let radii = &question.context.radii;
+    if let Some(b) = question.bootstrap {
+        wrapped(&format!("Within each radius, the {extreme} mean it could be:"), out)?;
+        let interval = format!("{} interval", super::level(b.level));
+        let mut header = vec!["policy", place, "radius"];
+        header.extend(costs.then_some("cost radius"));
+        header.extend(["worst case", interval.as_str()]);
+        let mut shown = table(&header);
+        for (policy, name) in found.policies.iter().zip(names) {
+            for (k, r) in policy.results.iter().enumerate() {
+                let first = k == 0;
+                let estimate = seawall_study::words::estimate(&shown_estimate(policy));
+                let mut row = vec![
+                    if first { name.clone() } else { String::new() },
+                    if first { estimate } else { String::new() },
+                    number(r.radius),
+                ];
+                row.extend(costs.then(|| number(r.cost_radius)));
+                let se = r.interval.map_or(f64::NAN, |i| i.se);
+                row.push(supported(r.value, se));
+                row.push(r.shown().map_or(String::new(), |(low, high)| {
+                    format!("({}, {})", supported(low, se), supported(high, se))
+                }));
+                shown.add_row(row);
+            }
+        }
+        return writeln!(out, "{shown}");
+    }
+    let more = radii.len().saturating_sub(RADII);
+    let beyond = if more > 0 { format!(" ({more} more radii: --full)") } else { String::new() };
+    wrapped(
+        &format!(
+            "The mean {}, 95% interval, and the {extreme} it could be within each radius{beyond}:",
+            if found.target.is_some() { "in the target" } else { "if nothing shifts" }
+        ),
+        out,
+    )?;
+    let columns: Vec<String> = radii.iter().take(RADII).map(|r| number(*r)).collect();
+    let mut header = vec!["policy", place];
+    header.extend(costs.then_some("cost radius"));
+    header.extend(columns.iter().map(String::as_str));
+    let mut shown = table(&header);
+    for (policy, name) in found.policies.iter().zip(names) {
+        let estimate = shown_estimate(policy);
+        for (k, row) in policy.results.chunks(radii.len()).enumerate() {
+            let first = k == 0;
+            let text = seawall_study::words::estimate(&estimate);
+            let mut cells = vec![
+                if first { name.clone() } else { String::new() },
+                if first { text } else { String::new() },
+            ];
+            cells.extend(costs.then(|| number(row[0].cost_radius)));
+            cells.extend(row.iter().take(RADII).map(|r| safe(r, found, estimate.se)));
+            shown.add_row(cells);
+        }
+    }
+    writeln!(out, "{shown}")
+}
+
+/// A worst case on the safe side: a smoothed value alone is none.
+fn safe(r: &RobustValue, found: &Evaluation, se: f64) -> String {
+    let bound = match found.direction {
+        seawall::Direction::Cost => r.exact_upper,
+        seawall::Direction::Reward => r.exact_lower,
+    };
+    supported(bound.unwrap_or(r.value), se)
+}
+
+/// Pairs in one population: a row a radius, then a sentence each.
+fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let of = |name: &str| {
+        let at = found.policies.iter().position(|p| p.name == name);
+        at.map_or_else(|| label(name), |k| names[k].clone())
+    };
+    // Of the two orders the one whose policy leads.
+    let mut pairs: Vec<&Comparison> = Vec::new();
+    for c in found.comparisons.iter().filter(|c| c.leads()) {
+        if !pairs.iter().any(|p| p.policy == c.against && p.against == c.policy) {
+            pairs.push(c);
+        }
+    }
+    let question = &found.question;
+    let costs = question.cost.radii.len() > 1 || question.cost.radii[0] > 0.0;
+    let interval = question.bootstrap.map(|b| format!("{} interval", super::level(b.level)));
+    let verb = match found.direction {
+        seawall::Direction::Cost => "costs",
+        seawall::Direction::Reward => "brings",
+    };
+    wrapped(
+        &format!("What the first {verb} above the second, in one and the same population:"),
+        out,
+    )?;
+    let mut header = vec!["pair", "radius"];
+    header.extend(costs.then_some("cost radius"));
+    header.extend(["at worst", "at best"]);
+    header.extend(interval.as_deref());
+    header.push("so the first is");
+    let mut shown = table(&header);
+    for c in pairs.iter().take(PAIRS) {
+        let plain = c.estimate();
+        for (k, r) in
+            c.results.iter().take(RADII.max(question.context.radii.len().min(8))).enumerate()
+        {
+            let se = r.interval.map_or(plain.se, |i| i.se);
+            let pair = format!("{} − {}", of(&c.policy), of(&c.against));
+            let mut row = vec![if k == 0 { pair } else { String::new() }, number(r.radius)];
+            row.extend(costs.then(|| number(r.cost_radius)));
+            row.extend([supported(r.worst, se), supported(r.best, se)]);
+            if interval.is_some() {
+                row.push(r.shown().map_or(String::new(), |(low, high)| {
+                    format!("({}, {})", supported(low, se), supported(high, se))
+                }));
+            }
+            row.push(
+                match c.verdict(k) {
+                    Verdict::Better => "better",
+                    Verdict::Worse => "worse",
+                    Verdict::Depends => "either",
+                    Verdict::TooClose => "too close to call",
+                }
+                .to_owned(),
+            );
+            shown.add_row(row);
+        }
+    }
+    writeln!(out, "{shown}")?;
+    for c in pairs.iter().take(PAIRS) {
+        wrapped(&c.sentence(of), out)?;
+    }
+    if pairs.len() > PAIRS {
+        writeln!(out, "({} more pairs: --full)", pairs.len() - PAIRS)?;
+    }
+    Ok(())
+}
+
+/// What would hurt each policy most at the first positive radius, in a line.
+fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let set = found.question.context.set;
+    let space = found.population.space();
+    for (policy, name) in found.policies.iter().zip(names).take(4) {
+        let at = policy.results.iter().position(|r| r.radius > 0.0);
+        let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
+        let mut changes = Vec::new();
+        if set.moves_mass() {
+            for m in shift::commonest(space, worst.plan().iter(), CHANGES) {
+                changes.push(format!("{} {}", percent(m.mass), shift::phrase(&m.changes, label)));
+            }
+        }
+        if changes.is_empty() {
+            changes.extend(shift::main_change(&found.population, worst, set));
+        }
+        if !changes.is_empty() {
+            let radius = number(policy.results[k].radius);
+            wrapped(&format!("Worst for {name} at {radius}: {}.", changes.join("; ")), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether every number is exact, or how far the bounds are apart.
+fn certificates(found: &Evaluation) -> String {
+    let all = found.policies.iter().flat_map(|p| &p.results);
+    let smoothed = all.clone().any(|r| r.exact_lower.is_some());
+    let open = all.clone().filter(|r| r.status != Status::Optimal).map(|r| r.gap);
+    let open = open.chain(
+        found
+            .comparisons
+            .iter()
+            .flat_map(|c| &c.results)
+            .filter(|r| r.status != Status::Optimal)
+            .map(|r| r.gap),
+    );
+    let open = open.fold(0.0, f64::max);
+    match (smoothed, open > 0.0) {
+        (true, _) => "Upper bounds of smoothed values.".to_owned(),
+        (false, true) => format!("Exact to {}.", super::gap(open)),
+        (false, false) => "All exact.".to_owned(),
+    }
+}
+
+/// Policies' names as short as they can be told apart: without what the kind adds, and not too long.
+fn short_names(found: &Evaluation) -> Vec<String> {
+    let bare = |name: &str| name.strip_prefix("constant:").unwrap_or(name).to_owned();
+    let all: Vec<String> = found.policies.iter().map(|p| bare(&p.name)).collect();
+    let room = if width() >= 100 { 24 } else { 14 };
+    let cut = |name: &String| -> String {
+        let name = label(name);
+        match name.chars().count() > room {
+            true => name.chars().take(room - 1).chain(['…']).collect(),
+            false => name,
+        }
+    };
+    let cuts: Vec<String> = all.iter().map(cut).collect();
+    let alone = |names: &[String], k: usize| names.iter().filter(|n| **n == names[k]).count() == 1;
+    let pick = |k: usize| match (alone(&cuts, k), alone(&all, k)) {
+        (true, _) => cuts[k].clone(),
+        (false, true) => label(&all[k]),
+        (false, false) => label(&found.policies[k].name),
+    };
+    (0..all.len()).map(pick).collect()
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}

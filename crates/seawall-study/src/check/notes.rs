@@ -1,0 +1,117 @@
+//! What a reader should know before trusting a number.
+
+use super::{Check, twins};
+use crate::load::Loaded;
+use crate::words::{number, percent, supported};
+use seawall::Kind;
+use seawall::evaluate::{Nominal, PropensitySource};
+
+/// More different numbers than this in a column are better binned.
+const MANY_LEVELS: usize = 1000;
+/// Below this, a propensity makes a ratio that one row can dominate.
+const SMALL: f64 = 0.01;
+/// Fewer rows of an action than these say little.
+const FEW_ROWS: f64 = 30.0;
+/// Fewer rows a context than these, on average, make shares that are mostly 0 or 1.
+const SINGLETONS: f64 = 5.0;
+/// An error on rows left out below this share of the outcome's variance is too good to be true.
+const TOO_GOOD: f64 = 1e-3;
+/// Direct and doubly robust estimates further apart than so many standard errors disagree.
+const APART: f64 = 2.0;
+
+/// Notes about the data.
+pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !check.grid {
+        notes.push(format!(
+            "the grid of all levels is too large, so the space is the {} contexts seen",
+            check.cells
+        ));
+    }
+    let many = |f: &&super::FeatureFacts| f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
+    for feature in check.features.iter().filter(many) {
+        notes.push(format!(
+            "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
+             contexts that recur",
+            feature.name, feature.levels
+        ));
+    }
+    for action in check.actions.iter().filter(|a| a.rows < FEW_ROWS) {
+        notes.push(format!(
+            "the action {:?} has only {} rows: what is said of it is mostly noise",
+            action.name,
+            number(action.rows)
+        ));
+    }
+    for (action, error) in check.actions.iter().zip(errors) {
+        if let Some(share) = error.filter(|share| *share < TOO_GOOD) {
+            notes.push(format!(
+                "the outcomes of {:?} are predicted almost exactly on rows left out (error {} of \
+                 their variance): a context column seems to give the outcome away",
+                action.name,
+                percent(share.max(0.0))
+            ));
+        }
+    }
+    notes.extend(twins::twins(loaded.log()));
+    propensities(check, &mut notes);
+    for (name, rows) in &loaded.counted.missing_outcomes {
+        notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
+    }
+    notes
+}
+
+fn propensities(check: &Check, notes: &mut Vec<String>) {
+    let p = &check.propensity;
+    if p.source == PropensitySource::Cells {
+        let alone: usize = check.actions.iter().map(|a| a.observed_cells_without).sum();
+        let per_cell = check.rows / check.observed_cells as f64;
+        let advice =
+            "with a trial's design say [propensity] design = { … }, or estimate = \"logistic\"";
+        if per_cell < SINGLETONS {
+            notes.push(format!(
+                "propensities are shares in each context, and contexts hold {per_cell:.1} rows on \
+                 average: most shares are 0 or 1, and IPS and doubly robust estimates mean little; \
+                 {advice}"
+            ));
+        } else if alone > 0 {
+            notes.push(format!(
+                "propensities are shares in each context, and {alone} of {} pairs of an observed \
+                 context and an action have no row: there IPS counts nothing, and its and \
+                 the doubly robust interval are too narrow; {advice}",
+                check.observed_cells * check.actions.len()
+            ));
+        }
+    }
+    if p.smallest < SMALL {
+        notes.push(format!(
+            "the smallest propensity is {:.3e}: rows with such ones dominate IPS; look at the \
+             effective sample size",
+            p.smallest
+        ));
+    }
+}
+
+/// Notes about a policy's estimates.
+pub(crate) fn policy_notes(name: &str, nominal: &Nominal) -> Vec<String> {
+    let mut notes = Vec::new();
+    let ratio = nominal.overlap.mean_ratio;
+    if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
+        notes.push(format!(
+            "the ratios of {name} to the propensities average {}, not 1: they do not cover it, or \
+             are wrong",
+            number(ratio)
+        ));
+    }
+    let (dm, dr) = (nominal.dm, nominal.dr);
+    let apart = dm.value - dr.value;
+    if apart.abs() > APART * dr.se {
+        notes.push(format!(
+            "the direct method and the doubly robust estimate of {name} differ by {}, more than \
+             their errors allow ({}): the outcome model or the propensities are wrong",
+            supported(apart.abs(), dr.se),
+            supported(dr.se, dr.se)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,245 @@
+//! Where a value of a target is on a study's axis, or where it would be.
+
+use super::read::Rows;
+use crate::read::{Bins, Distinct};
+use crate::study::{Context, Study};
+use seawall::{Error, Kind, NewLevel, Result, Space, Value};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// Bins added between those there are and new ones, at most.
+const MOST_BETWEEN: f64 = 10_000.0;
+
+/// A value that outlives its table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OwnedValue {
+    Number(f64),
+    Level(String),
+    Missing,
+}
+
+impl OwnedValue {
+    pub(super) fn borrowed(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Number(x) => Value::Number(*x),
+            OwnedValue::Level(text) => Value::Level(text),
+            OwnedValue::Missing => Value::Missing,
+        }
+    }
+}
+
+impl fmt::Display for OwnedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OwnedValue::Number(x) => write!(f, "{x}"),
+            OwnedValue::Level(text) => f.write_str(text),
+            OwnedValue::Missing => f.write_str("(missing)"),
+        }
+    }
+}
+
+/// A value on its axis; `new` if the axis does not have it yet.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) value: OwnedValue,
+    pub(super) new: Option<NewLevel>,
+}
+
+/// Every value of every context column; those that have no place are refused all at once.
+pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<Vec<Found>>> {
+    let (mut columns, mut refused) = (Vec::new(), Vec::new());
+    for (k, (context, distinct)) in study.contexts.iter().zip(&rows.distinct).enumerate() {
+        let axis = Axis::new(context, space, k);
+        let used: HashSet<u32> = rows.used(k).into_iter().collect();
+        let mut found = Vec::new();
+        for code in 0..distinct.len() {
+            // A value of rows that were left out needs no place.
+            let place = match used.contains(&(code as u32)) {
+                true => axis.find(distinct, code),
+                false => Ok(Found { value: OwnedValue::Missing, new: None }),
+            };
+            found.push(place.unwrap_or_else(|what| {
+                let row = rows.first[k][code];
+                refused.push(format!("row {row}, column {:?}: {what}", context.name));
+                Found { value: OwnedValue::Missing, new: None }
+            }));
+        }
+        columns.push(found);
+    }
+    match refused.is_empty() {
+        true => Ok(columns),
+        false => Err(Error::input(format!("{}: {}", rows.name, super::listed(&refused)))),
+    }
+}
+
+/// A context column's axis.
+struct Axis<'a> {
+    context: &'a Context,
+    bins: Option<Bins>,
+    labels: HashMap<&'a str, usize>,
+    levels: Vec<Value<'a>>,
+    numbers: HashSet<u64>,
+    positions: Vec<f64>,
+}
+
+impl<'a> Axis<'a> {
+    fn new(context: &'a Context, space: &'a Space, feature: usize) -> Self {
+        let levels: Vec<Value<'a>> = space.level_values(feature).collect();
+        let mut labels = HashMap::new();
+        let mut numbers = HashSet::new();
+        for (k, level) in levels.iter().enumerate() {
+            match level {
+                Value::Level(text) => {
+                    labels.insert(*text, k);
+                }
+                Value::Number(x) => {
+                    numbers.insert((x + 0.0).to_bits());
+                }
+                Value::Missing => {}
+            }
+        }
+        let positions = space.positions(feature);
+        Axis { context, bins: context.bins(), labels, levels, numbers, positions }
+    }
+
+    fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<Found, String> {
+        let context = self.context;
+        let known = |value| Ok(Found { value, new: None });
+        if context.is_missing(distinct, code) {
+            return match self.levels.contains(&Value::Missing) {
+                true => known(OwnedValue::Missing),
+                false => {
+                    Err("the value is missing, and the study has no level for that; leave such \
+                              rows out with [target] where, or say missing = true of the column"
+                        .to_owned())
+                }
+            };
+        }
+        let text = distinct.text(code).cloned().unwrap_or_default();
+        if context.kind == Kind::Numeric {
+            let x = distinct.number(code).filter(|x| x.is_finite());
+            let x = x.ok_or_else(|| format!("{text:?} is not a number"))? + 0.0;
+            let x = match &self.bins {
+                Some(bins) => bins.centre(bins.anywhere(x, distinct.decimal(code), context.range)),
+                None => x,
+            };
+            let new = (!self.numbers.contains(&(x + 0.0).to_bits())).then_some(NewLevel::Number(x));
+            return Ok(Found { value: OwnedValue::Number(x), new });
+        }
+        if let Some(level) = self.level(distinct, code, &text) {
+            return known(OwnedValue::Level(level.to_owned()));
+        }
+        let new = match context.kind {
+            Kind::Ordinal => {
+                let at = distinct.number(code).and_then(|x| self.position(x));
+                let at = at.filter(|_| context.levels.is_none()).ok_or_else(|| {
+                    format!(
+                        "{text:?} is none of the levels in order; where it would be, the study must \
+                         say: levels = [...]"
+                    )
+                })?;
+                NewLevel::Placed(text.clone(), at)
+            }
+            _ => NewLevel::Level(text.clone()),
+        };
+        Ok(Found { value: OwnedValue::Level(text), new: Some(new) })
+    }
+
+    /// The level that a value is.
+    fn level(&self, distinct: &Distinct, code: usize, text: &str) -> Option<&'a str> {
+        if let Some((label, _)) = self.labels.get_key_value(text) {
+            return Some(label);
+        }
+        // Spelled otherwise: only numbers and truths are.
+        distinct.number(code)?;
+        self.labels.keys().copied().find(|label| distinct.is(code, label))
+    }
+
+    /// Where a number is on an axis of numbers that are levels: between its neighbours, or as far
+    /// beyond the end as the last step says.
+    fn position(&self, x: f64) -> Option<f64> {
+        let mut known: Vec<(f64, f64)> = Vec::new();
+        for (level, at) in self.levels.iter().zip(&self.positions) {
+            if let Value::Level(text) = level {
+                known.push((text.parse().ok()?, *at));
+            }
+        }
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (first, last) = (known.first()?, known.last()?);
+        if known.len() == 1 {
+            return Some(first.1 + (x - first.0));
+        }
+        let after = known.partition_point(|k| k.0 < x).clamp(1, known.len() - 1);
+        let (mut a, mut b) = (known[after - 1], known[after]);
+        // Beyond the ends by the mean step, which one uneven step says little about.
+        if x < first.0 || x > last.0 {
+            (a, b) = (*first, *last);
+        }
+        Some(a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0))
+    }
+}
+
+/// Refuses a column none of whose values the log has: it may be in another unit, or coded otherwise.
+pub(super) fn check_unit(
+    name: &str,
+    context: &Context,
+    space: &Space,
+    feature: usize,
+    new: &[&Found],
+) -> Result<()> {
+    let advice = "if it is, say [target] beyond = \"extend\"";
+    let column = &context.name;
+    let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
+    if context.kind == Kind::Numeric {
+        let ends = |all: &mut dyn Iterator<Item = f64>| {
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)))
+        };
+        let (low, high) = ends(&mut space.level_values(feature).filter_map(number));
+        let there = |f: &&Found| number(f.value.borrowed());
+        let outside = |x: &f64| *x < low || *x > high;
+        if !new.iter().filter_map(there).all(|x| outside(&x)) {
+            return Ok(());
+        }
+        let (first, last) = ends(&mut new.iter().filter_map(there));
+        return Err(Error::input(format!(
+            "{name}: column {column:?}: every value, from {first} to {last}, is outside of what the \
+             log has, {low} to {high}; is it in the same unit? {advice}"
+        )));
+    }
+    let known = space.levels(feature);
+    Err(Error::input(format!(
+        "{name}: column {column:?}: none of its values ({}) is one that the log has ({}); is it coded \
+         in the same way? {advice}",
+        super::listed(&super::texts(new)),
+        super::listed(known)
+    )))
+}
+
+/// The bins between those of an axis and new ones: an axis has no gaps.
+pub(super) fn between(
+    bins: &Bins,
+    space: &Space,
+    feature: usize,
+    new: &[NewLevel],
+) -> Vec<NewLevel> {
+    let known: HashSet<u64> = space
+        .level_values(feature)
+        .filter_map(|v| if let Value::Number(x) = v { Some(x.to_bits()) } else { None })
+        .collect();
+    let fresh =
+        new.iter().filter_map(|n| if let NewLevel::Number(x) = n { Some(*x) } else { None });
+    let fresh: Vec<f64> = fresh.collect();
+    if fresh.is_empty() {
+        return Vec::new();
+    }
+    let all = known.iter().map(|b| f64::from_bits(*b)).chain(fresh);
+    let place = |x: f64| (x / bins.width()).floor();
+    let (low, high) =
+        all.map(place).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), b| (l.min(b), h.max(b)));
+    if high - low > MOST_BETWEEN {
+        return Vec::new();
+    }
+    let count = (high - low) as usize;
+    let centres = (0..=count).map(|k| bins.centre(low + k as f64));
+    centres.filter(|x| !known.contains(&(x + 0.0).to_bits())).map(NewLevel::Number).collect()
+}
