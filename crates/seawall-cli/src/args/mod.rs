@@ -30,7 +30,7 @@ enum Command {
     /// A synthetic trial: written out with its study file, checked and evaluated
     #[command(after_help = study::DEMO_EXAMPLES)]
     Demo(study::Demo),
-    /// Write a study file for a data file, with guessed kinds
+    /// Write a study file for a data file, the reasons for each choice in comments
     #[command(after_help = study::INIT_EXAMPLES)]
     Init(study::Init),
     /// Everything about a study's data, nothing robust
@@ -107,7 +107,10 @@ impl Args {
         }
         match self.command {
             Command::Demo(demo) => cmd::demo::run(&demo.folder),
-            Command::Init(init) => cmd::init::run(&init.data, &init.out),
+            Command::Init(init) => {
+                let (data, out, asked) = init.meaning();
+                cmd::init::run(&data, &out, &asked)
+            }
             Command::Check(check) => cmd::check::run(&check.study, check.json),
             Command::Evaluate(evaluate) => {
                 let (study, changes, outputs) = evaluate.meaning()?;

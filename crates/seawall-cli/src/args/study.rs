@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 use seawall_study::evaluate::{Bootstrap, Changes};
+use seawall_study::init::Asked;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
 
@@ -19,9 +20,25 @@ Examples:
   seawall demo --folder try && seawall evaluate try/study.toml --radius 0.2 --support observed";
 
 pub(super) const INIT_EXAMPLES: &str = "\
+The action and the outcome are known by the usual names (arm, rx, treated, item_id; click, cost,
+died); where no name says it, init writes nothing and lists the columns that could be meant. Ids,
+dates, constants and leaks (columns that tell the outcome) are left out, each with the reason in a
+comment of the study file. A sum of terms [NUMBER*]COLUMN[=LEVEL] is an outcome too; a name with
++ * = in it stands in double quotes.
+
 Examples:
-  seawall init visits.parquet
-  seawall init trial.csv.gz --out trial.toml && seawall check trial.toml";
+  By the usual names:
+    seawall init visits.parquet
+
+  Said outright, and checked:
+    seawall init colon.csv --action rx --cost status --out colon.toml && seawall check colon.toml
+
+  A cost that is a sum, 3 for a death:
+    seawall init trial.csv.gz --action RXASP --cost 'ISC14 + NK14 + 3*DDEAD=Y'
+
+  A reward, and the contexts by name, or all but some:
+    seawall init log.csv --action offer --reward bought --context age,region,tenure
+    seawall init log.csv --action offer --reward 'revenue - \"shipping cost\"' --drop session,page";
 
 pub(super) const EVALUATE_EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
@@ -54,10 +71,35 @@ pub(super) struct Demo {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Init {
     /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
-    pub(super) data: PathBuf,
+    data: PathBuf,
     /// The study file to write; one that is there already is not overwritten
     #[arg(long, value_name = "STUDY", default_value = "study.toml")]
-    pub(super) out: PathBuf,
+    out: PathBuf,
+    /// The column that says which action was taken
+    #[arg(long, value_name = "COL")]
+    action: Option<String>,
+    /// The outcome, lower is better: a column, or a sum like 'a + 3*b=Y'
+    #[arg(long, value_name = "COL|SUM", conflicts_with = "reward", allow_hyphen_values = true)]
+    cost: Option<String>,
+    /// The outcome, higher is better
+    #[arg(long, value_name = "COL|SUM", allow_hyphen_values = true)]
+    reward: Option<String>,
+    /// Only these columns as contexts
+    #[arg(long, value_name = "COL[,COL...]", value_delimiter = ',')]
+    context: Vec<String>,
+    /// Columns that are no contexts
+    #[arg(long, value_name = "COL[,COL...]", value_delimiter = ',')]
+    drop: Vec<String>,
+}
+
+impl Init {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> (PathBuf, PathBuf, Asked) {
+        let cost = self.cost.map(|text| (false, text));
+        let outcome = cost.or(self.reward.map(|text| (true, text)));
+        let Init { action, context, drop, .. } = self;
+        (self.data, self.out, Asked { action, outcome, context, drop })
+    }
 }
 
 /// The arguments of `seawall check`.

@@ -2,13 +2,13 @@
 
 use super::Failure;
 use seawall::Error;
-use seawall_study::init::init;
+use seawall_study::init::{Asked, init};
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
 use std::path::Path;
 
 /// Writes a study file for a data file.
-pub fn run(data: &Path, out: &Path) -> Result<(), Failure> {
+pub fn run(data: &Path, out: &Path, asked: &Asked) -> Result<(), Failure> {
     let real = destination(out, data)?;
     if real.exists() {
         return Err(Error::config(format!(
@@ -28,13 +28,14 @@ pub fn run(data: &Path, out: &Path) -> Result<(), Failure> {
             return Err(Error::input(format!("{}: {error}", data.display())).into());
         }
     };
-    let text = init(data, &shown)?;
-    prepare(real, |file| file.write_all(text.as_bytes()))?.keep()?;
+    let made = init(data, &shown, asked)?;
+    prepare(real, |file| file.write_all(made.text.as_bytes()))?.keep()?;
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
-        "Wrote {0}. Correct its guesses, then run `seawall check {0}`.",
-        out.display()
+        "Wrote {0}: {1}. Correct its guesses, then run `seawall check {0}`.",
+        out.display(),
+        made.chosen
     )?;
     Ok(())
 }

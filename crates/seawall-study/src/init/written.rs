@@ -1,0 +1,288 @@
+//! The text of a study file.
+
+use super::column::{Column, Kind};
+use super::contexts::{Chosen, Contexts};
+use super::leaks::Target;
+use super::roles::{Outcome, Roles};
+use super::words::{key, many, number, quoted, short};
+use super::{ROWS, Table};
+use crate::study::Term;
+
+/// Cells with fewer rows than this on average are too small for shares.
+const ROWS_IN_A_CELL: f64 = 5.0;
+/// More actions than this are not each evaluated by itself.
+const POLICIES: usize = 4;
+/// The fewest rows of a leaf.
+const LEAF: f64 = 20.0;
+/// The longest line of a comment.
+const WIDTH: usize = 100;
+
+/// A study file; `shown` is the data's path as it says it.
+pub(super) fn study(
+    table: &Table,
+    roles: &Roles,
+    contexts: &Contexts,
+    target: &Target,
+    shown: &str,
+) -> String {
+    let all = &table.columns;
+    let parts = [
+        head(table, shown),
+        data(all, roles, shown),
+        context(all, contexts),
+        action(all, roles),
+        propensity(all, roles, contexts, target),
+        outcome(all, &roles.outcome),
+        model(&all[roles.action], target),
+        policies(&all[roles.action]),
+        "[robust]                 # how far the other population may be\n\
+         context = { set = \"wasserstein\", radius = [0.01, 0.03, 0.1] }\n"
+            .to_owned(),
+    ];
+    parts.join("\n")
+}
+
+fn head(table: &Table, shown: &str) -> String {
+    let rows = table.rows;
+    let looked = match rows > ROWS {
+        true => format!(" (the first {ROWS} of them looked at)"),
+        false => String::new(),
+    };
+    format!(
+        "# A study of {}, {}{looked}. Every choice below is a guess from what the\n\
+         # columns hold, unless it says who asked for it: correct it, then run `seawall check` and\n\
+         # `seawall evaluate` on this file.\n",
+        short(shown),
+        many(rows, "row")
+    )
+}
+
+fn data(all: &[Column], roles: &Roles, shown: &str) -> String {
+    let mut text = format!("[data]\npath = {}\n", quoted(shown));
+    let mut kept: Vec<(String, &str)> = Vec::new();
+    for (at, term) in &roles.outcome.terms {
+        let column = &all[*at];
+        let missing = match term {
+            Term::Weight(_) => column.missing(),
+            Term::Levels(_) => column.missing_as(Kind::Nominal),
+        };
+        if missing {
+            let condition = format!("{} = {{ missing = false }}", key(&column.name));
+            kept.push((condition, "the outcome is not always known"));
+        }
+    }
+    let action = &all[roles.action];
+    let unknown: Vec<String> = action.unknown_actions().into_iter().map(quoted).collect();
+    if !unknown.is_empty() {
+        let condition = format!("{} = {{ not = [{}] }}", key(&action.name), unknown.join(", "));
+        kept.push((condition, "nor the action"));
+    }
+    let (conditions, mut whys): (Vec<String>, Vec<&str>) = kept.into_iter().unzip();
+    whys.dedup();
+    match whys[..] {
+        [] => text.push_str(
+            "# where = { COLUMN = { not = \"...\" } }   # rows to keep: a value, a list, not, min, max, missing\n",
+        ),
+        ["nor the action"] => {
+            text.push_str(&format!("where = {{ {} }}   # the action is not always known\n", conditions.join(", ")));
+        }
+        _ => {
+            text.push_str(&format!("where = {{ {} }}   # {}\n", conditions.join(", "), whys.join(", ")));
+        }
+    }
+    if let Some(weight) = roles.weight {
+        let name = quoted(&all[weight].name);
+        text.push_str(&format!(
+            "weight = {name}   # by its name: how many rows each row stands for\n"
+        ));
+    }
+    text
+}
+
+fn context(all: &[Column], contexts: &Contexts) -> String {
+    let mut text = "[context]   # what may differ in another population; a move's cost follows from the kind\n".to_owned();
+    // A column of that name has the key.
+    if contexts.chosen.iter().all(|c| all[c.column].name != "scale") {
+        text.push_str(
+            "scale = \"spread\"   # distances in numbers are measured by how far the values spread\n",
+        );
+    }
+    let mut cells = 1.0;
+    for chosen in &contexts.chosen {
+        cells *= all[chosen.column].width(chosen.kind);
+        text.push_str(&context_line(&all[chosen.column], chosen));
+    }
+    text.push_str(&format!(
+        "# These make about {} cells; bin more coarsely or leave columns out if that is too many.\n\
+         # Kinds: numeric (squared difference), ordinal (levels in order: give levels = [...] for text),\n\
+         # nominal (any change costs the same), fixed (may not change).\n",
+        number(cells)
+    ));
+    text.push_str(&left_out(&contexts.left_out));
+    text
+}
+
+fn context_line(column: &Column, chosen: &Chosen) -> String {
+    let kind = match chosen.kind {
+        Kind::Ordinal => "kind = \"ordinal\"".to_owned(),
+        Kind::Nominal => "kind = \"nominal\"".to_owned(),
+        Kind::Numeric { bin: None } => "kind = \"numeric\"".to_owned(),
+        Kind::Numeric { bin: Some(bin) } => format!("kind = \"numeric\", bin = {}", number(bin)),
+    };
+    let missing = if column.missing_as(chosen.kind) { ", missing = true" } else { "" };
+    let note = chosen.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
+    format!("{} = {{ {kind}{missing} }}   # {}{note}\n", key(&column.name), column.seen())
+}
+
+/// The columns left out and why; those that share a reason together.
+fn left_out(all: &[(String, String)]) -> String {
+    let mut reasons: Vec<(&String, Vec<String>)> = Vec::new();
+    for (name, why) in all {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(short(name)),
+            None => reasons.push((why, vec![short(name)])),
+        }
+    }
+    let mut text = String::new();
+    for (why, names) in reasons {
+        let mut line = "#".to_owned();
+        for (k, name) in names.iter().enumerate() {
+            if line.chars().count() + name.chars().count() > WIDTH {
+                text.push_str(&line);
+                text.push('\n');
+                line = "#  ".to_owned();
+            }
+            let comma = if k + 1 < names.len() { "," } else { "" };
+            line.push_str(&format!(" {name}{comma}"));
+        }
+        text.push_str(&format!("{line}: left out: {why}\n"));
+    }
+    text
+}
+
+fn action(all: &[Column], roles: &Roles) -> String {
+    let column = &all[roles.action];
+    let (name, seen) = (quoted(&column.name), column.seen());
+    let mut text = format!("[action]\ncolumn = {name}   # {}: {seen}\n", roles.action_why);
+    if let Some(propensity) = roles.propensity {
+        text.push_str(&format!(
+            "propensity = {}   # by its name: with which probability the action was taken\n",
+            quoted(&all[propensity].name)
+        ));
+    }
+    text
+}
+
+fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &Target) -> String {
+    let (cells, rows) = contexts.cells(all, target);
+    let each = rows as f64 / cells.max(1) as f64;
+    if roles.propensity.is_some() || each >= ROWS_IN_A_CELL {
+        return "# [propensity]   # left out: the column above, else shares in each context\n\
+                # design = { ... = 0.5 }   # a trial's own probabilities; or estimate = \"logistic\"\n"
+            .to_owned();
+    }
+    format!(
+        "[propensity]\n\
+         estimate = \"logistic\"   # cells hold {each:.1} rows on average, too few for shares\n\
+         # design = {{ ... = 0.5 }}   # a trial's own probabilities, in place of estimates\n"
+    )
+}
+
+fn outcome(all: &[Column], outcome: &Outcome) -> String {
+    let head = "[outcome]   # cost: lower is better; reward: higher is better";
+    let word = outcome.word();
+    if let [(at, Term::Weight(1.0))] = outcome.terms[..] {
+        let (name, seen) = (quoted(&all[at].name), all[at].seen());
+        return format!("{head}\n{word} = {name}   # {}: {seen}\n", outcome.why);
+    }
+    let term = |(at, term): &(usize, Term)| {
+        let amount = match term {
+            Term::Weight(weight) => number(*weight),
+            Term::Levels(levels) => {
+                let level = |(level, x): &(String, f64)| format!("{} = {}", key(level), number(*x));
+                format!("{{ {} }}", levels.iter().map(level).collect::<Vec<_>>().join(", "))
+            }
+        };
+        format!("{} = {amount}", key(&all[*at].name))
+    };
+    let terms: Vec<String> = outcome.terms.iter().map(term).collect();
+    let seen = match outcome.terms[..] {
+        [(at, _)] => format!("; a number for each level, 0 for others: {}", all[at].seen()),
+        _ => String::new(),
+    };
+    format!("{head}\n{word} = {{ {} }}   # {}{seen}\n", terms.join(", "), outcome.why)
+}
+
+fn model(action: &Column, target: &Target) -> String {
+    let leaves: Vec<String> = leaves(fewest_rows(action, target)).into_iter().map(number).collect();
+    format!(
+        "[model]\n\
+         kind = \"tree\"            # or \"cells\", or \"table\" with your own predictions\n\
+         max_depth = [1, 2, 3, 4] # cross-validation chooses, for each action\n\
+         min_samples_leaf = [{}]   # likewise\n",
+        leaves.join(", ")
+    )
+}
+
+/// The rows of the action that has the fewest.
+fn fewest_rows(action: &Column, target: &Target) -> usize {
+    let mut counts = vec![0usize; action.distinct.len()];
+    let known = action.codes.iter().enumerate().filter(|(row, _)| target.known(*row));
+    known.for_each(|(_, &code)| counts[code as usize] += 1);
+    let taken = (0..counts.len()).filter(|&code| !action.distinct.is_missing_number(code));
+    taken.map(|code| counts[code]).filter(|count| *count > 0).min().unwrap_or(0)
+}
+
+/// Sizes of leaves to choose from: one, two and five rows in a hundred, in round numbers.
+fn leaves(rows: usize) -> Vec<f64> {
+    const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let mut leaves: Vec<f64> = [0.01, 0.02, 0.05]
+        .iter()
+        .map(|share| {
+            let leaf = (share * rows as f64).max(LEAF);
+            let scale = 10f64.powf(leaf.log10().floor());
+            let apart = |x: &&f64| (leaf - **x * scale).abs();
+            let nearest = ROUND.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+            (nearest.unwrap_or(&1.0) * scale).round()
+        })
+        .collect();
+    // Where the least leaf is more than all of these, there is still a choice.
+    if rows >= 100 && leaves.iter().all(|leaf| *leaf == LEAF) {
+        leaves.push(2.5 * LEAF);
+    }
+    leaves.dedup();
+    leaves
+}
+
+fn policies(action: &Column) -> String {
+    let names = action.actions();
+    if names.len() > POLICIES {
+        return "[policy]\nkind = \"uniform\"         # what to evaluate; see also --policy\n"
+            .to_owned();
+    }
+    let policy = |name: &str| {
+        format!(
+            "[[policy]]               # what to evaluate; see also --policy\nkind = \"constant\"\naction = {}\n",
+            quoted(name)
+        )
+    };
+    names.into_iter().map(policy).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_round() {
+        for (rows, expected) in [
+            (6, &[20.0][..]),
+            (300, &[20.0, 50.0]),
+            (2400, &[25.0, 50.0, 120.0]),
+            (5000, &[50.0, 100.0, 250.0]),
+            (100_000, &[1000.0, 2000.0, 5000.0]),
+        ] {
+            assert_eq!(leaves(rows), expected, "{rows}");
+        }
+    }
+}
