@@ -466,7 +466,7 @@ fn columns_that_nobody_asked_for_are_passed_on_or_left_out() {
         ("d.jsonl", "n,c,1.50,\"[1,2]\",\"{\"\"id\"\":7}\",[{}],0.5,0.5\ns,d,2,,,3,0.5,0.5\n"),
     ] {
         let _ = std::fs::remove_file(path.join("study.toml"));
-        let found = run(path, &format!("init {data} --out study.toml"));
+        let found = run(path, &format!("init {data} --action a --out study.toml"));
         assert_eq!(found.code, 0, "{data}: {}", found.err);
         let study = std::fs::read_to_string(path.join("study.toml")).unwrap();
         assert!(study.contains("# tags: left out: it holds "), "{study}");

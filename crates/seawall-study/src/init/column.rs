@@ -1,6 +1,6 @@
 //! What a column holds: its values, its kind as a context, and why it cannot be one.
 
-use super::words::{number, short};
+use super::words::{number, short, shown};
 use crate::read::{Bins, Distinct, Moment};
 
 /// A column of text with more levels than this is taken for names.
@@ -246,7 +246,7 @@ impl Column {
                 format!("{} value{s}: {}{more}", levels.len(), some.join(", "))
             }
         };
-        format!("{} ({seen})", short(&self.name))
+        format!("{} ({seen})", shown(&self.name))
     }
 }
 
@@ -278,16 +278,40 @@ pub(super) fn names_a_record(name: &str) -> bool {
         || camel
 }
 
-/// Whether a text is a date or a time: as ISO writes them, or as 27/11/2019 and 11.27.19.
+/// Whether a text is a date or a time: as ISO writes them, or as 27/11/2019, 27.11.19 and Nov-91.
 fn is_time(text: &str) -> bool {
     let day = text.split([' ', 'T']).next().unwrap_or(text);
+    let one_separator = ['/', '.', '-'].iter().filter(|c| day.contains(**c)).count() == 1;
     let parts: Vec<&str> = day.split(['/', '.', '-']).collect();
-    let digits = |part: &&str| {
+    let digits = |part: &&&str| {
         (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let one_separator = ['/', '.', '-'].iter().filter(|c| day.contains(**c)).count() == 1;
-    let spelled = parts.len() == 3 && one_separator && parts.iter().all(digits);
+    let numbers = parts.iter().filter(digits).count();
+    let months = parts.iter().filter(|part| is_month(part)).count();
+    let spelled = match (numbers, months) {
+        (3, 0) | (1 | 2, 1) => one_separator && parts.len() == numbers + months,
+        _ => false,
+    };
     Moment::parse(text).is_some() || spelled
+}
+
+fn is_month(text: &str) -> bool {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let text = text.to_lowercase();
+    text.len() >= 3 && MONTHS.iter().any(|month| month.starts_with(&text))
 }
 
 /// A round number near another: 1, 2 or 5 times a power of ten.

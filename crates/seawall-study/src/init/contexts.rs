@@ -3,7 +3,7 @@
 use super::column::{Column, Kind};
 use super::leaks::{Target, Tells, repeats};
 use super::roles::{Roles, named_like_an_outcome};
-use super::words::{listed, short};
+use super::words::{listed, shown};
 use super::{Asked, Table};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -67,7 +67,7 @@ impl Contexts {
         }
         left_out.extend(table.refused.iter().cloned());
         if chosen.is_empty() {
-            let reason = |(name, why): &(String, String)| format!("{} ({why})", short(name));
+            let reason = |(name, why): &(String, String)| format!("{} ({why})", shown(name));
             let reasons: Vec<String> = left_out.iter().map(reason).collect();
             let reasons = match reasons.is_empty() {
                 true => "there are no other columns".to_owned(),

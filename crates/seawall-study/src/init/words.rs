@@ -6,6 +6,11 @@ pub(super) fn short(text: &str) -> String {
     if text.chars().count() > 20 { text.chars().take(19).chain(['…']).collect() } else { text }
 }
 
+/// A column's name on one line of a comment.
+pub(super) fn shown(name: &str) -> String {
+    if name.trim().is_empty() { quoted(name) } else { short(name) }
+}
+
 /// A text as TOML quotes it.
 pub(super) fn quoted(text: &str) -> String {
     // JSON's escapes are TOML's too, and stay on one line; but for one that JSON leaves alone.

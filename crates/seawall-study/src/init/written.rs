@@ -4,7 +4,7 @@ use super::column::{Column, Kind};
 use super::contexts::{Chosen, Contexts};
 use super::leaks::Target;
 use super::roles::{Outcome, Roles};
-use super::words::{key, many, number, quoted, short};
+use super::words::{key, many, number, quoted, shown};
 use super::{ROWS, Table};
 use crate::study::Term;
 
@@ -17,18 +17,18 @@ const LEAF: f64 = 20.0;
 /// The longest line of a comment.
 const WIDTH: usize = 100;
 
-/// A study file; `shown` is the data's path as it says it.
+/// A study file; `path` is the data's path as it says it.
 pub(super) fn study(
     table: &Table,
     roles: &Roles,
     contexts: &Contexts,
     target: &Target,
-    shown: &str,
+    path: &str,
 ) -> String {
     let all = &table.columns;
     let parts = [
-        head(table, shown),
-        data(all, roles, shown),
+        head(table, path),
+        data(all, roles, path),
         context(all, contexts),
         action(all, roles),
         propensity(all, roles, contexts, target),
@@ -42,7 +42,7 @@ pub(super) fn study(
     parts.join("\n")
 }
 
-fn head(table: &Table, shown: &str) -> String {
+fn head(table: &Table, path: &str) -> String {
     let rows = table.rows;
     let looked = match rows > ROWS {
         true => format!(" (the first {ROWS} of them looked at)"),
@@ -52,13 +52,13 @@ fn head(table: &Table, shown: &str) -> String {
         "# A study of {}, {}{looked}. Every choice below is a guess from what the\n\
          # columns hold, unless it says who asked for it: correct it, then run `seawall check` and\n\
          # `seawall evaluate` on this file.\n",
-        short(shown),
+        shown(path.rsplit(['/', '\\']).next().unwrap_or(path)),
         many(rows, "row")
     )
 }
 
-fn data(all: &[Column], roles: &Roles, shown: &str) -> String {
-    let mut text = format!("[data]\npath = {}\n", quoted(shown));
+fn data(all: &[Column], roles: &Roles, path: &str) -> String {
+    let mut text = format!("[data]\npath = {}\n", quoted(path));
     let mut kept: Vec<(String, &str)> = Vec::new();
     for (at, term) in &roles.outcome.terms {
         let column = &all[*at];
@@ -116,7 +116,7 @@ fn context(all: &[Column], contexts: &Contexts) -> String {
         "# These make about {} cells; bin more coarsely or leave columns out if that is too many.\n\
          # Kinds: numeric (squared difference), ordinal (levels in order: give levels = [...] for text),\n\
          # nominal (any change costs the same), fixed (may not change).\n",
-        number(cells)
+        if cells < 1e6 { number(cells) } else { format!("{cells:.0e}") }
     ));
     text.push_str(&left_out(&contexts.left_out));
     text
@@ -139,8 +139,8 @@ fn left_out(all: &[(String, String)]) -> String {
     let mut reasons: Vec<(&String, Vec<String>)> = Vec::new();
     for (name, why) in all {
         match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(short(name)),
-            None => reasons.push((why, vec![short(name)])),
+            Some((_, names)) => names.push(shown(name)),
+            None => reasons.push((why, vec![shown(name)])),
         }
     }
     let mut text = String::new();
