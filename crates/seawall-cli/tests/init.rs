@@ -324,7 +324,7 @@ fn propensities_leaves_and_policies_follow_the_rows() {
     holds(&text, &["\n[propensity]\nestimate = \"logistic\"   # cells hold 1."]);
     holds(&text, &["rows on average, too few for shares", "min_samples_leaf = [30, 60, 150]"]);
     // A column of propensities is used, however small the cells.
-    let known = cells.replace("arm,a,", "arm,propensity,").replace('\n', "\n");
+    let known = cells.replace("arm,a,", "arm,propensity,");
     let known: String = known
         .lines()
         .enumerate()

@@ -149,7 +149,7 @@ impl Named<'_> {
         let called = |name: &&str| {
             self.all.iter().position(|c| c.name.to_lowercase() == **name && !asked(c) && fits(c))
         };
-        names.iter().filter_map(|name| called(&name)).collect()
+        names.iter().filter_map(called).collect()
     }
 
     fn by_name(&self, names: &[&str], fits: impl Fn(&Column) -> bool) -> Option<usize> {

@@ -14,6 +14,8 @@ const ROWS_IN_A_CELL: f64 = 5.0;
 const POLICIES: usize = 4;
 /// The fewest rows of a leaf.
 const LEAF: f64 = 20.0;
+/// With fewer rows than this there is nothing to cross-validate.
+const FOR_A_CHOICE: usize = 20;
 /// The longest line of a comment.
 const WIDTH: usize = 100;
 
@@ -214,6 +216,15 @@ fn outcome(all: &[Column], outcome: &Outcome) -> String {
 }
 
 fn model(action: &Column, target: &Target) -> String {
+    let rows = (0..action.codes.len()).filter(|&row| target.known(row)).count();
+    if rows < FOR_A_CHOICE {
+        return format!(
+            "[model]\n\
+             kind = \"tree\"            # or \"cells\", or \"table\" with your own predictions\n\
+             max_depth = 1            # with more rows a list, chosen from by cross-validation\n\
+             min_samples_leaf = {LEAF}    # likewise\n"
+        );
+    }
     let leaves: Vec<String> = leaves(fewest_rows(action, target)).into_iter().map(number).collect();
     format!(
         "[model]\n\
