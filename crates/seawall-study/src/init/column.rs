@@ -9,6 +9,8 @@ pub(super) const LEVELS: usize = 50;
 const FEW: usize = 12;
 /// Bins aimed at.
 const BINS: f64 = 10.0;
+/// Floats beyond this are all whole.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 /// With fewer values than this, whole numbers that all differ may do so by chance.
 const BY_CHANCE: usize = 20;
 
@@ -22,6 +24,8 @@ pub(super) struct Column {
     pub(super) codes: Vec<u32>,
     /// The numbers it holds in order, if it holds nothing else.
     numbers: Option<Vec<f64>>,
+    /// By code: whether it is none.
+    lacking: Vec<bool>,
     /// Whether no two rows have the same value.
     all_differ: bool,
 }
@@ -37,7 +41,12 @@ pub(super) enum Kind {
 impl Column {
     pub(super) fn new(name: String, distinct: Distinct, codes: Vec<u32>) -> Self {
         let numbers = numbers(&distinct);
-        let mut column = Column { name, distinct, codes, numbers, all_differ: false };
+        let lacks = |code: usize| match numbers {
+            Some(_) => distinct.is_missing_number(code),
+            None => distinct.is_missing(code),
+        };
+        let lacking = (0..distinct.len()).map(lacks).collect();
+        let mut column = Column { name, distinct, codes, numbers, lacking, all_differ: false };
         let mut seen = vec![false; column.distinct.len()];
         column.all_differ = column
             .codes
@@ -54,15 +63,12 @@ impl Column {
 
     /// Whether a value is none: of numbers `NA` is none too.
     pub(super) fn lacks(&self, code: u32) -> bool {
-        match self.numbers {
-            Some(_) => self.distinct.is_missing_number(code as usize),
-            None => self.distinct.is_missing(code as usize),
-        }
+        self.lacking[code as usize]
     }
 
     /// Whether some of its values are missing.
     pub(super) fn missing(&self) -> bool {
-        (0..self.distinct.len() as u32).any(|code| self.lacks(code))
+        self.lacking.contains(&true)
     }
 
     /// Its values but missing ones: numbers in their order, texts in theirs.
@@ -82,7 +88,7 @@ impl Column {
 
     /// How many values it has but missing ones.
     pub(super) fn count(&self) -> usize {
-        (0..self.distinct.len() as u32).filter(|&code| !self.lacks(code)).count()
+        self.lacking.iter().filter(|lacks| !**lacks).count()
     }
 
     /// The actions that it names: not `NA`, which is how a missing one is written.
@@ -98,7 +104,7 @@ impl Column {
     }
 
     fn whole(&self) -> bool {
-        self.numbers().is_some_and(|all| all.iter().all(|x| x.fract() == 0.0))
+        self.numbers().is_some_and(|all| all.iter().all(|x| x.fract() == 0.0 && x.abs() < EXACT))
     }
 
     /// Whether some of its numbers are no whole ones.

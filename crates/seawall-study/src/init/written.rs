@@ -47,7 +47,7 @@ pub(super) fn study(
 fn head(table: &Table, path: &str) -> String {
     let rows = table.rows;
     let looked = match rows > ROWS {
-        true => format!(" (the first {ROWS} of them looked at)"),
+        true => format!(" (looked at: the first {ROWS} of each file)"),
         false => String::new(),
     };
     format!(
