@@ -36,6 +36,7 @@ const fn names(
 #[rustfmt::skip]
 const TABLE: &[Names] = &[
     names(Field::Accuracy, Some("--delta"), None, None),
+    names(Field::Against, Some("--against"), None, Some("against")),
     names(Field::AtLeast, Some("--at-least"), None, None),
     names(Field::AtMost, Some("--at-most"), None, None),
     names(Field::Batch, Some("--batch"), None, None),

@@ -38,6 +38,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[allow(missing_docs)] // The variants are the names.
 pub enum Field {
     Accuracy,
+    Against,
     AtLeast,
     AtMost,
     Batch,
@@ -82,6 +83,7 @@ impl Field {
     pub fn name(self) -> &'static str {
         match self {
             Field::Accuracy => "accuracy",
+            Field::Against => "baseline",
             Field::AtLeast => "least probability",
             Field::AtMost => "largest probability",
             Field::Batch => "batch",

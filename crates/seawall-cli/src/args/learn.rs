@@ -7,6 +7,7 @@ use crate::cmd::learn::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::learn::Gradient;
 use seawall_study::learn::{CONTEXTS, Changes, Limits, Method, Spec};
+use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -19,8 +20,11 @@ Examples:
   Probabilities for alert patients and others, to a file that evaluate takes:
     seawall learn study.toml --policy 'groups:RCONSC=F|D+U' --radius 0.03 --out policy.json
 
-  The best depth-2 tree, its leaves at least 5% of the patients, valued on rows left out:
-    seawall learn study.toml --policy tree:2 --least-share 0.05 --honest
+  The best depth-2 tree, its leaves at least 5% of the patients:
+    seawall learn study.toml --policy tree:2 --least-share 0.05
+
+  The best depth-1 tree that is no worse than treating nobody, in any population within 0.03:
+    seawall learn study.toml --policy tree:1 --radius 0.03 --against constant:control
 
   At most 30% treated in any population within the radius:
     seawall learn study.toml --policy groups:SEX --worst-budget treat=0.3
@@ -113,9 +117,19 @@ pub(super) struct Learn {
     /// Write the policy
     #[arg(long, value_name = "POLICY.json")]
     out: Option<PathBuf>,
-    /// Also learn on one half of the rows and value on the other, both ways
-    #[arg(long)]
+    /// Minimise the worst-case difference to this policy in place of the worst case: behaviour,
+    /// constant:ACTION or a policy file
+    #[arg(long, value_name = "POLICY")]
+    against: Option<String>,
+    /// A sample of another population: learn for populations around it
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    /// Learn on one half of the rows and value on the other, both ways: the usual thing
+    #[arg(long, overrides_with = "no_honest")]
     honest: bool,
+    /// Do not: it takes two more runs
+    #[arg(long)]
+    no_honest: bool,
     /// For bsgd: go on from the state that a stopped run left
     #[arg(long, value_name = "STATE")]
     resume: Option<PathBuf>,
@@ -197,11 +211,13 @@ impl Learn {
             step: self.step,
             contexts: self.contexts,
             seeds: self.seeds,
-            honest: self.honest,
+            honest: !self.no_honest,
+            against: self.against.as_deref().map(PolicySpec::typed),
             traced: self.trace.is_some() || self.resume.is_some(),
             ..Changes::new(Spec::typed(&self.policy)?)
         };
-        let outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
+        let mut outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
+        outputs.target = self.target;
         Ok((self.study, changes, outputs))
     }
 }

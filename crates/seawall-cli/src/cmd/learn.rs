@@ -25,6 +25,8 @@ pub struct Outputs {
     state: PathBuf,
     /// Whether to print JSON.
     json: bool,
+    /// A sample of another population.
+    pub target: Option<PathBuf>,
 }
 
 impl Outputs {
@@ -52,7 +54,7 @@ impl Outputs {
                 all[k].display()
             )));
         }
-        Ok(Outputs { out, trace, resume, state, json })
+        Ok(Outputs { out, trace, resume, state, json, target: None })
     }
 }
 
@@ -76,7 +78,7 @@ const FORMAT: &str = "seawall-state-1";
 /// Learns, writes the files, then prints.
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = super::check::read(path, &wait)?;
+    let loaded = super::check::read_toward(path, outputs.target.as_deref(), &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
     let state = Some(outputs.state.clone());
     // A given policy is an input, too.

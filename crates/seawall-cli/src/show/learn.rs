@@ -42,10 +42,15 @@ pub fn print(
         Direction::Cost => ("below", answer.lower, "Floor", "a lower"),
         Direction::Reward => ("above", answer.upper, "Ceiling", "an upper"),
     };
+    let worst = match &answer.against {
+        None => "Worst case".to_owned(),
+        Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
+    };
+    let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
             out,
-            "\nWorst case, smoothed: {} (alone no bound); exact: {} to {}. If nothing shifts: {}.",
+            "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. If nothing shifts: {}.",
             number(answer.value),
             number(lower),
             number(upper),
@@ -53,20 +58,34 @@ pub fn print(
         )?,
         _ => writeln!(
             out,
-            "\nWorst case: {}. If nothing shifts: {}.",
+            "\n{worst}: {}. If nothing shifts: {}.",
             number(answer.value),
             number(answer.nominal_value)
         )?,
     }
+    if let Some(against) = &answer.against {
+        writeln!(
+            out,
+            "{} {} in any population within {}{}.",
+            if against.no_worse {
+                "Certified: no worse than"
+            } else {
+                "Not certified to be no worse than"
+            },
+            super::label(&against.policy),
+            number(answer.radius),
+            if against.no_worse { "" } else { "; the worst difference is above" }
+        )?;
+    }
     match (&answer.question.policy, answer.method) {
         (Spec::Greedy, _) => writeln!(
             out,
-            "No policy whatever has a worst case {better} {}, at any radius greedy is best.",
+            "No policy whatever has a {kind} {better} {}, at any radius greedy is best.",
             number(answer.greedy_floor)
         )?,
         (_, Method::Exact) => writeln!(
             out,
-            "No policy of this kind has a worst case {better} {}: gap {}, {}, {} iterations, \
+            "No policy of this kind has a {kind} {better} {}: gap {}, {}, {} iterations, \
              {:.2} s.",
             number(bound),
             gap(answer.gap),
@@ -88,7 +107,7 @@ pub fn print(
     if answer.question.policy != Spec::Greedy {
         writeln!(
             out,
-            "{floor}: no policy whatever has a worst case {better} {} (the greedy one).",
+            "{floor}: no policy whatever has a {kind} {better} {} (the greedy one).",
             number(answer.greedy_floor)
         )?;
     }
@@ -121,22 +140,7 @@ pub fn print(
             number(runs.lambda)
         )?;
     }
-    match &answer.honest {
-        Some(honest) => writeln!(
-            out,
-            "On rows that did not choose it: worst case {} (halves {}), if nothing shifts {}.",
-            number(honest.value),
-            honest.halves.iter().map(|h| number(*h)).collect::<Vec<_>>().join(" and "),
-            match honest.nominal_value.is_finite() {
-                true => number(honest.nominal_value),
-                false => "unknown (too few rows)".to_owned(),
-            }
-        )?,
-        None => writeln!(
-            out,
-            "These values are from the rows that chose the policy; --honest values it on others."
-        )?,
-    }
+    honest(answer, out)?;
     if let Some(path) = &outputs.out {
         writeln!(
             out,
@@ -150,4 +154,33 @@ pub fn print(
         writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
     }
     Ok(())
+}
+
+/// The values on rows that did not choose the policy, beside the best constant's and the baseline's.
+fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
+    let Some(honest) = &answer.honest else {
+        let why = match &answer.no_honest {
+            Some(why) => format!("halves of the rows cannot be used: {why}"),
+            None => "--honest values it on others".to_owned(),
+        };
+        return writeln!(out, "These values are from the rows that chose the policy; {why}.");
+    };
+    writeln!(out, "\nOn rows that did not choose it (halves, both ways):\n")?;
+    let mut header = vec!["policy", "worst case", "if nothing shifts"];
+    let difference =
+        answer.against.as_ref().map(|a| format!("worst minus {}", super::label(&a.policy)));
+    header.extend(difference.as_deref());
+    let mut shown = super::table(&header);
+    let nominal = |x: f64| if x.is_finite() { number(x) } else { "too few rows".to_owned() };
+    let mut row = |name: String, worst: f64, plain: f64, last: Option<String>| {
+        let mut cells = vec![name, number(worst), nominal(plain)];
+        cells.extend(difference.as_ref().map(|_| last.unwrap_or_default()));
+        shown.add_row(cells);
+    };
+    let own = Some(number(honest.value));
+    row(super::label(&answer.policy), honest.worst_case, honest.nominal_value, own);
+    for (what, v) in [("best constant", &honest.best_constant), ("baseline", &honest.baseline)] {
+        row(format!("{what}: {}", super::label(&v.policy)), v.value, v.nominal_value, None);
+    }
+    writeln!(out, "{shown}")
 }

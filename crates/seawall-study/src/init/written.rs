@@ -106,7 +106,7 @@ fn context(all: &[Column], contexts: &Contexts) -> String {
     // A column of that name has the key.
     if contexts.chosen.iter().all(|c| all[c.column].name != "scale") {
         text.push_str(
-            "scale = \"spread\"   # distances in numbers are measured by how far the values spread\n",
+            "scale = \"spread\"   # two people drawn at random are 1 apart in each column, on average\n",
         );
     }
     let mut cells = 1.0;

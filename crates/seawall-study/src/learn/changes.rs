@@ -3,6 +3,7 @@
 use super::{ACCURACY, CONTEXTS, Limits, Method, Plan, Question, Spec};
 use crate::evaluate::{changed_sets, check_radii};
 use crate::load::Loaded;
+use crate::study::PolicySpec;
 use seawall::evaluate::Support;
 use seawall::learn::{Gradient, Schedule};
 use seawall::{Error, Field, Result};
@@ -44,6 +45,8 @@ pub struct Changes {
     pub seeds: usize,
     /// Whether to value on rows left out too.
     pub honest: bool,
+    /// A policy to learn against.
+    pub against: Option<PolicySpec>,
     /// Whether the stochastic runs' traces are wanted, or a state is gone on from.
     pub traced: bool,
 }
@@ -68,7 +71,8 @@ impl Changes {
             step: None,
             contexts: CONTEXTS,
             seeds: 1,
-            honest: false,
+            honest: true,
+            against: None,
             traced: false,
         }
     }
@@ -89,6 +93,7 @@ impl Changes {
             schedule: self.schedule(),
             seeds: self.seeds,
             honest: self.honest,
+            against: self.against.clone(),
             ..usual
         })
     }

@@ -1,24 +1,31 @@
 //! Learning a policy from a study: from the question to a policy file and what is known of it.
 
 mod changes;
+mod honest;
 mod result;
 mod spec;
 
 pub use changes::Changes;
-pub use result::{HonestResult, LearnSupport, LearnedPolicy, MixtureResult, RunsResult};
+pub use result::{
+    AgainstResult, HonestResult, HonestValue, LearnSupport, LearnedPolicy, MixtureResult,
+    RunsResult,
+};
 pub use spec::Spec;
 
 use crate::load::Loaded;
 use crate::read::named;
-use seawall::evaluate::{Fitted, Support};
+use crate::study::PolicySpec;
+use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
     self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task,
     Trees,
 };
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
-use seawall::policy::{Partition, Rule};
-use seawall::{Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Watch};
+use seawall::policy::{Partition, Policy, Rule};
+use seawall::{
+    Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Watch, WorstCase,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,6 +66,8 @@ pub struct Question {
     pub seeds: usize,
     /// Whether to value the policy on rows that did not choose it, too.
     pub honest: bool,
+    /// The policy whose worst-case difference is minimised; None for the worst case itself.
+    pub against: Option<PolicySpec>,
 }
 
 impl Question {
@@ -75,13 +84,16 @@ impl Question {
             gradient: Gradient::default(),
             schedule: Plan::Accuracy(ACCURACY, CONTEXTS),
             seeds: 1,
-            honest: false,
+            honest: true,
+            against: None,
         }
     }
 }
 
 /// The accuracy of a stochastic schedule where nobody says otherwise.
 pub const ACCURACY: f64 = 0.05;
+/// A difference to a baseline below this share of the largest value is rounding.
+const ROUNDING: f64 = 1e-12;
 /// Contexts drawn in a stochastic step where nobody says otherwise.
 pub const CONTEXTS: usize = 1;
 
@@ -122,14 +134,15 @@ pub fn learn(
     let log = loaded.log();
     let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
-    let honest = match question.honest && found.learned.status() != Status::Stopped {
-        false => None,
-        true => match honest(loaded, question, watch) {
-            Ok(found) => Some(found),
-            Err(error) if error.is_stopped() => None,
-            Err(error) => return Err(error),
-        },
-    };
+    let (mut halves, mut no_halves) = (None, None);
+    if question.honest && found.learned.status() != Status::Stopped {
+        match honest::halves(loaded, question, watch) {
+            Ok(found) => halves = Some(found),
+            Err(error) if error.is_stopped() => {}
+            // What one half of the rows cannot answer is no reason to lose the policy.
+            Err(error) => no_halves = Some(error.to_string()),
+        }
+    }
     let (learned, actions) = (&found.learned, log.actions());
     let rule = learned.policy().rule();
     let population = log.population()?;
@@ -175,7 +188,9 @@ pub fn learn(
                 .collect(),
         }),
         runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
-        honest,
+        against: found.against.clone(),
+        honest: halves,
+        no_honest: no_halves,
         words: file.explain(),
         file,
         names: names(rule, actions),
@@ -194,6 +209,8 @@ struct Found {
     exact: Option<Bounds>,
     /// Whether the support was drawn from, being too large to list.
     sampled: bool,
+    /// What it was learned against.
+    against: Option<AgainstResult>,
 }
 
 impl Found {
@@ -209,9 +226,14 @@ impl Found {
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
-        let values = fitted.values(question.cost, settings).map_err(of_costs)?;
-        let robust = fitted.robust(question.support)?;
-        let task = Task::new(log, &robust, &values, question.context)?;
+        let range = fitted.value_range(question.cost, settings).map_err(of_costs)?;
+        let values = range.worst.clone();
+        let robust = loaded.robust(fitted, question.support)?;
+        let baseline = baseline(loaded, question, &values, watch)?;
+        let task = match &baseline {
+            None => Task::new(log, &robust, &values, question.context)?,
+            Some(policy) => Task::against(log, &robust, &range, question.context, policy)?,
+        };
         let floor = task.floor(settings)?;
         let (mut descent, mut sampled) = (None, false);
         let learned = match (&question.policy, question.method) {
@@ -266,34 +288,79 @@ impl Found {
                 learned
             }
         };
-        let exact = match exact_bounds(fitted, question, &learned, &values, watch) {
+        let pair = (learned.policy(), baseline.as_ref());
+        let exact = match exact_bounds(&robust, question, pair, &range, watch) {
             Err(error) if error.is_stopped() => None,
             bounds => bounds?,
         };
-        Ok(Found { learned, floor, values, descent, exact, sampled })
+        let against = baseline.as_ref().map(|policy| {
+            let bounds = exact.unwrap_or(Bounds { lower: learned.lower(), upper: learned.upper() });
+            let sign = log.direction().sign();
+            let worst = if sign > 0.0 { bounds.upper } else { -bounds.lower };
+            // To the last digits: a policy that is the baseline has a difference of rounding alone.
+            let no_worse = worst <= ROUNDING * largest(&values);
+            AgainstResult { policy: policy.name().to_owned(), no_worse }
+        });
+        Ok(Found { learned, floor, values, descent, exact, sampled, against })
     }
 }
 
-/// Bounds of a policy's exact worst case where contexts or costs are smoothed.
-fn exact_bounds(
-    fitted: &Fitted,
+/// The policy that is learned against.
+fn baseline(
+    loaded: &Loaded,
     question: &Question,
-    learned: &Learned,
     values: &Values,
     watch: Watch<'_>,
+) -> Result<Option<Policy>> {
+    let Some(spec) = &question.against else { return Ok(None) };
+    let policy = loaded.policy(spec, values, watch).map_err(|e| match spec {
+        PolicySpec::File(_) => e,
+        _ => Error::field(Field::Against, format!("cannot be used: {e}")),
+    });
+    policy.map(Some)
+}
+
+/// Bounds of a policy's exact worst case, or difference to a baseline, where contexts or costs are
+/// smoothed.
+fn exact_bounds(
+    robust: &Robust,
+    question: &Question,
+    (policy, baseline): (&Policy, Option<&Policy>),
+    range: &ValueRange,
+    watch: Watch<'_>,
 ) -> Result<Option<Bounds>> {
-    if !question.context.set.is_smoothed() && values.smoothing() == 0.0 {
+    let smoothing = match baseline {
+        None => range.worst.smoothing(),
+        Some(_) => range.smoothing(),
+    };
+    if !question.context.set.is_smoothed() && smoothing == 0.0 {
         return Ok(None);
     }
     let settings = Settings::default().detail(Detail::Value).watched(watch);
-    let robust = fitted.robust(question.support)?;
-    let exact = question.context.exact();
-    let worst = robust.worst_case(learned.policy(), values, exact, settings)?;
-    let safe_side = fitted.log().direction().sign() * values.smoothing();
+    let worst = worst_of(robust, question.context.exact(), policy, baseline, range, settings)?;
+    let safe_side = robust.direction().sign() * smoothing;
     Ok(Some(Bounds {
         lower: worst.lower() + safe_side.min(0.0),
         upper: worst.upper() + safe_side.max(0.0),
     }))
+}
+
+/// A policy's worst case, or the worst difference to a baseline.
+fn worst_of(
+    robust: &Robust,
+    within: Ambiguity,
+    policy: &Policy,
+    baseline: Option<&Policy>,
+    range: &ValueRange,
+    settings: Settings<'_>,
+) -> Result<WorstCase> {
+    let Some(baseline) = baseline else {
+        return robust.worst_case(policy, &range.worst, within, settings);
+    };
+    let radii = [within.radius];
+    let pair = (policy, baseline);
+    let (mut all, _) = robust.worst_difference(pair, range, within.set, &radii, None, settings)?;
+    all.pop().ok_or_else(|| Error::internal("one radius was asked for and none answered"))
 }
 
 /// The largest value in size.
@@ -371,29 +438,6 @@ fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> 
         }
     }
     Ok(asked)
-}
-
-/// Learned on one half of the rows, valued on the other, both ways.
-fn honest(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<HonestResult> {
-    let folds = loaded.log().folds(2)?;
-    let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-    let (mut halves, mut nominal) = (Vec::new(), 0.0);
-    for fold in 0..2 {
-        let rest = loaded.fitted_to(&folds.without(fold)?.shared(), watch)?;
-        let own = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
-        let found = Found::new(loaded, &rest, question, None, watch)?;
-        let policy = found.learned.policy();
-        let values = own.values(question.cost, settings)?;
-        let robust = own.robust(question.support)?;
-        let worst = robust.worst_case(policy, &values, question.context, settings)?;
-        if found.learned.status() == Status::Stopped || worst.status() == Status::Stopped {
-            return Err(Error::stopped());
-        }
-        halves.push(worst.value());
-        nominal += 0.5 * own.nominal(policy, watch)?.dr.value;
-    }
-    let value = halves.iter().sum::<f64>() / halves.len() as f64;
-    Ok(HonestResult { value, nominal_value: nominal, halves })
 }
 
 fn runs(descent: &Descent, schedule: Schedule) -> RunsResult {

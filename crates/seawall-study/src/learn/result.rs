@@ -76,9 +76,15 @@ pub struct LearnedPolicy {
     /// For stochastic runs: λ, and the mean and spread of the runs' own worst cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<RunsResult>,
-    /// The value on rows that did not choose the policy, if asked for.
+    /// What it was learned against, if anything: then value and bounds are worst-case differences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<AgainstResult>,
+    /// The value on rows that did not choose the policy, unless it was not wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honest: Option<HonestResult>,
+    /// Why there is none though it was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_honest: Option<String>,
     /// The policy itself.
     #[serde(skip)]
     pub file: PolicyFile,
@@ -124,14 +130,42 @@ pub struct RunsResult {
     pub schedule: Schedule,
 }
 
+/// A baseline that a policy was learned against.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgainstResult {
+    /// The baseline.
+    pub policy: String,
+    /// Whether it is certified that the policy is no worse than the baseline in any population of the
+    /// set.
+    pub no_worse: bool,
+}
+
 /// Values on rows that did not choose the policy: learned on one half, valued on the other, both
 /// ways.
 #[derive(Clone, Debug, Serialize)]
 pub struct HonestResult {
+    /// The mean of the two halves' worst cases; of worst differences to the baseline, if it was
+    /// learned against one.
+    pub value: f64,
+    /// The mean of the two halves' worst cases.
+    pub worst_case: f64,
+    /// The mean of the two halves' doubly robust estimates.
+    pub nominal_value: f64,
+    /// What `value` is the mean of.
+    pub halves: Vec<f64>,
+    /// The best constant policy, chosen and valued on the same halves.
+    pub best_constant: HonestValue,
+    /// The baseline: the policy learned against, else what the log did.
+    pub baseline: HonestValue,
+}
+
+/// A policy valued on both halves.
+#[derive(Clone, Debug, Serialize)]
+pub struct HonestValue {
+    /// The policy; two if the halves chose differently.
+    pub policy: String,
     /// The mean of the two halves' worst cases.
     pub value: f64,
     /// The mean of the two halves' doubly robust estimates.
     pub nominal_value: f64,
-    /// Each half's worst case.
-    pub halves: Vec<f64>,
 }

@@ -210,6 +210,7 @@ fn learned(
         let mut asked = learn::Question::from_study(loaded, spec.clone());
         let radii = &loaded.study.context_set.radii;
         asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
+        asked.honest = false;
         let answer = learn::learn(loaded, &asked, None, watch)?;
         if answer.status == Status::Stopped {
             return Err(Error::stopped());

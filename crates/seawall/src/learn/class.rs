@@ -1,15 +1,15 @@
-//! Policies that are linear in their parameters: `l_θ(x) = Σ_j θ_j c_j(x)`, θ in a product of
-//! simplices (blocks), with bounds and budgets.
+//! Policies whose cost is convex in their parameters, linear as a rule: `l_θ(x) = Σ_j θ_j c_j(x)`, θ in
+//! a product of simplices (blocks), with bounds and budgets.
 
 use crate::error::{Error, Result};
 
-/// How a linear class makes costs of its parameters.
-pub(super) trait Linear {
+/// How a class makes costs of its parameters.
+pub(super) trait Convex {
     /// `l_θ` at every point.
     fn costs(&self, theta: &[f64]) -> Vec<f64>;
 
-    /// `Σ_x q(x) c_j(x)` for every parameter.
-    fn gather(&self, population: &[f64]) -> Vec<f64>;
+    /// A subgradient of `θ ↦ Σ_x q(x) l_θ(x)` at θ; `Σ_x q(x) c_j(x)` for a linear class, wherever.
+    fn slopes(&self, theta: &[f64], population: &[f64]) -> Vec<f64>;
 }
 
 /// `Σ_j row_j θ_j ≤ most`.

@@ -1,7 +1,8 @@
-//! The cutting-plane method for policies that are linear in their parameters.
+//! The cutting-plane method for policies whose cost is convex in their parameters, linear as a rule.
 //!
 //! `θ ↦ V(l_θ)` is convex. Each solve at a θ gives its worst-case population `q`, and with it a
-//! cut below V everywhere: `V(θ') ≥ lower + Σ_x q(x) (l_θ'(x) − l_θ(x))`. The least height of all
+//! cut below V everywhere: `V(θ') ≥ lower + Σ_x q(x) (l_θ'(x) − l_θ(x))`, and below that a line
+//! where `l` is not linear. The least height of all
 //! cuts is a lower bound of the optimum, the best θ seen an upper bound. The next θ is the point
 //! nearest to the best one where the cuts are low enough (a level method), which takes far fewer
 //! solves than going to the cuts' minimum; near the end it is that minimum.
@@ -9,7 +10,7 @@
 //! The lower bound does not trust the master problem's solver: its multipliers only say how to
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
-use super::class::{Linear, Polytope, dot};
+use super::class::{Convex, Polytope, dot};
 use super::master::{Cut, least, nearest};
 use super::{Task, inside};
 use crate::ambiguity::{Detail, Settings};
@@ -36,8 +37,8 @@ pub(super) struct Found {
     pub(super) upper: f64,
     pub(super) iterations: usize,
     pub(super) stopped: bool,
-    /// The population that proves the lower bound, a mixture of those met: every cost `l` of the
-    /// class has `V(l) ≥ constant + Σ_x population(x) l(x)`.
+    /// Of a linear class: the population that proves the lower bound, a mixture of those met: every
+    /// cost `l` of the class has `V(l) ≥ constant + Σ_x population(x) l(x)`.
     pub(super) population: Vec<f64>,
     pub(super) constant: f64,
     /// The populations that gave cuts, those that have not mattered for long apart.
@@ -52,7 +53,7 @@ pub(super) struct Proof {
 
 /// A limit on the worst case of another linear cost: `V(s_θ) ≤ most`.
 pub(super) struct WorstLimit<'c> {
-    pub(super) class: &'c dyn Linear,
+    pub(super) class: &'c dyn Convex,
     pub(super) most: f64,
 }
 
@@ -77,7 +78,7 @@ pub(super) struct Search {
 /// Finds the parameters of the least worst case.
 pub(super) fn minimise(
     task: &Task<'_>,
-    class: &dyn Linear,
+    class: &dyn Convex,
     mut polytope: Polytope,
     limits: &[WorstLimit<'_>],
     search: &Search,
@@ -87,7 +88,10 @@ pub(super) fn minimise(
     let safe =
         if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
     let cut = |proof: &Proof| Kept {
-        cut: Cut { constant: proof.constant, row: class.gather(&proof.population) },
+        cut: Cut {
+            constant: proof.constant,
+            row: class.slopes(&search.starts[0], &proof.population),
+        },
         population: proof.population.clone(),
         mattered: 0,
     };
@@ -97,7 +101,12 @@ pub(super) fn minimise(
     let nominal = task.population().weights().to_vec();
     let prices = vec![0.0; polytope.rows.len()];
     let slack = task.smoothing();
-    let mut lower = polytope.lower_bound(&class.gather(&nominal), &prices) - slack;
+    let first = &search.starts[0];
+    let row = class.slopes(first, &nominal);
+    let offset = dot(&class.costs(first), &nominal) - dot(&row, first);
+    // Of a linear class what is left is rounding.
+    let offset = if offset.abs() <= 1e-13 * task.size() { 0.0 } else { offset };
+    let mut lower = offset + polytope.lower_bound(&row, &prices) - slack;
     let mut proof = (nominal, -slack);
     lower = lower.max(search.floor);
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
@@ -148,22 +157,22 @@ pub(super) fn minimise(
             within(task, limits, &safe, &mut polytope, theta, settings).and_then(|theta| {
                 let costs = class.costs(&theta);
                 let worst = task.worst(&costs, Detail::Population, settings)?;
-                Ok((theta, costs, worst))
+                Ok((theta, worst))
             });
-        let (theta, costs, worst) = match solved {
+        let (theta, worst) = match solved {
             Ok(solved) => solved,
             // Stopped in the middle of a solve: what is known stands.
             Err(error) if error.is_stopped() && best.is_some() => break true,
             Err(error) => return Err(error),
         };
+        let row = class.slopes(&theta, &worst.population);
+        let constant = worst.lower - dot(&row, &theta);
         if best.as_ref().is_none_or(|(value, _)| worst.upper < *value)
             && polytope.holds(&theta, 1e-9)
         {
             best = Some((worst.upper, theta));
             stuck = 0;
         }
-        let row = class.gather(&worst.population);
-        let constant = worst.lower - dot(&costs, &worst.population);
         // Of an exact set the population's mean is the bound; what is left is rounding.
         let constant = if constant.abs() <= 1e-13 * worst.lower.abs() { 0.0 } else { constant };
         kept.push(Kept {
@@ -232,7 +241,7 @@ pub(super) fn safest(
         for limit in limits {
             let worst = task.share(&limit.class.costs(&theta), Detail::Population, settings)?;
             excess = excess.max(worst.upper - limit.most);
-            cuts.push(cut(&limit.class.gather(&worst.population), limit.most));
+            cuts.push(cut(&limit.class.slopes(&theta, &worst.population), limit.most));
         }
         if excess < best.0 {
             best = (excess, theta);
@@ -269,7 +278,7 @@ fn within(
         if worst.upper <= limit.most + SLACK {
             continue;
         }
-        let row = limit.class.gather(&worst.population);
+        let row = limit.class.slopes(&theta, &worst.population);
         polytope.rows.push(super::class::Row { row, most: limit.most });
         let room = task.share(&limit.class.costs(safe), Detail::Value, settings)?.upper;
         // Convex: a mixture's worst case is below the mixture of the worst cases.

@@ -11,7 +11,7 @@
 //! solved unless a population already met rules it out. When the list ends below the best
 //! value, that is the optimum; when there are too many, the gap says so.
 
-use super::class::{Linear, Polytope, dot};
+use super::class::{Convex, Polytope, dot};
 use super::cutting_plane::{Search, minimise};
 use super::node::Node;
 use super::rivals::Rivals;
@@ -57,7 +57,7 @@ struct Mixed<'c> {
     columns: &'c [Vec<f64>],
 }
 
-impl Linear for Mixed<'_> {
+impl Convex for Mixed<'_> {
     fn costs(&self, theta: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.columns.first().map_or(0, Vec::len)];
         for (share, column) in theta.iter().zip(self.columns).filter(|(share, _)| **share > 0.0) {
@@ -66,7 +66,7 @@ impl Linear for Mixed<'_> {
         all
     }
 
-    fn gather(&self, population: &[f64]) -> Vec<f64> {
+    fn slopes(&self, _: &[f64], population: &[f64]) -> Vec<f64> {
         self.columns.iter().map(|column| dot(column, population)).collect()
     }
 }
@@ -130,9 +130,10 @@ pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Le
         .enumerate()
         .map(|(k, (node, share))| Ok((*share, game.policy(&format!("tree {}", k + 1), node)?)))
         .collect::<Result<_>>()?;
-    let lower = (bracket.lower - task.values.slack()).min(bracket.upper);
+    let lower = (bracket.lower - task.slack()).min(bracket.upper);
     let (value, bounds) = (task.sign() * bracket.upper, task.bounds(lower, bracket.upper));
-    learned.mixture = Some(Mixture { parts, value, bounds });
+    // Where a difference has a kink, drawing among trees costs less than the mean of their costs.
+    learned.mixture = task.kink().is_none().then_some(Mixture { parts, value, bounds });
     Ok(learned)
 }
 

@@ -124,7 +124,7 @@ impl Objective<'_, '_> {
         let mut costs = vec![0.0; points];
         for (i, (row, l)) in all.chunks_mut(actions).zip(&mut costs).enumerate() {
             self.design.probabilities(i, theta, tau, row);
-            *l = row.iter().zip(&task.costs).map(|(p, c)| p * c[i]).sum();
+            *l = task.cost_at(i, row);
         }
         let worst = task.worst_over(self.within, &costs, Detail::Population, self.settings)?;
         gradient.fill(0.0);
@@ -133,8 +133,10 @@ impl Objective<'_, '_> {
                 continue;
             }
             let features = self.design.row(i);
+            let slope = |a: usize| task.slope(i, a, row[a]);
+            let mean: f64 = row.iter().enumerate().map(|(a, p)| p * slope(a)).sum();
             for (a, gradient) in gradient.chunks_mut(width).enumerate() {
-                let pull = q * row[a] * (task.costs[a][i] - costs[i]) / tau;
+                let pull = q * row[a] * (slope(a) - mean) / tau;
                 gradient.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
             }
         }

@@ -1,7 +1,8 @@
 //! Probabilities by group: `π(a|x) = θ_{g(x), a}`, exactly.
 
-use super::class::{Linear, Polytope, Row, dot};
+use super::class::{Convex, Polytope, Row, dot};
 use super::cutting_plane::{Search, WorstLimit, minimise};
+use super::regret::Kink;
 use super::{Ending, Learned, Method, Task, check_tolerance};
 use crate::ambiguity::Settings;
 use crate::error::{Error, Field, Result};
@@ -50,7 +51,7 @@ struct ByGroup<'t> {
     costs: Vec<Option<&'t [f64]>>,
 }
 
-impl Linear for ByGroup<'_> {
+impl Convex for ByGroup<'_> {
     fn costs(&self, theta: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.group.len()];
         for (a, costs) in self.costs.iter().enumerate() {
@@ -62,12 +63,38 @@ impl Linear for ByGroup<'_> {
         all
     }
 
-    fn gather(&self, population: &[f64]) -> Vec<f64> {
+    fn slopes(&self, _: &[f64], population: &[f64]) -> Vec<f64> {
         let mut row = vec![0.0; self.blocks.len() * self.actions];
         for (a, costs) in self.costs.iter().enumerate() {
             let Some(costs) = costs else { continue };
             for ((&q, &g), c) in population.iter().zip(&self.group).zip(*costs) {
                 row[g * self.actions + a] += q * c;
+            }
+        }
+        row
+    }
+}
+
+/// The class where outcomes shift beside a baseline: convex, with a kink at the baseline's chances.
+struct KinkedGroups<'t> {
+    kink: &'t Kink,
+    actions: usize,
+    groups: usize,
+    group: &'t [usize],
+}
+
+impl Convex for KinkedGroups<'_> {
+    fn costs(&self, theta: &[f64]) -> Vec<f64> {
+        let row = |g: usize| &theta[g * self.actions..][..self.actions];
+        self.group.iter().enumerate().map(|(i, &g)| self.kink.cost(i, row(g))).collect()
+    }
+
+    fn slopes(&self, theta: &[f64], population: &[f64]) -> Vec<f64> {
+        let mut row = vec![0.0; self.groups * self.actions];
+        for (i, (&q, &g)) in population.iter().zip(self.group).enumerate() {
+            for a in 0..self.actions {
+                let j = g * self.actions + a;
+                row[j] += q * self.kink.slope(i, a, theta[j]);
             }
         }
         row
@@ -120,7 +147,7 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
             let what = format!("on a share is {}; expected a number from 0 to 1", budget.most);
             return Err(Error::field(field, what));
         }
-        let row = class.gather(task.population().weights());
+        let row = class.slopes(&[], task.population().weights());
         // The least that the bounds allow, the same for every group and so for every population.
         let safe = polytope.cheapest(&row);
         let least = dot(&row, &safe);
@@ -141,7 +168,13 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
     let floor = task.greedy_worst(settings)?.0;
     let (tolerance, cuts) = (asked.tolerance, Vec::new());
     let search = Search { starts, floor, tolerance, cuts };
-    let found = minimise(task, &class, polytope, &limits, &search, settings)?;
+    let kinked =
+        task.kink().map(|kink| KinkedGroups { kink, actions, groups: count, group: &group });
+    let objective: &dyn Convex = match &kinked {
+        Some(kinked) => kinked,
+        None => &class,
+    };
+    let found = minimise(task, objective, polytope, &limits, &search, settings)?;
     let probabilities = found.theta.chunks(actions).map(<[f64]>::to_vec).collect();
     let rule = Rule::Groups { by: asked.by.clone(), probabilities };
     let policy = Policy::new("groups", rule, space, names)?;
@@ -152,7 +185,7 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
 
 /// Parameters to begin with: the best against the nominal population, and the middle.
 fn starts(task: &Task<'_>, class: &ByGroup<'_>, polytope: &Polytope) -> Vec<Vec<f64>> {
-    let nominal = class.gather(task.population().weights());
+    let nominal = class.slopes(&[], task.population().weights());
     let even = polytope.blocks.iter().flat_map(|&n| std::iter::repeat_n(1.0 / n as f64, n));
     vec![polytope.cheapest(&nominal), polytope.tidy(&even.collect::<Vec<_>>())]
 }

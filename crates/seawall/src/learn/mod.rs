@@ -13,6 +13,10 @@
 //!   optimum;
 //! - any of the smooth ones by stochastic gradients ([`bsgd`]), the paper's algorithm 1.
 //!
+//! All of them also learn against a baseline ([`Task::against`]): then values and bounds are worst-case
+//! differences to it, in one population, and a value that is not above 0 certifies a policy that is no
+//! worse than the baseline in any population of the set.
+//!
 //! Everything here lowers a cost; rewards are costs upside down.
 //!
 //! ```
@@ -44,6 +48,7 @@ mod groups;
 mod master;
 mod node;
 mod ranks;
+mod regret;
 mod rivals;
 mod search;
 
@@ -60,6 +65,7 @@ use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
 use crate::progress::{Progress, Stage, Watch};
+use regret::Baseline;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::OnceLock;
@@ -72,6 +78,8 @@ pub struct Task<'a> {
     within: Ambiguity,
     /// `[action][point of the support]`, as costs.
     costs: Vec<Vec<f64>>,
+    /// What is learned against, if anything is.
+    baseline: Option<Baseline<'a>>,
     /// Bounds of the greedy policy's worst case, once somebody asked.
     greedy: OnceLock<(f64, f64)>,
 }
@@ -237,13 +245,14 @@ impl<'a> Task<'a> {
         let cost =
             |action: usize| robust.points().iter().map(|&i| sign * values.at(i, action)).collect();
         let costs = (0..values.actions()).map(cost).collect();
-        Ok(Task { log, robust, values, within, costs, greedy: OnceLock::new() })
+        let greedy = OnceLock::new();
+        Ok(Task { log, robust, values, within, costs, baseline: None, greedy })
     }
 
     /// Bounds of the greedy policy's worst case: no policy has a better one, whatever its form.
     pub fn floor(&self, settings: Settings<'_>) -> Result<Bounds> {
         let (lower, upper) = self.greedy_worst(settings)?;
-        Ok(self.bounds(lower - self.values.slack(), upper))
+        Ok(self.bounds(lower - self.slack(), upper))
     }
 
     /// The largest cost there is, smoothing included: what tolerances are relative to.
@@ -268,9 +277,14 @@ impl<'a> Task<'a> {
         if let Some(bounds) = self.greedy.get() {
             return Ok(*bounds);
         }
-        let policy = Policy::greedy(self.log, self.values)?;
+        let policy = self.unrestricted()?;
         let worst = self.worst(&self.policy_costs(&policy)?, Detail::Value, settings)?;
         Ok(*self.greedy.get_or_init(|| (worst.lower, worst.upper)))
+    }
+
+    /// What the inner step leaves open.
+    fn slack(&self) -> f64 {
+        self.baseline.as_ref().map_or_else(|| self.values.slack(), |b| b.range.slack())
     }
 
     fn sign(&self) -> f64 {
@@ -284,7 +298,11 @@ impl<'a> Task<'a> {
     /// A policy's cost at every point of the support.
     fn policy_costs(&self, policy: &Policy) -> Result<Vec<f64>> {
         let sign = self.sign();
-        Ok(self.robust.values(policy, self.values)?.iter().map(|v| sign * v).collect())
+        let values = match &self.baseline {
+            None => self.robust.values(policy, self.values)?,
+            Some(b) => self.robust.difference(policy, b.policy, b.range)?,
+        };
+        Ok(values.iter().map(|v| sign * v).collect())
     }
 
     /// The worst case of a cost at every point of the support.
@@ -322,7 +340,7 @@ impl<'a> Task<'a> {
         (lower, upper): (f64, f64),
         ending: &Ending,
     ) -> Learned {
-        let bounds = self.bounds((lower - self.values.slack()).min(upper), upper);
+        let bounds = self.bounds((lower - self.slack()).min(upper), upper);
         let apart = bounds.upper - bounds.lower;
         let status = match (apart <= ending.tolerance * self.size(), ending.stopped) {
             (true, _) => Status::Optimal,
@@ -344,7 +362,7 @@ impl<'a> Task<'a> {
 
 /// The greedy policy, which is optimal among all, whatever the set.
 pub fn greedy(task: &Task<'_>, settings: Settings<'_>) -> Result<Learned> {
-    let policy = Policy::greedy(task.log, task.values)?;
+    let policy = task.unrestricted()?;
     let bounds = task.greedy_worst(settings)?;
     let stopped = !settings.watch.go_on(Progress::at(Stage::Learning));
     let ending = Ending { iterations: 0, tolerance: 1e-9, stopped };

@@ -2,7 +2,7 @@
 
 use super::model::{Model, Seen};
 use super::{Class, Walk};
-use crate::error::{Error, Result};
+use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::learn::Task;
 use crate::outcome::Predictor;
@@ -13,6 +13,8 @@ pub(super) struct Place {
     pub(super) seen: Seen,
     /// Each action's cost there.
     pub(super) costs: Vec<f64>,
+    /// The point of the support, where a difference has a kink there.
+    pub(super) kinked: Option<usize>,
     /// What the move from the source costs.
     pub(super) away: f64,
 }
@@ -41,6 +43,13 @@ impl<'d> Draw<'d> {
     ) -> Result<Self> {
         let Some(predictor) = product else { return Ok(Draw::Points) };
         predictor.check_against(task.log)?;
+        if task.baseline.is_some() {
+            return Err(Error::field(
+                Field::Against,
+                "is known on listed points only, and these combinations are too many to list",
+            )
+            .advise(Field::Support, &["observed"]));
+        }
         let space = task.log.contexts();
         let levels: Vec<usize> = (0..space.names().len()).map(|k| space.levels(k).len()).collect();
         if let Some(k) = levels.iter().position(|&n| n == 0) {
@@ -85,7 +94,9 @@ impl<'d> Draw<'d> {
             Draw::Points => {
                 let point = random.below(space.len());
                 let costs = task.costs.iter().map(|c| c[point]).collect();
-                Place { seen: walk.model.seen(point), costs, away: space.cost(source, point) }
+                let kinked = task.kink().map(|_| point);
+                let away = space.cost(source, point);
+                Place { seen: walk.model.seen(point), costs, kinked, away }
             }
             Draw::Product { predictor, levels, parts, columns } => {
                 let codes: Vec<f64> = levels.iter().map(|&n| random.below(n) as f64).collect();
@@ -102,7 +113,7 @@ impl<'d> Draw<'d> {
                     let encoded = columns.iter().map(|(k, by_level)| by_level[level(*k)]);
                     Seen::Features(std::iter::once(1.0).chain(encoded).collect())
                 };
-                Place { seen, costs, away: space.cost_to(source, &codes) }
+                Place { seen, costs, kinked: None, away: space.cost_to(source, &codes) }
             }
         }
     }

@@ -351,7 +351,7 @@ impl Walk<'_, '_> {
         for (k, weight) in s.weights.iter_mut().enumerate() {
             let place = self.draw.draw(self, source, random);
             let row = &mut s.rows[k * actions..][..actions];
-            s.costs[k] = self.model.cost(&run.theta, &place, row);
+            s.costs[k] = self.model.cost(self.task, &run.theta, &place, row);
             // Where nobody can go weighs nothing, at any λ.
             *weight = match place.away.is_finite() {
                 true => self.eta * (s.costs[k] - run.lambda * place.away),
@@ -368,7 +368,7 @@ impl Walk<'_, '_> {
         for (k, (place, &weight)) in s.places.iter().zip(&s.weights).enumerate() {
             if weight > 0.0 {
                 let row = &s.rows[k * actions..][..actions];
-                self.model.add(place, (s.costs[k], row), weight, &mut s.gradient);
+                self.model.add(self.task, place, row, weight, &mut s.gradient);
                 spent += weight * place.away;
             }
         }

@@ -60,7 +60,13 @@ impl Model {
     }
 
     /// The cost of a place, and the probabilities there.
-    pub(super) fn cost(&self, theta: &[f64], place: &Place, row: &mut [f64]) -> f64 {
+    pub(super) fn cost(
+        &self,
+        task: &Task<'_>,
+        theta: &[f64],
+        place: &Place,
+        row: &mut [f64],
+    ) -> f64 {
         match (self, &place.seen) {
             (Model::Groups { actions, .. }, Seen::Group(group)) => {
                 row.copy_from_slice(&theta[group * actions..][..*actions]);
@@ -71,25 +77,34 @@ impl Model {
             (_, Seen::Cost(cost)) => return *cost,
             _ => {}
         }
-        row.iter().zip(&place.costs).map(|(p, c)| p * c).sum()
+        match place.kinked {
+            Some(point) => task.cost_at(point, row),
+            None => row.iter().zip(&place.costs).map(|(p, c)| p * c).sum(),
+        }
     }
 
     /// Adds `weight · ∇l_θ(place)` to a gradient.
     pub(super) fn add(
         &self,
+        task: &Task<'_>,
         place: &Place,
-        (cost, row): (f64, &[f64]),
+        row: &[f64],
         weight: f64,
         gradient: &mut [f64],
     ) {
+        let slope = |a: usize| match place.kinked {
+            Some(point) => task.slope(point, a, row[a]),
+            None => place.costs[a],
+        };
         match (self, &place.seen) {
             (Model::Groups { actions, .. }, Seen::Group(group)) => {
                 let block = &mut gradient[group * actions..][..*actions];
-                block.iter_mut().zip(&place.costs).for_each(|(g, c)| *g += weight * c);
+                block.iter_mut().enumerate().for_each(|(a, g)| *g += weight * slope(a));
             }
             (Model::Softmax { design, temperature }, Seen::Features(features)) => {
+                let mean: f64 = row.iter().enumerate().map(|(a, p)| p * slope(a)).sum();
                 for (a, block) in gradient.chunks_mut(design.width).enumerate() {
-                    let pull = weight * row[a] * (place.costs[a] - cost) / temperature;
+                    let pull = weight * row[a] * (slope(a) - mean) / temperature;
                     block.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
                 }
             }

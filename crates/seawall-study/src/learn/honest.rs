@@ -1,0 +1,127 @@
+//! Learned on one half of the rows, valued on the other, both ways: with the best constant policy and
+//! the baseline beside it, on the same halves.
+
+use super::{Found, HonestResult, HonestValue, Question, baseline, worst_of};
+use crate::load::Loaded;
+use crate::study::PolicySpec;
+use seawall::evaluate::{Fitted, Robust, ValueRange};
+use seawall::policy::Policy;
+use seawall::{Detail, Error, Result, Settings, Status, Watch};
+use std::sync::Arc;
+
+/// One half of the rows, fitted.
+struct Half<'a> {
+    question: &'a Question,
+    fitted: Fitted,
+    range: ValueRange,
+    robust: Arc<Robust>,
+    settings: Settings<'a>,
+}
+
+impl<'a> Half<'a> {
+    fn new(
+        loaded: &Loaded,
+        question: &'a Question,
+        fitted: Fitted,
+        watch: Watch<'a>,
+    ) -> Result<Self> {
+        let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
+        let range = fitted.value_range(question.cost, settings)?;
+        let robust = loaded.robust(&fitted, question.support)?;
+        Ok(Half { question, fitted, range, robust, settings })
+    }
+
+    /// A policy's worst case here, or the worst difference to a baseline.
+    fn worst(&self, policy: &Policy, baseline: Option<&Policy>) -> Result<f64> {
+        let (within, range) = (self.question.context, &self.range);
+        let worst = worst_of(&self.robust, within, policy, baseline, range, self.settings)?;
+        match worst.status() {
+            Status::Stopped => Err(Error::stopped()),
+            _ => Ok(worst.value()),
+        }
+    }
+
+    /// The constant policy that does best here.
+    fn best_constant(&self, baseline: Option<&Policy>) -> Result<Policy> {
+        let (log, sign) = (self.fitted.log(), self.robust.direction().sign());
+        let mut best: Option<(f64, Policy)> = None;
+        for action in log.actions() {
+            let policy = Policy::constant(log, action)?;
+            let value = sign * self.worst(&policy, baseline)?;
+            if best.as_ref().is_none_or(|(known, _)| value < *known) {
+                best = Some((value, policy));
+            }
+        }
+        let best = best.ok_or_else(|| Error::internal("a log without actions"))?;
+        Ok(best.1)
+    }
+}
+
+/// Values on the halves, summed up.
+#[derive(Default)]
+struct Sum {
+    names: Vec<String>,
+    worst: Vec<f64>,
+    nominal: f64,
+}
+
+impl Sum {
+    fn add(&mut self, half: &Half<'_>, policy: &Policy, watch: Watch<'_>) -> Result<()> {
+        if !self.names.iter().any(|name| name == policy.name()) {
+            self.names.push(policy.name().to_owned());
+        }
+        self.worst.push(half.worst(policy, None)?);
+        self.nominal += half.fitted.nominal(policy, watch)?.dr.value;
+        Ok(())
+    }
+
+    fn mean(&self) -> HonestValue {
+        let count = self.worst.len() as f64;
+        HonestValue {
+            policy: self.names.join(" / "),
+            value: self.worst.iter().sum::<f64>() / count,
+            nominal_value: self.nominal / count,
+        }
+    }
+}
+
+/// Learns on one half and values on the other, both ways.
+pub(super) fn halves(
+    loaded: &Loaded,
+    question: &Question,
+    watch: Watch<'_>,
+) -> Result<HonestResult> {
+    let folds = loaded.log().folds(2)?;
+    let usual = Question { against: Some(PolicySpec::Behaviour), ..question.clone() };
+    let (mut own, mut constant, mut base) = (Sum::default(), Sum::default(), Sum::default());
+    let mut objective = Vec::new();
+    for fold in 0..2 {
+        let rest = loaded.fitted_to(&folds.without(fold)?.shared(), watch)?;
+        let found = Found::new(loaded, &rest, question, None, watch)?;
+        if found.learned.status() == Status::Stopped {
+            return Err(Error::stopped());
+        }
+        let rest = Half::new(loaded, question, rest, watch)?;
+        let here = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
+        let here = Half::new(loaded, question, here, watch)?;
+        let against = baseline(loaded, question, &rest.range.worst, watch)?;
+        let policy = found.learned.policy();
+        objective.push(here.worst(policy, against.as_ref())?);
+        own.add(&here, policy, watch)?;
+        constant.add(&here, &rest.best_constant(against.as_ref())?, watch)?;
+        let known = if question.against.is_some() { question } else { &usual };
+        if let Some(policy) = baseline(loaded, known, &rest.range.worst, watch)? {
+            base.add(&here, &policy, watch)?;
+        }
+    }
+    let value = objective.iter().sum::<f64>() / objective.len() as f64;
+    let mean = own.mean();
+    Ok(HonestResult {
+        value,
+        worst_case: mean.value,
+        nominal_value: mean.nominal_value,
+        halves: objective,
+        best_constant: constant.mean(),
+        baseline: base.mean(),
+    })
+}
