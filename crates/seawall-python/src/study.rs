@@ -10,15 +10,18 @@ use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
-use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
+use seawall::{
+    Curve, Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording, WorstCase,
+};
 use seawall_study::count::count_batches;
-use seawall_study::evaluate::{Bootstrap, Changes, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, Changes, Comparison, Question, Verdict, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, report};
 use seawall_study::study::{PolicySpec, study, study_of};
+use seawall_study::target::Source;
 use seawall_study::write::{destination, prepare};
 use seawall_study::{check, demo as synthetic};
 use std::path::{Path, PathBuf};
@@ -211,6 +214,31 @@ impl Study {
         json(&found)
     }
 
+    /// The same study asked about a target: a file, or an Arrow stream.
+    #[pyo3(signature = (path=None, data=None, name="target", threads=None, progress=None))]
+    fn toward(
+        &self,
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        data: Option<AnyRecordBatch>,
+        name: &str,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let reader = data.map(|d| d.into_reader()).transpose()?;
+        let loaded = run(py, threads, progress.as_ref(), |watch| {
+            let Some(mut reader) = reader else {
+                let loaded = self.loaded.toward(path.as_deref(), watch)?;
+                return Ok(loaded.map_or_else(|| self.loaded.clone(), Arc::new));
+            };
+            let columns: Vec<String> =
+                reader.schema().fields().iter().map(|f| f.name().clone()).collect();
+            let source = Source::Batches { name, columns: &columns, batches: &mut reader };
+            self.loaded.with_target(source, watch).map(Arc::new)
+        })?;
+        Ok(Study { loaded })
+    }
+
     /// What policies would have cost.
     #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
         bootstrap, level, bayesian, seed, bounds, threads, progress))]
@@ -255,8 +283,8 @@ impl Study {
     }
 
     /// Learns a policy.
-    #[pyo3(signature = (policy, *, method, radius, set, eta, cost_radius, cost_set, support, honest,
-        seed, threads, progress))]
+    #[pyo3(signature = (policy, *, method, radius, set, eta, cost_radius, cost_set, support, against,
+        honest, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -269,6 +297,7 @@ impl Study {
         cost_radius: Option<f64>,
         cost_set: Option<String>,
         support: Option<&str>,
+        against: Option<String>,
         honest: bool,
         seed: u64,
         threads: Option<usize>,
@@ -294,6 +323,10 @@ impl Study {
             cost_set,
             support: self::support(support)?,
             honest,
+            against: match against {
+                Some(text) => policies(&[text])?.pop(),
+                None => None,
+            },
             ..learn::Changes::new(Spec::typed(policy).map_err(raised)?)
         };
         changes.gradient.seed = seed;
@@ -305,24 +338,23 @@ impl Study {
     }
 
     /// Radii that the data suggest: JSON.
-    #[pyo3(signature = (target, splits, seed, threads, progress))]
+    #[pyo3(signature = (splits, seed, threads, progress))]
     fn radius(
         &self,
         py: Python<'_>,
-        target: Option<PathBuf>,
         splits: usize,
         seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let request = Request { target: target.as_deref(), splits, seed };
+        let request = Request { splits, seed };
         let found =
             run(py, threads, progress.as_ref(), |watch| radius(&self.loaded, &request, watch))?;
         json(&found)
     }
 
     /// Writes the report.
-    #[pyo3(signature = (path, policy, learn, target, replicates, level, seed, threads, progress))]
+    #[pyo3(signature = (path, policy, learn, replicates, level, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
@@ -330,7 +362,6 @@ impl Study {
         path: PathBuf,
         policy: Vec<String>,
         learn: Vec<String>,
-        target: Option<PathBuf>,
         replicates: Option<usize>,
         level: f64,
         seed: u64,
@@ -344,8 +375,7 @@ impl Study {
             kinds.push((text, spec));
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
-        let request =
-            report::Request { policies, learn: kinds, target: target.as_deref(), bootstrap, seed };
+        let request = report::Request { policies, learn: kinds, bootstrap, seed };
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let mut out = path.clone();
             let none = Path::new("");
@@ -378,10 +408,7 @@ impl Evaluation {
         let curve = curve.ok_or_else(|| {
             ConfigError::new_err("there is no curve: ask for it with evaluate(..., curve=True)")
         })?;
-        let column = |of: fn(&seawall::CurveVertex) -> f64| {
-            curve.vertices().iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
-        };
-        Ok((column(|v| v.radius), column(|v| v.value), column(|v| v.lambda), curve.error()))
+        Ok(arrays(py, curve))
     }
 
     /// For a policy and a result: each feature's labels, nominal shares and worst-case shares.
@@ -392,13 +419,50 @@ impl Evaluation {
         result: usize,
     ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
         let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
-        let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
-        let names: Vec<String> = self.found.population.space().names().map(str::to_owned).collect();
-        let each = names.into_iter().enumerate().map(|(k, name)| {
-            let m = worst.marginal(&self.found.population, k).map_err(raised)?;
-            Ok((name, m.labels, m.nominal, m.worst))
-        });
-        each.collect()
+        self.shares(worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?)
+    }
+
+    /// For a comparison and cost radius: the curve of the worst difference.
+    fn difference_curve<'py>(
+        &self,
+        py: Python<'py>,
+        comparison: usize,
+        cost: usize,
+    ) -> PyResult<CurveArrays<'py>> {
+        let curve = self.found.comparisons.get(comparison).and_then(|c| c.curves.get(cost));
+        let curve = curve.filter(|_| self.found.question.curve).ok_or_else(|| {
+            ConfigError::new_err("there is no curve: ask for it with evaluate(..., curve=True)")
+        })?;
+        Ok(arrays(py, curve))
+    }
+
+    /// For a comparison and a result: each feature's labels, nominal shares and those of the
+    /// population in which the difference is worst.
+    #[allow(clippy::type_complexity)]
+    fn difference_marginals(
+        &self,
+        comparison: usize,
+        result: usize,
+    ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
+        let worst = self.found.comparisons.get(comparison).and_then(|c| c.worst.get(result));
+        self.shares(worst.ok_or_else(|| ConfigError::new_err("there is no such population"))?)
+    }
+
+    /// Each comparison in a sentence.
+    fn sentences(&self) -> Vec<String> {
+        self.found.comparisons.iter().map(|c| c.sentence(str::to_owned)).collect()
+    }
+
+    /// What can be said of each comparison's results: better, worse, depends or too close.
+    fn verdicts(&self) -> Vec<Vec<&'static str>> {
+        let word = |v: Verdict| match v {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Depends => "depends",
+            Verdict::TooClose => "too close to call",
+        };
+        let each = |c: &Comparison| (0..c.results.len()).map(|k| word(c.verdict(k))).collect();
+        self.found.comparisons.iter().map(each).collect()
     }
 
     /// The worst case of a policy and a result in words: a sentence, then the commonest moves.
@@ -418,6 +482,29 @@ impl Evaluation {
         }
         Ok(lines)
     }
+}
+
+impl Evaluation {
+    /// Each feature's labels, nominal shares and shares in a worst case.
+    #[allow(clippy::type_complexity)]
+    fn shares(
+        &self,
+        worst: &WorstCase,
+    ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
+        let names: Vec<String> = self.found.population.space().names().map(str::to_owned).collect();
+        let each = names.into_iter().enumerate().map(|(k, name)| {
+            let m = worst.marginal(&self.found.population, k).map_err(raised)?;
+            Ok((name, m.labels, m.nominal, m.worst))
+        });
+        each.collect()
+    }
+}
+
+fn arrays<'py>(py: Python<'py>, curve: &Curve) -> CurveArrays<'py> {
+    let column = |of: fn(&seawall::CurveVertex) -> f64| {
+        curve.vertices().iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
+    };
+    (column(|v| v.radius), column(|v| v.value), column(|v| v.lambda), curve.error())
 }
 
 type CurveArrays<'py> =

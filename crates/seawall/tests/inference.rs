@@ -72,7 +72,7 @@ fn coverage(simulations: usize, rows: usize, replicates: usize) -> (f64, f64) {
     for seed in 0..simulations {
         let log = world.log(rows, 77_000 + seed as u64);
         let estimate = robust(&log);
-        let ask = |log: &Log, _: Watch<'_>| Ok(vec![robust(log)]);
+        let ask = |log: &Log, _: usize, _: Watch<'_>| Ok(vec![robust(log)]);
         let drawn =
             bootstrap(&log, replicates, Resampling::Multinomial, seed as u64, Watch::NOBODY, &ask)
                 .unwrap();
@@ -103,7 +103,7 @@ fn coverage_of_bootstrap_intervals() {
 #[test]
 fn both_bootstraps_agree_and_repeat_themselves() {
     let log = World::new().log(1500, 5);
-    let ask = |log: &Log, _: Watch<'_>| Ok(vec![robust(log), log.total()]);
+    let ask = |log: &Log, _: usize, _: Watch<'_>| Ok(vec![robust(log), log.total()]);
     let draw = |resampling| bootstrap(&log, 300, resampling, 9, Watch::NOBODY, &ask).unwrap();
     let (a, b) = (draw(Resampling::Multinomial), draw(Resampling::Bayesian));
     assert_eq!(a, draw(Resampling::Multinomial));

@@ -236,7 +236,7 @@ fn by_descent(watch: Watch<'_>) -> bool {
 
 fn resampled(watch: Watch<'_>) -> bool {
     let log = random_log(grid(8), two_outcomes(), 20_000, 2);
-    let mean = |log: &Log, _: Watch<'_>| {
+    let mean = |log: &Log, _: usize, _: Watch<'_>| {
         let population = log.population()?;
         Ok(vec![population.mean(&vec![1.0; log.contexts().len()])?])
     };

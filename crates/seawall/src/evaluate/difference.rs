@@ -23,6 +23,9 @@ use crate::outcome::Values;
 use crate::policy::Policy;
 use std::sync::Arc;
 
+/// A sum smaller than this share of its terms is rounding.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
 /// The worst and the best mean of every context and action within a set of outcomes.
 #[derive(Clone, Debug)]
 pub struct ValueRange {
@@ -53,13 +56,18 @@ impl ValueRange {
         self.worst.smoothing() + self.best.smoothing()
     }
 
-    /// `d(x)` in a context where one policy's probabilities are `row` and the other's `other`.
+    /// `d(x)` in a context where one policy's probabilities are `row` and the other's `other`. What
+    /// cancels but for rounding is 0, so that policies that do equally well stay equal.
     pub(crate) fn difference_at(&self, context: usize, row: &[f64], other: &[f64]) -> f64 {
-        let term = |(action, (p, q)): (usize, (&f64, &f64))| match p - q {
-            more if more > 0.0 => more * self.worst.at(context, action),
-            less => less * self.best.at(context, action),
-        };
-        row.iter().zip(other).enumerate().map(term).sum()
+        let (mut sum, mut size) = (0.0, 0.0);
+        for (action, (p, q)) in row.iter().zip(other).enumerate() {
+            let term = match p - q {
+                more if more > 0.0 => more * self.worst.at(context, action),
+                less => less * self.best.at(context, action),
+            };
+            (sum, size) = (sum + term, size + f64::abs(term));
+        }
+        if f64::abs(sum) <= ROUNDING * size { 0.0 } else { sum }
     }
 }
 

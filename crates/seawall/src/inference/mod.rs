@@ -10,12 +10,12 @@
 //!
 //! // The worst mean cost, with every replicate's rows counted anew.
 //! let loss: Vec<f64> = (0..10).map(|k| f64::from(k / 4)).collect();
-//! let worst = |log: &Log, watch: Watch<'_>| {
+//! let worst = |log: &Log, _: usize, watch: Watch<'_>| {
 //!     let problem = Problem::new(&log.population()?, &loss)?;
 //!     let settings = Settings::default().watched(watch);
 //!     Ok(vec![Wasserstein.at(0.05).worst_case(&problem, settings)?.value()])
 //! };
-//! let estimate = worst(&log, Watch::NOBODY)?[0];
+//! let estimate = worst(&log, 0, Watch::NOBODY)?[0];
 //! let drawn = bootstrap(&log, 100, Resampling::Multinomial, 1, Watch::NOBODY, &worst)?;
 //! let (low, high) = drawn.interval(0, estimate, 0.95)?.basic;
 //! assert!(low < estimate && estimate < high);
