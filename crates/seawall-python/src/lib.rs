@@ -1,6 +1,7 @@
 //! The native part of the Python package `seawall`: arguments in, JSON and arrays out.
 //!
 //! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
+//! - [`answers`]: what comes of them;
 //! - [`arrays`]: worst cases, curves, distances and logged policies on plain arrays;
 //! - [`policy`]: a saved policy on rows of its own;
 //! - [`run`]: work off the interpreter's lock, with progress and Ctrl-C;
@@ -8,6 +9,7 @@
 //!
 //! What a result is called and how it looks is the business of the Python files beside this.
 
+mod answers;
 mod arrays;
 mod error;
 mod frame;
@@ -22,8 +24,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::add(module)?;
     module.add_class::<study::Study>()?;
-    module.add_class::<study::Evaluation>()?;
-    module.add_class::<study::Learned>()?;
+    module.add_class::<answers::Evaluation>()?;
+    module.add_class::<answers::Learned>()?;
     module.add_class::<frame::Table>()?;
     module.add_function(wrap_pyfunction!(arrays::worst_case, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::curve, module)?)?;

@@ -1,8 +1,9 @@
 //! Studies and the questions about them. Results are the JSON that the program prints.
 
+use crate::answers::{Evaluation, Learned, sentences, verdicts};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::run::run;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -10,11 +11,10 @@ use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
-use seawall::{
-    Curve, Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording, WorstCase,
-};
+use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::count_batches;
-use seawall_study::evaluate::{Bootstrap, Changes, Comparison, Question, Verdict, evaluate};
+use seawall_study::distance::to_target;
+use seawall_study::evaluate::{Bootstrap, Changes, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
@@ -31,18 +31,6 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Study {
     loaded: Arc<Loaded>,
-}
-
-/// The answers about policies.
-#[pyclass(frozen, module = "seawall._native")]
-pub struct Evaluation {
-    found: seawall_study::evaluate::Evaluation,
-}
-
-/// A learned policy.
-#[pyclass(frozen, module = "seawall._native")]
-pub struct Learned {
-    answer: learn::LearnedPolicy,
 }
 
 fn support(name: Option<&str>) -> PyResult<Option<Support>> {
@@ -214,6 +202,14 @@ impl Study {
         json(&found)
     }
 
+    /// The columns that a target must have.
+    fn target_columns(&self) -> Vec<String> {
+        let study = &self.loaded.study;
+        let contexts = study.contexts.iter().map(|c| c.name.clone());
+        let filters = study.target.filters.iter().map(|(name, _)| name.clone());
+        contexts.chain(filters).chain(study.target.weight.clone()).collect()
+    }
+
     /// The same study asked about a target: a file, or an Arrow stream.
     #[pyo3(signature = (path=None, data=None, name="target", threads=None, progress=None))]
     fn toward(
@@ -337,7 +333,7 @@ impl Study {
         Ok(Learned { answer })
     }
 
-    /// Radii that the data suggest: JSON.
+    /// Radii that the data suggest: JSON, and its comparisons' sentences and verdicts.
     #[pyo3(signature = (splits, seed, threads, progress))]
     fn radius(
         &self,
@@ -346,10 +342,24 @@ impl Study {
         seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
+    ) -> PyResult<(String, Vec<String>, Vec<Vec<&'static str>>)> {
         let request = Request { splits, seed };
         let found =
             run(py, threads, progress.as_ref(), |watch| radius(&self.loaded, &request, watch))?;
+        Ok((json(&found)?, sentences(&found.comparisons), verdicts(&found.comparisons)))
+    }
+
+    /// How far the target is from the log: JSON.
+    #[pyo3(signature = (eta, threads, progress))]
+    fn distance(
+        &self,
+        py: Python<'_>,
+        eta: Option<f64>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let found =
+            run(py, threads, progress.as_ref(), |watch| to_target(&self.loaded, eta, watch))?;
         json(&found)
     }
 
@@ -387,156 +397,6 @@ impl Study {
             let page = report(&self.loaded, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
-    }
-}
-
-#[pymethods]
-impl Evaluation {
-    /// What the program prints with --json.
-    fn json(&self) -> PyResult<String> {
-        json(&self.found)
-    }
-
-    /// For each policy and cost radius: the curve's radii, values, lambdas and error.
-    fn curve<'py>(
-        &self,
-        py: Python<'py>,
-        policy: usize,
-        cost: usize,
-    ) -> PyResult<CurveArrays<'py>> {
-        let curve = self.found.policies.get(policy).and_then(|p| p.curves.get(cost));
-        let curve = curve.ok_or_else(|| {
-            ConfigError::new_err("there is no curve: ask for it with evaluate(..., curve=True)")
-        })?;
-        Ok(arrays(py, curve))
-    }
-
-    /// For a policy and a result: each feature's labels, nominal shares and worst-case shares.
-    #[allow(clippy::type_complexity)]
-    fn marginals(
-        &self,
-        policy: usize,
-        result: usize,
-    ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
-        let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
-        self.shares(worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?)
-    }
-
-    /// For a comparison and cost radius: the curve of the worst difference.
-    fn difference_curve<'py>(
-        &self,
-        py: Python<'py>,
-        comparison: usize,
-        cost: usize,
-    ) -> PyResult<CurveArrays<'py>> {
-        let curve = self.found.comparisons.get(comparison).and_then(|c| c.curves.get(cost));
-        let curve = curve.filter(|_| self.found.question.curve).ok_or_else(|| {
-            ConfigError::new_err("there is no curve: ask for it with evaluate(..., curve=True)")
-        })?;
-        Ok(arrays(py, curve))
-    }
-
-    /// For a comparison and a result: each feature's labels, nominal shares and those of the
-    /// population in which the difference is worst.
-    #[allow(clippy::type_complexity)]
-    fn difference_marginals(
-        &self,
-        comparison: usize,
-        result: usize,
-    ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
-        let worst = self.found.comparisons.get(comparison).and_then(|c| c.worst.get(result));
-        self.shares(worst.ok_or_else(|| ConfigError::new_err("there is no such population"))?)
-    }
-
-    /// Each comparison in a sentence.
-    fn sentences(&self) -> Vec<String> {
-        self.found.comparisons.iter().map(|c| c.sentence(str::to_owned)).collect()
-    }
-
-    /// What can be said of each comparison's results: better, worse, depends or too close.
-    fn verdicts(&self) -> Vec<Vec<&'static str>> {
-        let word = |v: Verdict| match v {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::Depends => "depends",
-            Verdict::TooClose => "too close to call",
-        };
-        let each = |c: &Comparison| (0..c.results.len()).map(|k| word(c.verdict(k))).collect();
-        self.found.comparisons.iter().map(each).collect()
-    }
-
-    /// The worst case of a policy and a result in words: a sentence, then the commonest moves.
-    fn words(&self, policy: usize, result: usize) -> PyResult<Vec<String>> {
-        let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
-        let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
-        let set = self.found.question.context.set;
-        let moves = set.moves_mass();
-        let mut lines = vec![seawall_study::shift::sentence(worst, set)];
-        if moves {
-            let space = self.found.population.space();
-            for m in seawall_study::shift::commonest(space, worst.plan().iter(), 5) {
-                let share = seawall_study::words::percent(m.mass);
-                let words = seawall_study::shift::phrase(&m.changes, str::to_owned);
-                lines.push(format!("{share} of people: {words}"));
-            }
-        }
-        Ok(lines)
-    }
-}
-
-impl Evaluation {
-    /// Each feature's labels, nominal shares and shares in a worst case.
-    #[allow(clippy::type_complexity)]
-    fn shares(
-        &self,
-        worst: &WorstCase,
-    ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
-        let names: Vec<String> = self.found.population.space().names().map(str::to_owned).collect();
-        let each = names.into_iter().enumerate().map(|(k, name)| {
-            let m = worst.marginal(&self.found.population, k).map_err(raised)?;
-            Ok((name, m.labels, m.nominal, m.worst))
-        });
-        each.collect()
-    }
-}
-
-fn arrays<'py>(py: Python<'py>, curve: &Curve) -> CurveArrays<'py> {
-    let column = |of: fn(&seawall::CurveVertex) -> f64| {
-        curve.vertices().iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
-    };
-    (column(|v| v.radius), column(|v| v.value), column(|v| v.lambda), curve.error())
-}
-
-type CurveArrays<'py> =
-    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, f64);
-
-#[pymethods]
-impl Learned {
-    /// What the program prints with --json.
-    fn json(&self) -> PyResult<String> {
-        json(&self.answer)
-    }
-
-    /// The policy as it is saved.
-    fn policy(&self) -> PyResult<String> {
-        self.answer.file.to_json().map_err(raised)
-    }
-
-    /// The policy in words.
-    fn words(&self) -> Vec<String> {
-        self.answer.words.clone()
-    }
-
-    /// Stochastic runs' traces: for each run the steps, λ and parameters; and the parameters' names.
-    #[allow(clippy::type_complexity)]
-    fn traces(&self) -> (Vec<String>, Vec<Vec<(usize, f64, Vec<f64>)>>) {
-        let runs = self.answer.state.as_ref().map_or(Vec::new(), |state| {
-            let points = |t: &[seawall::learn::TracePoint]| {
-                t.iter().map(|p| (p.step, p.lambda, p.theta.clone())).collect()
-            };
-            state.traces().map(points).collect()
-        });
-        (self.answer.names.clone(), runs)
     }
 }
 

@@ -12,6 +12,12 @@ population within a stated distance, exactly, with bounds that were proved.
 >>> found.direction
 'lower is better'
 
+Which policy, in one and the same population, and how far off would that still hold?
+
+>>> pair = found.comparison("treat", "uniform")
+>>> pair.verdicts
+['better']
+
 `Study` is the way in for tables and files; `worst_case`, `curve`, `distance` and `evaluate_policy` for
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
 """
@@ -35,11 +41,12 @@ from seawall.arrays import (
     worst_case,
 )
 from seawall.learned import Learned, Policy
-from seawall.results import Check, Evaluation, Radius
+from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
 from seawall.study import SeawallWarning, Study, demo, demo_data
 
 __all__ = [
     "Check",
+    "Comparison",
     "ConfigError",
     "Curve",
     "Distance",
@@ -50,6 +57,7 @@ __all__ = [
     "Policy",
     "PolicyValue",
     "Radius",
+    "SampleDistance",
     "SeawallError",
     "SeawallWarning",
     "Stopped",

@@ -70,6 +70,15 @@ class Study:
     def outcomes(self) -> _Floats: ...
     def with_outcomes(self, values: _Floats) -> Study: ...
     def check(self) -> str: ...
+    def target_columns(self) -> list[str]: ...
+    def toward(
+        self,
+        path: str | PathLike[str] | None = None,
+        data: object | None = None,
+        name: str = "target",
+        threads: int | None = None,
+        progress: _Progress | None = None,
+    ) -> Study: ...
     def evaluate(
         self,
         *,
@@ -101,6 +110,7 @@ class Study:
         cost_radius: float | None,
         cost_set: str | None,
         support: str | None,
+        against: str | None,
         honest: bool,
         seed: int,
         threads: int | None,
@@ -108,18 +118,19 @@ class Study:
     ) -> Learned: ...
     def radius(
         self,
-        target: str | PathLike[str] | None,
         splits: int,
         seed: int,
         threads: int | None,
         progress: _Progress | None,
+    ) -> tuple[str, list[str], list[list[str]]]: ...
+    def distance(
+        self, eta: float | None, threads: int | None, progress: _Progress | None
     ) -> str: ...
     def report(
         self,
         path: str | PathLike[str],
         policy: list[str],
         learn: list[str],
-        target: str | PathLike[str] | None,
         replicates: int | None,
         level: float,
         seed: int,
@@ -134,6 +145,14 @@ class Evaluation:
     def marginals(
         self, policy: int, result: int
     ) -> list[tuple[str, list[str], list[float], list[float]]]: ...
+    def difference_curve(
+        self, comparison: int, cost: int
+    ) -> tuple[_Floats, _Floats, _Floats, float]: ...
+    def difference_marginals(
+        self, comparison: int, result: int
+    ) -> list[tuple[str, list[str], list[float], list[float]]]: ...
+    def sentences(self) -> list[str]: ...
+    def verdicts(self) -> list[list[str]]: ...
     def words(self, policy: int, result: int) -> list[str]: ...
 
 @final

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from seawall import _given, _native
 from seawall._given import array as _array
-from seawall.results import Estimate, _made, _number, _Result
+from seawall._result import _made, _number, _Result
+from seawall.estimates import Estimate
 
 Floats = npt.NDArray[np.float64]
 

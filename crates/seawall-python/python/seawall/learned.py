@@ -9,7 +9,7 @@ from typing import Any
 
 from seawall import _native
 from seawall._native import Learned as NativeLearned
-from seawall.results import _made, _Result
+from seawall._result import _made, _Result
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,37 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Honest:
-    """Values on rows that did not choose the policy."""
+class HonestValue:
+    """A policy valued on both halves: the means of their worst cases and of their doubly robust
+    estimates. Its name is two if the halves chose differently."""
 
+    policy: str
     value: float
     nominal_value: float
+
+
+@dataclass(frozen=True)
+class Honest:
+    """Values on rows that did not choose the policy: learned on one half, valued on the other, both
+    ways. `value` is the mean of `halves`: of worst cases, or of worst differences to the baseline if it
+    was learned against one. Beside it the best constant policy, chosen on the same halves, and the
+    baseline: the policy learned against, else what the log did."""
+
+    value: float
+    worst_case: float
+    nominal_value: float
     halves: list[float]
+    best_constant: HonestValue
+    baseline: HonestValue
+
+
+@dataclass(frozen=True)
+class Against:
+    """A baseline that a policy was learned against, and whether it is certified that the policy is no
+    worse than it in any population of the set."""
+
+    policy: str
+    no_worse: bool
 
 
 @dataclass(frozen=True)
@@ -107,7 +132,9 @@ class Runs:
 
 @dataclass(frozen=True, repr=False)
 class Learned(_Result):
-    """A learned policy, and what is certified of it."""
+    """A learned policy, and what is certified of it: its worst case, or if it was learned `against` a
+    baseline its worst difference to that in one population. `no_honest` says why there is no `honest`
+    value though it was wanted."""
 
     method: str
     set: str
@@ -132,7 +159,9 @@ class Learned(_Result):
     exact_upper: float | None = None
     mixture: Mixture | None = None
     runs: Runs | None = None
+    against: Against | None = None
     honest: Honest | None = None
+    no_honest: str | None = None
     _json: str = ""
     _native: NativeLearned | None = field(default=None, compare=False)
 
@@ -145,7 +174,22 @@ class Learned(_Result):
         return _made(cls, values, policy=policy, _json=text, _native=native)
 
     def _title(self) -> str:
-        return f"Learned policy ({self.direction})\n{self.policy.explain()}"
+        against = f" against {self.against.policy}" if self.against else ""
+        return f"Learned policy{against} ({self.direction})\n{self.policy.explain()}"
+
+    def _foot(self) -> list[str]:
+        lines = []
+        if self.against and self.against.no_worse:
+            lines.append(f"No worse than {self.against.policy} in any population of the set.")
+        if self.honest:
+            constant, baseline = self.honest.best_constant, self.honest.baseline
+            lines.append(
+                f"On rows that did not choose it, worst case {self.honest.worst_case:.6g}; "
+                f"{constant.policy} {constant.value:.6g}, {baseline.policy} {baseline.value:.6g}"
+            )
+        if self.no_honest:
+            lines.append(f"No honest value: {self.no_honest}")
+        return lines
 
     def _columns(self) -> dict[str, list[Any]]:
         return {

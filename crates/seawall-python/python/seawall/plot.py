@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,50 @@ def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = No
     if len(curves) > 1:
         axes.legend()
     return axes
+
+
+def difference(
+    found: Evaluation, policy: str | int = 0, against: str | int = 1, *, up_to: float | None = None,
+    ax: Any = None,
+) -> Any:
+    """One policy less another against the radius, in the population where that is worst for it and in
+    that where it is best; zero is where they are equal. Whole curves with `evaluate(curve=True)`, else
+    the radii that were asked for. Bars are the bootstrap's intervals."""
+    axes = _axes(ax)
+    pair = found.comparison(policy, against)
+    asked = [r for r in pair.results if r.cost_radius == pair.results[0].cost_radius]
+    certain = pair.certain_radius.value
+    marked = certain if 0 < certain < np.inf else 0.0
+    last = up_to or 1.25 * max([r.radius for r in asked] + [marked]) or 1.0
+    for label, colour, curve, side in [
+        ("worst", "C1", pair.curve, "worst"), ("best", "C0", pair.best_curve, "best"),
+    ]:
+        radii, values = _against_radius(curve, [(r.radius, getattr(r, side)) for r in asked], last)
+        axes.plot(radii, values, label=label, color=colour)
+    for r in asked:
+        for interval, colour in [(r.interval, "C1"), (r.best_interval, "C0")]:
+            if interval is not None and r.radius <= last:
+                axes.plot([r.radius] * 2, interval.basic, color=colour, alpha=0.6, lw=3)
+    axes.axhline(0.0, color="0.3", lw=1)
+    if 0 < marked <= last:
+        axes.axvline(marked, color="0.6", lw=1, ls="--", label=f"certain up to {marked:.3g}")
+    axes.set_xlabel("radius")
+    axes.set_ylabel(f"{pair.policy} less {pair.against} ({found.direction})", parse_math=False)
+    axes.legend()
+    return axes
+
+
+def _against_radius(
+    curve: Callable[[], Curve], asked: list[tuple[float, float]], last: float
+) -> tuple[list[float], list[float]]:
+    """A curve's vertices up to a radius, or what is known at the radii that were asked for."""
+    try:
+        whole = curve()
+    except _native.ConfigError:
+        points = sorted(point for point in asked if point[0] <= last)
+        return [r for r, _ in points], [v for _, v in points]
+    radii = np.append(whole.radius[whole.radius < last], last)
+    return radii.tolist(), whole.at(radii).tolist()
 
 
 def worst_case(

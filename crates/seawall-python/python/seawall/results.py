@@ -8,238 +8,66 @@ table for notebooks.
 
 from __future__ import annotations
 
-import dataclasses
-import html
 import json
+import math
 import operator
-import typing
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
+from seawall._result import Share, _made, _placed, _Result, _shares
+from seawall.checks import ActionFacts, Check, FeatureFacts, LeftOut, PropensityFacts, TreeFacts
+from seawall.comparisons import CertainRadius, Comparison, DifferenceValue, _compared, _linked, _pairs
+from seawall.estimates import Bounds, Estimate, Interval, Nominal, NominalDifference, Overlap, Transported
+from seawall.radii import CostRadius, PolicyRadii, Radius, Spread, TargetDistance
+from seawall.targets import (
+    ActionCoverage,
+    BeyondFacts,
+    Coverage,
+    EntropicDistance,
+    SampleDistance,
+    StrataShift,
+    TargetFacts,
+)
 
-Made = TypeVar("Made")
+if TYPE_CHECKING:
+    from seawall.arrays import Curve
 
-
-def _number(x: object) -> str:
-    return f"{x:.6g}" if isinstance(x, float) else str(x)
-
-
-def _build(kind: Any, value: Any) -> Any:
-    """A value of JSON as the type that a field asks for."""
-    if value is None:
-        return float("nan") if kind is float else None
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if origin is list:
-        return [_build(args[0], item) for item in value]
-    if origin is tuple:
-        return tuple(value)
-    if origin is dict or kind is Any or kind is None:
-        return value
-    if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
-        return _build(next(a for a in args if a is not type(None)), value)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _made(kind, value)
-    return value
-
-
-def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
-    hints = typing.get_type_hints(kind)
-    # JSON's `lambda` is no name in Python. A key that a class lacks is an error: nothing is dropped.
-    given = {("lambda_" if k == "lambda" else k): v for k, v in values.items()}
-    fields = {k: _build(hints.get(k), v) for k, v in given.items()}
-    return kind(**fields, **more)
-
-
-class _Result:
-    """What every result has."""
-
-    _json: str
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What can be copied to another process: all but the populations."""
-        return {k: None if k == "_native" else v for k, v in self.__dict__.items()}
-
-    def __copy__(self) -> Any:
-        """Nothing changes, so a copy is the same."""
-        return self
-
-    def to_json(self) -> str:
-        """The JSON that the program prints, byte for byte."""
-        return self._json
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a dictionary."""
-        found: dict[str, Any] = json.loads(self._json)
-        return found
-
-    def _columns(self) -> dict[str, list[Any]]:
-        raise NotImplementedError
-
-    def _title(self) -> str:
-        return type(self).__name__
-
-    def to_frame(self) -> _native.Table:
-        """The main table as an Arrow table: `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
-        `pyarrow.table` and duckdb take it."""
-        return _native.frame(self._columns())
-
-    def __repr__(self) -> str:
-        columns = self._columns()
-        rows = [list(columns), *([_number(v) for v in row] for row in zip(*columns.values()))]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join([self._title(), *lines])
-
-    def _repr_html_(self) -> str:
-        columns = self._columns()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        cell = "<td style='text-align:right'>{}</td>".format
-        body = "".join(
-            "<tr>" + "".join(cell(html.escape(_number(v))) for v in row) + "</tr>"
-            for row in zip(*columns.values())
-        )
-        title = html.escape(self._title())
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Rows left out, by reason."""
-
-    conditions: int
-    no_action: int
-
-
-@dataclass(frozen=True)
-class TreeFacts:
-    """How an action's regression tree was grown."""
-
-    max_depth: int
-    min_samples_leaf: float
-    min_samples_split: float
-    ccp_alpha: float
-    cross_validated: float | None = None
-
-
-@dataclass(frozen=True)
-class ActionFacts:
-    """One action in the data."""
-
-    name: str
-    rows: float
-    mean: float
-    observed_cells_without: int
-    cells_without: int
-    unseen: int
-    leaves: int | None = None
-    smallest_leaf: float | None = None
-    tree: TreeFacts | None = None
-
-
-@dataclass(frozen=True)
-class FeatureFacts:
-    """One context column in the data."""
-
-    name: str
-    kind: str
-    levels: int
-    ends: tuple[str, str]
-    missing: float
-    empty_levels: int
-    weight: float | None
-
-
-@dataclass(frozen=True)
-class PropensityFacts:
-    """The propensities."""
-
-    source: str
-    smallest: float
-    largest: float
-    clip: float | None
-
-
-@dataclass(frozen=True, repr=False)
-class Check(_Result):
-    """Everything about a study's data, nothing robust."""
-
-    files: list[str]
-    rows_read: int
-    left_out: LeftOut
-    rows: float
-    direction: str
-    actions: list[ActionFacts]
-    features: list[FeatureFacts]
-    cells: int
-    observed_cells: int
-    grid: bool
-    outcomes: int
-    outcome_range: tuple[float, float]
-    propensity: PropensityFacts
-    model: str
-    unseen: str
-    notes: list[str]
-    _json: str = ""
-
-    @classmethod
-    def _of(cls, text: str) -> Check:
-        return _made(cls, json.loads(text), _json=text)
-
-    def _title(self) -> str:
-        return (
-            f"{self.rows_read} rows read, {self.rows:g} used; {self.cells} contexts, "
-            f"{self.observed_cells} observed; {self.direction}"
-        )
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {
-            "action": [a.name for a in self.actions],
-            "rows": [float(a.rows) for a in self.actions],
-            "mean": [a.mean for a in self.actions],
-            "observed_cells_without": [a.observed_cells_without for a in self.actions],
-            "unseen": [a.unseen for a in self.actions],
-        }
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate, its standard error and its 95% interval."""
-
-    value: float
-    se: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class Nominal:
-    """What a policy would have cost if nothing shifts: four estimates."""
-
-    dm: Estimate
-    ips: Estimate
-    snips: Estimate
-    dr: Estimate
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """How well the log covers a policy."""
-
-    effective_sample_size: float
-    mean_ratio: float
-    uncovered: float
-    clipped: float
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A bootstrap interval."""
-
-    se: float
-    percentile: tuple[float, float]
-    basic: tuple[float, float]
+__all__ = [
+    "ActionCoverage",
+    "ActionFacts",
+    "BeyondFacts",
+    "Bounds",
+    "CertainRadius",
+    "Check",
+    "Comparison",
+    "CostRadius",
+    "Coverage",
+    "DifferenceValue",
+    "EntropicDistance",
+    "Estimate",
+    "Evaluation",
+    "FeatureFacts",
+    "Interval",
+    "LeftOut",
+    "Nominal",
+    "NominalDifference",
+    "Overlap",
+    "PolicyRadii",
+    "PolicyResult",
+    "PropensityFacts",
+    "Radius",
+    "RobustValue",
+    "SampleDistance",
+    "Share",
+    "Spread",
+    "StrataShift",
+    "TargetDistance",
+    "TargetFacts",
+    "Transported",
+    "TreeFacts",
+]
 
 
 @dataclass(frozen=True)
@@ -268,67 +96,21 @@ class RobustValue:
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's answers."""
+    """One policy's answers; `target` are the estimates in the target, if there is one."""
 
     name: str
     nominal: Nominal
     overlap: Overlap
+    radii: PolicyRadii
     results: list[RobustValue]
+    target: Transported | None = None
 
-
-@dataclass(frozen=True)
-class Breakdown:
-    """From which radius on a policy is no longer better than another; None if from none."""
-
-    policy: str
-    against: str
-    cost_radius: float
-    radius: float | None
-    crosses_again: bool = False
-    between: tuple[float, float] | None = None
-    rough: bool = False
-    interval: Interval | None = None
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One policy's worst case minus another's, with its interval."""
-
-    policy: str
-    against: str
-    radius: float
-    cost_radius: float
-    value: float
-    interval: Interval
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The paper's finite-sample bound, term by term."""
-
-    delta: float
-    total: float
-    sampling: float
-    contexts: float
-    costs: float
-    outcomes: float
-    smoothing: float
-    needed_rows: float
-    rows: float
-    holds: bool
-    smallest_context_mass: float
-    smallest_propensity: float
-    largest_outcome: float
-
-
-@dataclass(frozen=True)
-class Share:
-    """A level's share, now and in the worst case."""
-
-    feature: str
-    level: str
-    nominal: float
-    worst: float
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate if nothing shifts, or in the target if there is one: doubly robust, else
+        direct."""
+        there = self.target or self.nominal
+        return there.dm if math.isnan(there.dr.value) else there.dr
 
 
 @dataclass(frozen=True, repr=False)
@@ -343,8 +125,8 @@ class Evaluation(_Result):
     direction: str
     diagnostics: Check
     policies: list[PolicyResult]
-    breakdown: list[Breakdown] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    target: TargetFacts | None = None
+    comparisons: list[Comparison] = field(default_factory=list)
     bounds: Bounds | None = None
     _json: str = ""
     _native: NativeEvaluation | None = field(default=None, compare=False)
@@ -352,10 +134,15 @@ class Evaluation(_Result):
     @classmethod
     def _of(cls, native: NativeEvaluation) -> Evaluation:
         text = native.json()
-        return _made(cls, json.loads(text), _json=text, _native=native)
+        values = json.loads(text)
+        given, direction = values.pop("comparisons", []), values["direction"]
+        found = _compared(given, native.sentences(), native.verdicts(), direction)
+        comparisons = _linked(found, len(values["policies"]), native)
+        return _made(cls, values, comparisons=comparisons, _json=text, _native=native)
 
     def _title(self) -> str:
-        return f"Worst cases ({self.direction})"
+        around = f" around {self.target.path}" if self.target else ""
+        return f"Worst cases{around} ({self.direction})"
 
     def _columns(self) -> dict[str, list[Any]]:
         rows = [(p, r) for p in self.policies for r in p.results]
@@ -371,6 +158,8 @@ class Evaluation(_Result):
             "status": [r.status for _, r in rows],
             "unobserved_mass": [float(r.unobserved_mass) for _, r in rows],
         }
+        if self.target is not None:
+            columns["target"] = [p.estimate.value for p, _ in rows]
         if any(r.exact_lower is not None for _, r in rows):
             columns["exact_lower"] = [r.exact_lower for _, r in rows]
             columns["exact_upper"] = [r.exact_upper for _, r in rows]
@@ -379,12 +168,19 @@ class Evaluation(_Result):
             columns["interval_upper"] = [r.interval.basic[1] if r.interval else None for _, r in rows]
         return columns
 
-    def _place(
-        self, policy: str | int, radius: float | None, cost_radius: float | None = None
-    ) -> tuple[int, int]:
+    def _foot(self) -> list[str]:
+        """What is said of each pair, of the two orders the one whose policy leads."""
+        pairs = _pairs(len(self.policies), len(self.comparisons))
+        leading = {pair: c.sentence for pair, c in zip(pairs, self.comparisons) if c.leads}
+        return [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
+
+    def _policy(self, policy: str | int) -> int:
+        """The place of a policy: by number, by name, or by a constant one's action."""
         names = [p.name for p in self.policies]
         if isinstance(policy, str):
-            at = names.index(policy) if names.count(policy) == 1 else -1
+            bare = [name.removeprefix("constant:") for name in names]
+            known = names if policy in names else bare
+            at = known.index(policy) if known.count(policy) == 1 else -1
         else:
             at = operator.index(policy)
         if not 0 <= at < len(names):
@@ -392,17 +188,28 @@ class Evaluation(_Result):
                 f"policy {policy!r} was not evaluated, or is one of several of that name; these were, by "
                 f"number from 0: {names}"
             )
-        results = list(enumerate(self.policies[at].results))
-        if cost_radius is not None:
-            results = [(k, r) for k, r in results if r.cost_radius == cost_radius]
-        if radius is None:
-            return at, next((k for k, r in results if r.radius > 0), results[0][0] if results else 0)
-        for k, r in results:
-            if r.radius == radius:
-                return at, k
-        asked = [(r.radius, r.cost_radius) for r in self.policies[at].results]
+        return at
+
+    def _place(
+        self, policy: str | int, radius: float | None, cost_radius: float | None = None
+    ) -> tuple[int, int]:
+        at = self._policy(policy)
+        return at, _placed(self.policies[at].results, radius, cost_radius)
+
+    def comparison(self, policy: str | int, against: str | int) -> Comparison:
+        """One policy less another in the same population; each by its name, a constant one's action,
+        or its number from 0."""
+        pair = self._policy(policy), self._policy(against)
+        pairs = _pairs(len(self.policies), len(self.comparisons)) if self.comparisons else []
+        if pair in pairs:
+            return self.comparisons[pairs.index(pair)]
+        first, second = (self.policies[k].name for k in pair)
+        if pair[0] == pair[1]:
+            raise _native.ConfigError(f"policy {first} is not compared with itself")
+        compared = [f"{c.policy} with {c.against}" for c in self.comparisons]
         raise _native.ConfigError(
-            f"radius {radius} was not asked for; these radii and cost radii were: {asked}"
+            f"policy {first} was not compared with {second}; "
+            + (f"these were: {', '.join(compared)}" if compared else "evaluate(..., compare=True) does")
         )
 
     def _found(self) -> NativeEvaluation:
@@ -410,83 +217,23 @@ class Evaluation(_Result):
             raise _native.ConfigError("this result was copied without its populations")
         return self._native
 
-    def curve(self, policy: str | int = 0, cost: int = 0) -> Any:
-        """A policy's worst case against the radius: whole with `evaluate(curve=True)`; as far as
-        comparing policies needs it, if several were evaluated."""
+    def curve(self, policy: str | int = 0, cost: int = 0) -> Curve:
+        """A policy's worst case against the radius, at one of the cost radii: with
+        `evaluate(curve=True)`."""
         from seawall.arrays import Curve
 
-        at, _ = self._place(policy, None)
-        radius, value, lambda_, error = self._found().curve(at, cost)
+        radius, value, lambda_, error = self._found().curve(self._policy(policy), cost)
         return Curve(radius, value, lambda_, error, reward=self.direction != "lower is better")
 
     def worst_population(
         self, policy: str | int = 0, radius: float | None = None, cost_radius: float | None = None
     ) -> list[Share]:
-        """Each level's share, now and in the worst case of a policy at a radius."""
-        at, result = self._place(policy, radius, cost_radius)
-        return [
-            Share(name, label, now, worst)
-            for name, labels, nominal, worst_shares in self._found().marginals(at, result)
-            for label, now, worst in zip(labels, nominal, worst_shares)
-        ]
+        """Each level's share, now and in the worst case of a policy at a radius; with a target, now is
+        in the target."""
+        return _shares(self._found().marginals(*self._place(policy, radius, cost_radius)))
 
     def explain(
         self, policy: str | int = 0, radius: float | None = None, cost_radius: float | None = None
     ) -> str:
         """The worst case of a policy in words: who would become whom."""
         return "\n".join(self._found().words(*self._place(policy, radius, cost_radius)))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A few distances."""
-
-    count: int
-    mean: float
-    sd: float
-    smallest: float
-    median: float
-    upper: float
-    largest: float
-
-
-@dataclass(frozen=True)
-class CostRadius:
-    """Cost radii of the order `constant / √n` in a leaf of n rows."""
-
-    constant: float
-    median_rows: float
-    median: float
-    smallest_leaf: float
-
-
-@dataclass(frozen=True, repr=False)
-class Radius(_Result):
-    """Radii that the data suggest, and why."""
-
-    halves: Spread
-    bootstrap: Spread
-    cost: CostRadius
-    recommended: list[float]
-    words: str
-    line: str
-    breakdown: list[Breakdown] = field(default_factory=list)
-    target: float | None = None
-    _json: str = ""
-
-    @classmethod
-    def _of(cls, text: str) -> Radius:
-        return _made(cls, json.loads(text), _json=text)
-
-    def _title(self) -> str:
-        return f"Recommended radii {self.recommended}: {self.words}"
-
-    def _columns(self) -> dict[str, list[Any]]:
-        both = [self.halves, self.bootstrap]
-        return {
-            "distance": ["between random halves", "from the log drawn again"],
-            "mean": [s.mean for s in both],
-            "sd": [s.sd for s in both],
-            "median": [s.median for s in both],
-            "upper": [s.upper for s in both],
-        }

@@ -2,142 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Union, runtime_checkable
+from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from seawall import _given, _native
+from seawall._tables import ArrowStream, _data_name, _stream
+from seawall._written import (
+    PathText,
+    PolicyLike,
+    _listed,
+    _named,
+    _policies,
+    _policy_section,
+    _section,
+    _target_section,
+)
 from seawall.learned import Learned, Policy
-from seawall.results import Check, Evaluation, Radius
+from seawall.results import Check, Evaluation, Radius, SampleDistance
 
 Progress = Callable[[str], object]
+Target = Union["str", "os.PathLike[str]", ArrowStream]
 # A child process has none of its parent's threads.
 os.register_at_fork(after_in_child=_native.after_fork)
 
-PathText = Union[str, "os.PathLike[str]"]
-PolicyLike = Union[str, "os.PathLike[str]", Policy]
-
-
 class SeawallWarning(UserWarning):
     """What a reader should know before trusting a number."""
-
-
-@runtime_checkable
-class ArrowStream(Protocol):
-    """Any table that speaks the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-
-def _value(value: Any) -> str:
-    """A value as TOML."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        if isinstance(value, float) and not math.isfinite(value):
-            return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-        return repr(value)
-    if isinstance(value, (str, os.PathLike)):
-        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_value(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (Sequence, np.ndarray)):
-        return "[" + ", ".join(_value(v) for v in value) + "]"
-    raise _native.ConfigError(f"{value!r} ({type(value).__name__}) cannot be part of a study")
-
-
-def _section(name: str, values: Mapping[str, Any]) -> str:
-    lines = [f"{_value(str(k))} = {_value(v)}" for k, v in values.items() if v is not None]
-    return f"[{name}]\n" + "\n".join(lines) + "\n"
-
-
-def _policy_section(policy: PolicyLike) -> str:
-    text = policy.json if isinstance(policy, Policy) else os.fspath(policy)
-    if text.startswith("constant:"):
-        values = {"kind": "constant", "action": text.removeprefix("constant:")}
-    elif text in ("uniform", "behaviour", "greedy"):
-        values = {"kind": text}
-    else:
-        values = {"kind": "file", "path": os.path.abspath(text)}
-    return f"[[policy]]\n" + "\n".join(f"{k} = {_value(v)}" for k, v in values.items()) + "\n"
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    if isinstance(value, (str, os.PathLike, Policy)) or not isinstance(value, (Sequence, np.ndarray)):
-        return [value]
-    return list(value)
-
-
-def _policies(value: Any) -> list[str]:
-    texts = []
-    for policy in _listed(value):
-        if isinstance(policy, Policy):
-            texts.append(policy.json)
-        elif isinstance(policy, (str, os.PathLike)):
-            texts.append(os.fspath(policy))
-        else:
-            raise _native.ConfigError(
-                f"policy {policy!r}: expected uniform, behaviour, greedy, constant:ACTION, a file or "
-                "a seawall.Policy"
-            )
-    return texts
-
-
-def _data_name(data: object) -> str:
-    module = type(data).__module__.split(".")[0]
-    return f"the {module} {type(data).__name__}"
-
-
-def _stream(data: Any, wanted: set[str]) -> object:
-    """An Arrow stream of a table, its columns ready to be told apart."""
-    if not hasattr(data, "__arrow_c_stream__"):
-        raise _native.InputError(
-            f"data is {_data_name(data)}; expected a path, or a table that speaks the Arrow PyCapsule "
-            "interface: a pandas (2.2 or later), polars or pyarrow table, or a duckdb relation"
-        )
-    try:
-        if type(data).__module__.split(".")[0] == "polars" and hasattr(data, "select"):
-            # What is not asked for need not cross, whatever it holds.
-            data = data.select([c for c in data.columns if c in wanted])
-        return data if not _is_pandas(data) else _ArrowOnce(data.__arrow_c_stream__())
-    except Exception as error:  # whatever the library calls it, it is the data
-        raise _native.InputError(f"{_data_name(data)}: {error}") from None
-
-
-def _named(*parts: Any) -> set[str]:
-    """Every name that parts of a study mention: keys and texts."""
-    names: set[str] = set()
-    for part in parts:
-        if isinstance(part, str):
-            names.add(part)
-        elif isinstance(part, Mapping):
-            names |= {str(k) for k in part} | _named(*part.values())
-    return names
-
-
-class _ArrowOnce:
-    """A stream that was made already, so that a library's own errors can be told."""
-
-    def __init__(self, capsule: object) -> None:
-        self._capsule = capsule
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._capsule
-
-
-def _is_pandas(data: object) -> bool:
-    return type(data).__module__.split(".")[0] == "pandas"
 
 
 class Study:
@@ -179,6 +74,9 @@ class Study:
         The sets of populations.
     where, weight
         Conditions that rows must meet, and a column of weights.
+    target
+        What is said of a target, as in a study file: a path, or a dictionary with `path`, `where`,
+        `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out.
     """
 
     def __init__(
@@ -200,6 +98,7 @@ class Study:
         support: str | None = None,
         where: Mapping[str, Any] | None = None,
         weight: str | None = None,
+        target: PathText | Mapping[str, Any] | None = None,
         title: str | None = None,
         outcome: str | None = None,
         threads: int | None = None,
@@ -252,6 +151,8 @@ class Study:
             radius = _given.reals("radius", radius)
         robust: dict[str, Any] = {"context": ball(set, radius), "cost": ball(cost_set, cost_radius)}
         parts.append(_section("robust", robust | {"support": support}))
+        if target is not None:
+            parts.append(_target_section(target))
         if title or outcome:
             parts.append(_section("report", {"title": title, "outcome": outcome}))
         text = "\n".join(parts)
@@ -259,6 +160,7 @@ class Study:
         stream = None if is_path else _stream(data, needed)
         name = path if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
+        self._toward_own: _native.Study | None = None
         try:
             self._native = _native.Study.from_text(text, os.getcwd(), stream, name, workers, told)
         except (TypeError, ValueError) as error:
@@ -267,7 +169,7 @@ class Study:
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
         study = cls.__new__(cls)
-        study._native, study._policies = native, []
+        study._native, study._policies, study._toward_own = native, [], None
         return study
 
     @classmethod
@@ -278,6 +180,24 @@ class Study:
         return cls._of(
             _native.Study.from_file(path, _given.threads(threads), _given.progress(progress))
         )
+
+    def _toward(
+        self, target: Target | None, threads: int | None = None, progress: Progress | None = None
+    ) -> _native.Study:
+        """The study asked about a target: without one, about what the study itself names."""
+        workers, told = _given.threads(threads), _given.progress(progress)
+        if target is None:
+            if self._toward_own is None:
+                self._toward_own = self._native.toward(threads=workers, progress=told)
+            return self._toward_own
+        if isinstance(target, (str, os.PathLike)):
+            return self._native.toward(path=target, threads=workers, progress=told)
+        stream = _stream(target, set(self._native.target_columns()), "target")
+        name = _data_name(target)
+        try:
+            return self._native.toward(data=stream, name=name, threads=workers, progress=told)
+        except (TypeError, ValueError) as error:
+            raise _native.InputError(f"{name}: {error}") from None
 
     @property
     def text(self) -> str:
@@ -331,6 +251,7 @@ class Study:
         support: str | None = None,
         curve: bool = False,
         compare: bool = True,
+        target: Target | None = None,
         bootstrap: int | None = None,
         level: float = 0.95,
         bayesian: bool = False,
@@ -340,11 +261,14 @@ class Study:
         progress: Progress | None = None,
     ) -> Evaluation:
         """What policies would have cost, nominally and in the worst case. What is not said is as in
-        the study. With `compare=False` the policies are not compared with each other, which takes the
-        whole curve of each."""
+        the study.
+
+        With `compare=False` the policies are not compared with each other. `target` is a sample of
+        another population, a path or a table with the context columns: the estimates are then those in
+        it, and the worst cases are around it; the study's own if it names one."""
         if bayesian and bootstrap is None:
             raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
-        found = self._native.evaluate(
+        found = self._toward(target, threads, progress).evaluate(
             policy=_policies(policy) or self._policies,
             radius=_given.reals("radius", radius),
             set=set,
@@ -378,15 +302,24 @@ class Study:
         cost_radius: float | None = None,
         cost_set: str | None = None,
         support: str | None = None,
-        honest: bool = False,
+        against: PolicyLike | None = None,
+        target: Target | None = None,
+        honest: bool = True,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Learned:
         """Learns a policy whose worst case is as good as it can be: `"greedy"`, `"groups:COL"`,
-        `"tree:DEPTH"` or `"softmax"`."""
+        `"tree:DEPTH"` or `"softmax"`.
+
+        With `against`, a policy as for `evaluate`, its worst difference to that one in the same
+        population is as good as it can be. `target` is as for `evaluate`. With `honest=False` it is not
+        also learned on halves of the log, to be valued on the rows that did not choose it."""
+        baseline = _policies(against, "against")
+        if len(baseline) > 1:
+            raise _native.ConfigError(f"against is {len(baseline)} policies; expected one")
         return Learned._of(
-            self._native.learn(
+            self._toward(target, threads, progress).learn(
                 policy,
                 method=method,
                 radius=None if radius is None else _given.real("radius", radius),
@@ -395,6 +328,7 @@ class Study:
                 cost_radius=None if cost_radius is None else _given.real("cost_radius", cost_radius),
                 cost_set=cost_set,
                 support=support,
+                against=baseline[0] if baseline else None,
                 honest=honest,
                 seed=_given.count("seed", seed),
                 threads=_given.threads(threads),
@@ -405,21 +339,37 @@ class Study:
     def radius(
         self,
         *,
-        target: PathText | None = None,
+        target: Target | None = None,
         splits: int = 20,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Radius:
-        """Radii that the data suggest; `target` is a file with a sample of the other population."""
-        found = self._native.radius(
-            target,
+        """Radii that the data suggest: what covers chance, and what covers a `target` (as for
+        `evaluate`)."""
+        found = self._toward(target, threads, progress).radius(
             _given.count("splits", splits),
             _given.count("seed", seed),
             _given.threads(threads),
             _given.progress(progress),
         )
-        return Radius._of(found)
+        return Radius._of(*found, self.direction)
+
+    def distance(
+        self,
+        target: Target | None = None,
+        *,
+        eta: float | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> SampleDistance:
+        """How far a target is from the log, in the study's own ground cost; with `eta` also the
+        entropic distance of that sharpness."""
+        sharpness = None if eta is None else _given.real("eta", eta)
+        asked = self._toward(target, threads, progress)
+        return SampleDistance._of(
+            asked.distance(sharpness, _given.threads(threads), _given.progress(progress))
+        )
 
     def report(
         self,
@@ -427,19 +377,18 @@ class Study:
         *,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         learn: str | Sequence[str] | None = "tree:1",
-        target: PathText | None = None,
+        target: Target | None = None,
         bootstrap: int | None = 200,
         level: float = 0.95,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report."""
-        self._native.report(
+        """Writes the HTML report; `target` is as for `evaluate`."""
+        self._toward(target, threads, progress).report(
             path,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
-            target,
             None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
             _given.real("level", level),
             _given.count("seed", seed),

@@ -1,0 +1,149 @@
+"""What every result has, and how JSON becomes typed data."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import math
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from seawall import _native
+
+Made = TypeVar("Made")
+
+
+def _number(x: object) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else str(x)
+
+
+def _build(kind: Any, value: Any, absent: float = math.nan) -> Any:
+    """A value of JSON as the type that a field asks for; a number that JSON cannot hold is `absent`."""
+    if value is None:
+        return absent if kind is float else None
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is list:
+        return [_build(args[0], item) for item in value]
+    if origin is tuple:
+        return tuple(_build(one, item) for one, item in zip(args, value))
+    if origin is dict or kind is Any or kind is None:
+        return value
+    if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
+        return _build(next(a for a in args if a is not type(None)), value)
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return _made(kind, value)
+    return value
+
+
+def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
+    hints = typing.get_type_hints(kind)
+    absent = getattr(kind, "_absent", math.nan)
+    # JSON's `lambda` is no name in Python. A key that a class lacks is an error: nothing is dropped.
+    given = {("lambda_" if k == "lambda" else k): v for k, v in values.items()}
+    fields = {k: _build(hints.get(k), v, absent) for k, v in given.items()}
+    return kind(**fields, **more)
+
+
+class _Result:
+    """What every result has."""
+
+    _json: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What can be copied to another process: all but the populations."""
+        return {k: None if k == "_native" else v for k, v in self.__dict__.items()}
+
+    def __copy__(self) -> Any:
+        """Nothing changes, so a copy is the same."""
+        return self
+
+    def to_json(self) -> str:
+        """The JSON that the program prints, byte for byte."""
+        return self._json
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary."""
+        found: dict[str, Any] = json.loads(self._json)
+        return found
+
+    def _columns(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _foot(self) -> list[str]:
+        """Sentences below the table."""
+        return []
+
+    def to_frame(self) -> _native.Table:
+        """The main table as an Arrow table: `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
+        `pyarrow.table` and duckdb take it."""
+        return _native.frame(self._columns())
+
+    def __repr__(self) -> str:
+        columns = self._columns()
+        rows = [list(columns), *([_number(v) for v in row] for row in zip(*columns.values()))]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([self._title(), *lines, *self._foot()])
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        cell = "<td style='text-align:right'>{}</td>".format
+        body = "".join(
+            "<tr>" + "".join(cell(html.escape(_number(v))) for v in row) + "</tr>"
+            for row in zip(*columns.values())
+        )
+        title = html.escape(self._title())
+        foot = "".join(f"<p>{html.escape(line)}</p>" for line in self._foot())
+        table = f"<caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        return f"<table>{table}</table>{foot}"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A level's share, now and in the worst case."""
+
+    feature: str
+    level: str
+    nominal: float
+    worst: float
+
+
+def _shares(marginals: list[tuple[str, list[str], list[float], list[float]]]) -> list[Share]:
+    return [
+        Share(name, label, now, then)
+        for name, labels, nominal, worst in marginals
+        for label, now, then in zip(labels, nominal, worst)
+    ]
+
+
+class _AtRadii(Protocol):
+    """A result at a radius and a cost radius."""
+
+    @property
+    def radius(self) -> float: ...
+    @property
+    def cost_radius(self) -> float: ...
+
+
+def _placed(results: Sequence[_AtRadii], radius: float | None, cost_radius: float | None) -> int:
+    """The place of the result at a radius: without one the first that is above 0."""
+    among = [
+        (k, r) for k, r in enumerate(results) if cost_radius is None or r.cost_radius == cost_radius
+    ]
+    if radius is None and among:
+        return next((k for k, r in among if r.radius > 0), among[0][0])
+    for k, r in among:
+        if r.radius == radius:
+            return k
+    asked = [(r.radius, r.cost_radius) for r in results]
+    at = "" if cost_radius is None else f" at cost radius {cost_radius}"
+    raise _native.ConfigError(
+        f"radius {radius}{at} was not asked for; these radii and cost radii were: {asked}"
+    )

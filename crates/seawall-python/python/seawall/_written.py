@@ -1,0 +1,98 @@
+"""Arguments as a study file says them, and policies as they are typed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from seawall import _native
+from seawall.learned import Policy
+
+PathText = Union[str, "os.PathLike[str]"]
+PolicyLike = Union[str, "os.PathLike[str]", Policy]
+
+
+def _value(value: Any) -> str:
+    """A value as TOML."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        if isinstance(value, float) and not math.isfinite(value):
+            return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+        return repr(value)
+    if isinstance(value, (str, os.PathLike)):
+        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_value(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (Sequence, np.ndarray)):
+        return "[" + ", ".join(_value(v) for v in value) + "]"
+    raise _native.ConfigError(f"{value!r} ({type(value).__name__}) cannot be part of a study")
+
+
+def _section(name: str, values: Mapping[str, Any]) -> str:
+    lines = [f"{_value(str(k))} = {_value(v)}" for k, v in values.items() if v is not None]
+    return f"[{name}]\n" + "\n".join(lines) + "\n"
+
+
+def _policy_section(policy: PolicyLike) -> str:
+    text = policy.json if isinstance(policy, Policy) else os.fspath(policy)
+    if text.startswith("constant:"):
+        values = {"kind": "constant", "action": text.removeprefix("constant:")}
+    elif text in ("uniform", "behaviour", "greedy"):
+        values = {"kind": text}
+    else:
+        values = {"kind": "file", "path": os.path.abspath(text)}
+    return f"[[policy]]\n" + "\n".join(f"{k} = {_value(v)}" for k, v in values.items()) + "\n"
+
+
+def _target_section(target: Any) -> str:
+    values = {"path": target} if isinstance(target, (str, os.PathLike)) else target
+    if not isinstance(values, Mapping):
+        raise _native.ConfigError(
+            f"target is a {type(target).__name__}; expected a path or a dictionary as in a study file: a "
+            "table is given to evaluate, learn, radius, distance and report"
+        )
+    path = values.get("path")
+    return _section("target", dict(values) | {"path": path and os.path.abspath(path)})
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, (str, os.PathLike, Policy)) or not isinstance(value, (Sequence, np.ndarray)):
+        return [value]
+    return list(value)
+
+
+def _policies(value: Any, argument: str = "policy") -> list[str]:
+    """Policies as the native side takes them: as typed, or the JSON of saved ones."""
+    texts = []
+    for policy in _listed(value):
+        if isinstance(policy, Policy):
+            texts.append(policy.json)
+        elif isinstance(policy, (str, os.PathLike)):
+            texts.append(os.fspath(policy))
+        else:
+            raise _native.ConfigError(
+                f"{argument} {policy!r}: expected uniform, behaviour, greedy, constant:ACTION, a file or "
+                "a seawall.Policy"
+            )
+    return texts
+
+
+def _named(*parts: Any) -> set[str]:
+    """Every name that parts of a study mention: keys and texts."""
+    names: set[str] = set()
+    for part in parts:
+        if isinstance(part, str):
+            names.add(part)
+        elif isinstance(part, Mapping):
+            names |= {str(k) for k in part} | _named(*part.values())
+    return names

@@ -1,0 +1,110 @@
+"""What is known of a study's data before any number."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from seawall._result import _made, _Result
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows left out, by reason."""
+
+    conditions: int
+    no_action: int
+
+
+@dataclass(frozen=True)
+class TreeFacts:
+    """How an action's regression tree was grown."""
+
+    max_depth: int
+    min_samples_leaf: float
+    min_samples_split: float
+    ccp_alpha: float
+    cross_validated: float | None = None
+
+
+@dataclass(frozen=True)
+class ActionFacts:
+    """One action in the data."""
+
+    name: str
+    rows: float
+    mean: float
+    observed_cells_without: int
+    cells_without: int
+    unseen: int
+    leaves: int | None = None
+    smallest_leaf: float | None = None
+    tree: TreeFacts | None = None
+
+
+@dataclass(frozen=True)
+class FeatureFacts:
+    """One context column in the data; `buys` says what a cost of 0.1 buys along it."""
+
+    name: str
+    kind: str
+    levels: int
+    ends: tuple[str, str]
+    missing: float
+    empty_levels: int
+    weight: float | None
+    buys: str
+
+
+@dataclass(frozen=True)
+class PropensityFacts:
+    """The propensities."""
+
+    source: str
+    smallest: float
+    largest: float
+    clip: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Check(_Result):
+    """Everything about a study's data, nothing robust."""
+
+    files: list[str]
+    rows_read: int
+    left_out: LeftOut
+    rows: float
+    direction: str
+    actions: list[ActionFacts]
+    features: list[FeatureFacts]
+    scale: str
+    cells: int
+    observed_cells: int
+    grid: bool
+    outcomes: int
+    outcome_range: tuple[float, float]
+    propensity: PropensityFacts
+    model: str
+    unseen: str
+    notes: list[str]
+    _json: str = ""
+
+    @classmethod
+    def _of(cls, text: str) -> Check:
+        return _made(cls, json.loads(text), _json=text)
+
+    def _title(self) -> str:
+        return (
+            f"{self.rows_read} rows read, {self.rows:g} used; {self.cells} contexts, "
+            f"{self.observed_cells} observed; {self.direction}"
+        )
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "action": [a.name for a in self.actions],
+            "rows": [float(a.rows) for a in self.actions],
+            "mean": [a.mean for a in self.actions],
+            "observed_cells_without": [a.observed_cells_without for a in self.actions],
+            "unseen": [a.unseen for a in self.actions],
+        }

@@ -1,0 +1,192 @@
+"""Pairs of policies in one population: by how much one could be worse than the other, by how much
+better, and how far nothing reverses that."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seawall import _native
+from seawall._native import Evaluation as NativeEvaluation
+from seawall._result import Share, _made, _placed, _Result, _shares
+from seawall.estimates import Estimate, Interval, NominalDifference, Transported
+
+if TYPE_CHECKING:
+    from seawall.arrays import Curve
+
+
+@dataclass(frozen=True)
+class CertainRadius:
+    """The largest radius within which one policy is no worse than another in every population: 0 if it
+    is worse already, `math.inf` if it is worse nowhere within reach. The truth is between `lower` and
+    `upper`; `interval` is among the bootstrap's replicates in which it is finite."""
+
+    _absent: ClassVar[float] = math.inf
+
+    cost_radius: float
+    value: float
+    lower: float
+    upper: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class DifferenceValue:
+    """One policy less the other within a radius: in the population where that is worst for it (the
+    truth is between `lower` and `upper`), and where it is best (`best_lower`, `best_upper`).
+
+    `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
+    or `"too close to call"`."""
+
+    radius: float
+    cost_radius: float
+    worst: float
+    best: float
+    lower: float
+    upper: float
+    gap: float
+    status: str
+    best_lower: float
+    best_upper: float
+    unobserved_mass: float | None
+    interval: Interval | None = None
+    best_interval: Interval | None = None
+    verdict: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(_Result):
+    """One policy less another, both in the same population.
+
+    >>> import seawall
+    >>> found = seawall.demo().evaluate(["constant:treat", "constant:control"], radius=0.01)
+    >>> pair = found.comparison("treat", "control")
+    >>> pair.results[0].verdict
+    'better'
+    >>> 0.01 < pair.certain_radius.value < 0.1
+    True
+    >>> found.comparison("control", "treat").results[0].best == -pair.results[0].worst
+    True
+    """
+
+    policy: str
+    against: str
+    nominal: NominalDifference
+    certain_radius: CertainRadius
+    results: list[DifferenceValue]
+    target: Transported | None = None
+    certain_radii: list[CertainRadius] = field(default_factory=list)
+    reversed_by: str | None = None
+    sentence: str = ""
+    direction: str = "lower is better"
+    _json: str = ""
+    _native: NativeEvaluation | None = field(default=None, compare=False)
+    _at: int = field(default=0, compare=False)
+    _turned: int | None = field(default=None, compare=False)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """What can be said of the policy at each of the results."""
+        return [r.verdict for r in self.results]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The difference if nothing shifts, or in the target if there is one: doubly robust, else
+        direct."""
+        there = self.target or self.nominal
+        return there.dm if math.isnan(there.dr.value) else there.dr
+
+    @property
+    def leads(self) -> bool:
+        """Whether the policy is the better of the two if nothing shifts."""
+        value = self.nominal.dm.value
+        return value <= 0 if self.direction == "lower is better" else value >= 0
+
+    def to_json(self) -> str:
+        """Its part of the JSON that the program prints."""
+        return self._json
+
+    def _title(self) -> str:
+        return f"{self.policy} less {self.against}, in one population ({self.direction})"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = self.results
+        columns: dict[str, list[Any]] = {
+            "radius": [float(r.radius) for r in rows],
+            "cost_radius": [float(r.cost_radius) for r in rows],
+            "worst": [r.worst for r in rows],
+            "best": [r.best for r in rows],
+            "lower": [r.lower for r in rows],
+            "upper": [r.upper for r in rows],
+            "status": [r.status for r in rows],
+            "verdict": [r.verdict for r in rows],
+        }
+        if any(r.interval for r in rows):
+            columns["interval_lower"] = [r.interval.basic[0] if r.interval else None for r in rows]
+            columns["interval_upper"] = [r.interval.basic[1] if r.interval else None for r in rows]
+        return columns
+
+    def _foot(self) -> list[str]:
+        return [self.sentence] if self.sentence else []
+
+    def _found(self) -> NativeEvaluation:
+        if self._native is None:
+            raise _native.ConfigError("this comparison has no populations: it was copied, or is of radii alone")
+        return self._native
+
+    def curve(self, cost: int = 0) -> Curve:
+        """The worst difference against the radius, at one of the cost radii: with
+        `evaluate(curve=True)`."""
+        return self._curve(self._at, cost, 1.0)
+
+    def best_curve(self, cost: int = 0) -> Curve:
+        """The best difference against the radius: the other's worst one, turned round."""
+        self._found()
+        if self._turned is None:
+            raise _native.ConfigError(f"{self.against} was not compared with {self.policy}")
+        return self._curve(self._turned, cost, -1.0)
+
+    def _curve(self, at: int, cost: int, sign: float) -> Curve:
+        from seawall.arrays import Curve
+
+        radius, value, lambda_, error = self._found().difference_curve(at, cost)
+        return Curve(radius, sign * value, lambda_, error, reward=self.direction != "lower is better")
+
+    def worst_population(
+        self, radius: float | None = None, cost_radius: float | None = None
+    ) -> list[Share]:
+        """Each level's share, now and where the difference is worst for the policy at a radius."""
+        result = _placed(self.results, radius, cost_radius)
+        return _shares(self._found().difference_marginals(self._at, result))
+
+
+def _pairs(policies: int, comparisons: int) -> list[tuple[int, int]]:
+    """Which policies each comparison is of: every two in both orders, or the first and each other."""
+    every = comparisons == policies * (policies - 1)
+    numbers = range(policies)
+    return [(a, b) for a in numbers for b in numbers if a != b and (every or 0 in (a, b))]
+
+
+def _compared(
+    given: list[dict[str, Any]], sentences: list[str], verdicts: list[list[str]], direction: str
+) -> list[Comparison]:
+    """Comparisons as typed data, in the order of the JSON."""
+    found = []
+    for one, sentence, words in zip(given, sentences, verdicts):
+        text = json.dumps(one, ensure_ascii=False, separators=(",", ":"))
+        results = [r | {"verdict": word} for r, word in zip(one["results"], words)]
+        more = {"sentence": sentence, "direction": direction, "_json": text}
+        found.append(_made(Comparison, one | {"results": results}, **more))
+    return found
+
+
+def _linked(found: list[Comparison], policies: int, native: NativeEvaluation) -> list[Comparison]:
+    """Comparisons that know their populations and curves."""
+    pairs = _pairs(policies, len(found))
+    places = {pair: k for k, pair in enumerate(pairs)}
+    return [
+        replace(one, _native=native, _at=k, _turned=places.get(pairs[k][::-1]))
+        for k, one in enumerate(found)
+    ]
