@@ -174,17 +174,19 @@ impl Comparison {
         }
     }
 
-    /// Whether the policy is the better of the two if nothing shifts.
+    /// Whether the policy is the better of the two if nothing shifts, or in the target if there is
+    /// one: where the certain radius starts from.
     pub fn leads(&self) -> bool {
-        self.direction.sign() * self.nominal.dm.value <= 0.0
+        let start = self.target.as_ref().map_or(self.nominal.dm, |there| there.dm);
+        self.direction.sign() * start.value <= 0.0
     }
 
     /// In a sentence, names as `tell` tells them.
     pub fn sentence(&self, tell: impl Fn(&str) -> String) -> String {
         let (policy, against) = (tell(&self.policy), tell(&self.against));
-        let less = match self.direction {
-            Direction::Cost => "costs less than",
-            Direction::Reward => "brings more than",
+        let (less, more) = match self.direction {
+            Direction::Cost => ("costs less than", "costs more than"),
+            Direction::Reward => ("brings more than", "brings less than"),
         };
         let plain = self.estimate();
         let place = if self.target.is_some() { "in the target" } else { "if nothing shifts" };
@@ -193,6 +195,9 @@ impl Comparison {
                 "{policy} and {against} are too close to call: {place} they differ by {}.",
                 crate::words::estimate(&plain)
             );
+        }
+        if self.direction.sign() * plain.value > 0.0 {
+            return format!("{policy} {more} {against} {place}.");
         }
         let certain = &self.certain_radius;
         let cost = match certain.cost_radius > 0.0 {

@@ -40,9 +40,11 @@ impl Coverage {
         let totals = log.cell_totals();
         let shares = target.population().weights();
         let with_mass = || shares.iter().enumerate().filter(|(_, q)| **q > 0.0);
-        let fewer = |rows: &dyn Fn(usize) -> f64| {
-            FEW.map(|few| with_mass().filter(|(x, _)| rows(*x) < few).map(|(_, q)| q).sum::<f64>())
+        // From 0: an empty sum would be -0.
+        let share = |among: &dyn Fn(usize) -> bool| {
+            with_mass().filter(|(x, _)| among(*x)).fold(0.0, |sum, (_, q)| sum + q)
         };
+        let fewer = |rows: &dyn Fn(usize) -> f64| FEW.map(|few| share(&|x| rows(x) < few));
         let action = |(action, name): (usize, &String)| ActionCoverage {
             name: name.clone(),
             cells: fewer(&|x| totals.at(x, action)),
@@ -59,7 +61,7 @@ impl Coverage {
                 (sum + e.weight * ω, squares + e.weight * ω * ω, largest.max(ω));
         }
         Coverage {
-            unobserved: with_mass().filter(|(x, _)| !seen(*x)).map(|(_, q)| q).sum(),
+            unobserved: share(&|x| !seen(x)),
             effective_rows: sum * sum / squares,
             largest_odds: largest,
             actions: log.actions().iter().enumerate().map(action).collect(),
