@@ -12,11 +12,10 @@ population within a stated distance, exactly, with bounds that were proved.
 >>> found.direction
 'lower is better'
 
-Which policy, in one and the same population, and how far off would that still hold?
+Two policies in one and the same population:
 
->>> pair = found.comparison("treat", "uniform")
->>> pair.verdicts
-['better']
+>>> found.comparison("uniform", "treat").verdicts
+['depends']
 
 `Study` is the way in for tables and files; `worst_case`, `curve`, `distance` and `evaluate_policy` for
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.

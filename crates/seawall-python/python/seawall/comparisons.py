@@ -61,13 +61,13 @@ class Comparison(_Result):
     """One policy less another, both in the same population.
 
     >>> import seawall
-    >>> found = seawall.demo().evaluate(["constant:treat", "constant:control"], radius=0.01)
-    >>> pair = found.comparison("treat", "control")
-    >>> pair.results[0].verdict
-    'better'
-    >>> 0.01 < pair.certain_radius.value < 0.1
-    True
-    >>> found.comparison("control", "treat").results[0].best == -pair.results[0].worst
+    >>> found = seawall.demo().evaluate(["greedy", "constant:treat"], radius=0.01)
+    >>> pair = found.comparison("greedy", "treat")
+    >>> pair.sentence
+    'greedy costs less than constant:treat in every population within any radius.'
+    >>> pair.verdicts, pair.certain_radius.value
+    (['better'], inf)
+    >>> found.comparison("treat", "greedy").results[0].best == -pair.results[0].worst
     True
     """
 
@@ -100,8 +100,9 @@ class Comparison(_Result):
 
     @property
     def leads(self) -> bool:
-        """Whether the policy is the better of the two if nothing shifts."""
-        value = self.nominal.dm.value
+        """Whether the policy is the better of the two if nothing shifts, or in the target if there is
+        one."""
+        value = (self.target or self.nominal).dm.value
         return value <= 0 if self.direction == "lower is better" else value >= 0
 
     def to_json(self) -> str:

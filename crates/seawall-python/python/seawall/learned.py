@@ -179,16 +179,17 @@ class Learned(_Result):
 
     def _foot(self) -> list[str]:
         lines = []
-        if self.against and self.against.no_worse:
-            lines.append(f"No worse than {self.against.policy} in any population of the set.")
+        if self.against:
+            certified = "Certified: no worse" if self.against.no_worse else "Not certified to be no worse"
+            lines.append(f"{certified} than {self.against.policy} in any population of the set.")
         if self.honest:
-            constant, baseline = self.honest.best_constant, self.honest.baseline
+            others = {v.policy: v.value for v in (self.honest.best_constant, self.honest.baseline)}
+            beside = ", ".join(f"{name} {value:.6g}" for name, value in others.items())
             lines.append(
-                f"On rows that did not choose it, worst case {self.honest.worst_case:.6g}; "
-                f"{constant.policy} {constant.value:.6g}, {baseline.policy} {baseline.value:.6g}"
+                f"On rows that did not choose it, its worst case is {self.honest.worst_case:.6g}; {beside}."
             )
         if self.no_honest:
-            lines.append(f"No honest value: {self.no_honest}")
+            lines.append(f"Halves of the rows cannot be used to value it: {self.no_honest}.")
         return lines
 
     def _columns(self) -> dict[str, list[Any]]:

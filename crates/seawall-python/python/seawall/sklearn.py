@@ -137,7 +137,9 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         self.study_: Study = study
         state = self.random_state
         seed = 1 if state is None else state if isinstance(state, int) else check_random_state(state).randint(2**31)
-        self.learned_: Learned = study.learn(self.policy, seed=seed, threads=self.threads)
+        self.learned_: Learned = study.learn(
+            self.policy, honest=False, seed=seed, threads=self.threads
+        )
         return self
 
     def _predicted(
