@@ -8,6 +8,7 @@ import pytest
 
 import seawall
 
+CONTEXTS = ["conscious", "sex", "age", "woke", "systolic", "stroke"]
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TRIAL = ROOT.parent / "shared/data/ist/IST_corrected.csv.gz"
 
@@ -32,6 +33,20 @@ def demo(program, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     program("demo", "--folder", folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def older(demo):
+    """A target: the contexts of the synthetic trial's older patients, without arms or outcomes."""
+    head, *rows = (demo / "trial.csv").read_text().splitlines()
+    names = head.split(",")
+    kept = [k for k, name in enumerate(names) if name in CONTEXTS]
+    lines = [[row.split(",")[k] for k in kept] for row in rows]
+    age = [names[k] for k in kept].index("age")
+    lines = [line for line in lines if float(line[age]) >= 70]
+    path = demo / "older.csv"
+    path.write_text("\n".join(",".join(line) for line in [[names[k] for k in kept], *lines]) + "\n")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import math
 import warnings
 
 import numpy as np
 import pytest
 
 import seawall
+from seawall.results import CertainRadius
 
 QUESTIONS = [
     ({}, []),
@@ -36,6 +38,99 @@ def test_check_and_radius_print_the_same_bytes(program, demo):
     assert study.check().to_json() + "\n" == program("check", demo / "study.toml", "--json")
     said = program("radius", demo / "study.toml", "--splits", 3, "--json")
     assert study.radius(splits=3).to_json() + "\n" == said
+
+
+COMPARED = [
+    ({"policy": ["constant:treat", "constant:control"], "radius": [0.0, 0.01, 0.1]},
+     ["--policy", "constant:treat", "--policy", "constant:control", "--radius", "0,0.01,0.1"]),
+    ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02, "bootstrap": 10},
+     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02", "--bootstrap", "10"]),
+    ({"set": "kl", "radius": 0.05, "cost_radius": [0.0, 0.02]},
+     ["--set", "kl", "--radius", "0.05", "--cost-radius", "0,0.02"]),
+    ({"set": "entropic", "eta": 50, "radius": 0.05}, ["--set", "entropic", "--eta", "50", "--radius", "0.05"]),
+]
+
+
+@pytest.mark.parametrize("asked, words", COMPARED)
+@pytest.mark.parametrize("to_target", [False, True])
+def test_every_number_of_comparisons_and_targets_is_the_programs(program, demo, older, asked, words, to_target):
+    target, more = (older, ["--target", older]) if to_target else (None, [])
+    text = program("evaluate", demo / "study.toml", *words, *more, "--json")
+    found = seawall.Study.from_file(demo / "study.toml").evaluate(**asked, target=target)
+    assert found.to_json() + "\n" == text
+    said = json.loads(text)
+    assert len(said["comparisons"]) >= 2
+    _same(found.comparisons, said["comparisons"])
+    _same(found.target, said.get("target"))
+    for policy, told in zip(found.policies, said["policies"]):
+        _same(policy.target, told.get("target"))
+        _same(policy.radii, told["radii"])
+    assert (found.target is not None) == to_target
+
+
+def _same(found, said):
+    """A typed result has the JSON's numbers: every one, and nothing else."""
+    if isinstance(said, dict) and dataclasses.is_dataclass(found):
+        told = {"lambda_" if k == "lambda" else k: v for k, v in said.items()}
+        for name, value in told.items():
+            if value is None and isinstance(getattr(found, name), float):
+                at = getattr(found, name)
+                assert at == math.inf if isinstance(found, CertainRadius) else math.isnan(at)
+            else:
+                _same(getattr(found, name), value)
+        ours = {"sentence", "direction", "verdict"}
+        fields = {f.name for f in dataclasses.fields(found) if not f.name.startswith("_")} - ours
+        assert all(getattr(found, name) in (None, []) for name in fields - set(told))
+    elif isinstance(said, list):
+        assert len(found) == len(said)
+        for one, other in zip(found, said):
+            _same(one, other)
+    else:
+        assert found == said
+
+
+@pytest.mark.parametrize("to_target", [False, True])
+def test_radius_and_distance_have_the_programs_numbers(program, demo, older, to_target):
+    study = seawall.Study.from_file(demo / "study.toml")
+    target, more = (older, ["--target", older]) if to_target else (None, [])
+    text = program("radius", demo / "study.toml", "--splits", 3, *more, "--json")
+    found = study.radius(splits=3, target=target)
+    assert found.to_json() + "\n" == text
+    _same(found, json.loads(text))
+    assert found.comparisons and all(c.leads and c.sentence for c in found.comparisons)
+    said = json.loads(program("distance", demo / "study.toml", "--target", older, "--eta", 20, "--json"))
+    far = study.distance(older, eta=20)
+    assert far.to_dict() | {"seconds": 0} == said | {"seconds": 0}
+    _same(dataclasses.replace(far, seconds=said["seconds"]), said)
+
+
+@pytest.mark.parametrize("against", ["constant:control", "behaviour"])
+@pytest.mark.parametrize("to_target", [False, True])
+def test_learning_against_has_the_programs_numbers(program, demo, older, against, to_target):
+    target, more = (older, ["--target", older]) if to_target else (None, [])
+    words = ["--policy", "tree:1", "--radius", "0.01", "--against", against]
+    said = json.loads(program("learn", demo / "study.toml", *words, *more, "--json"))
+    found = seawall.Study.from_file(demo / "study.toml").learn("tree:1", radius=0.01, against=against, target=target)
+    assert found.to_dict() | {"seconds": 0} == said | {"seconds": 0}
+    assert found.against.policy == against and found.value == said["value"]
+    _same(found.against, said["against"])
+    _same(found.honest, said["honest"])
+
+
+def test_honest_values_are_wanted_unless_they_are_not(program, demo):
+    study = seawall.Study.from_file(demo / "study.toml")
+    said = json.loads(program("learn", demo / "study.toml", "--policy", "tree:1", "--no-honest", "--json"))
+    plain = study.learn("tree:1", honest=False)
+    assert plain.to_dict() | {"seconds": 0} == said | {"seconds": 0} and plain.honest is None
+    honest = study.learn("tree:1").honest
+    assert honest.value == honest.worst_case == sum(honest.halves) / 2
+    assert honest.baseline.policy == "behaviour" and honest.best_constant.policy.startswith("constant:")
+
+
+def test_reports_about_a_target_are_the_same_bytes(program, demo, older, tmp_path):
+    program("report", demo / "study.toml", "--bootstrap", 3, "--target", older, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", bootstrap=3, target=older)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 @pytest.mark.parametrize("policy", ["tree:1", "groups:sex", "greedy"])
@@ -127,13 +222,18 @@ def _names(result):
         lambda s: s.evaluate(set="entropic", eta=50, radius=0.02, cost_set="entropic", cost_radius=0.01),
         lambda s: s.learn("tree:1", honest=True),
         lambda s: s.learn("groups:sex", method="bsgd"),
+        lambda s: s.learn("tree:1", against="uniform"),
         lambda s: s.radius(splits=2),
+        lambda s: s.radius(splits=2, target=s.older),
+        lambda s: s.distance(s.older, eta=20),
+        lambda s: s.evaluate(target=s.older, cost_radius=[0.0, 0.01]),
     ],
 )
-def test_results_keep_every_key_of_the_json(demo, ask):
+def test_results_keep_every_key_of_the_json(demo, older, ask):
     study = seawall.Study.from_file(demo / "study.toml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        study.older = older
         found = ask(study)
     assert set(_keys(found.to_dict())) <= set(_names(found))
 

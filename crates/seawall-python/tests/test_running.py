@@ -133,11 +133,20 @@ def test_pictures(demo, tmp_path):
     from seawall import plot
 
     study = seawall.Study.from_file(demo / "study.toml")
-    found = study.evaluate(bootstrap=5)
+    found = study.evaluate(curve=True, bootstrap=5)
     axes = plot.curve(found)
     assert len(axes.get_legend().get_texts()) == 3 and "lower is better" in axes.get_ylabel()
     assert plot.curve(found.curve("uniform")) is not None
     assert len(plot.worst_case(found, "constant:treat", radius=0.1).patches) > 4
+    whole = plot.difference(found, "control", "treat")
+    pair = found.comparison("control", "treat")
+    worst, best, zero = whole.lines[0], whole.lines[1], whole.lines[-1]
+    last = pair.results[-1]
+    assert np.isclose(np.interp(last.radius, *worst.get_data()), last.worst)
+    assert np.isclose(np.interp(last.radius, *best.get_data()), last.best)
+    assert set(zero.get_ydata()) == {0.0} and "constant:control less constant:treat" in whole.get_ylabel()
+    points = plot.difference(study.evaluate(), "control", "treat")
+    assert points.lines[0].get_xdata().tolist() == [r.radius for r in pair.results]
     learned = study.learn("tree:1")
     assert plot.policy(learned).get_title() == learned.policy.name
     runs = study.learn("groups:sex", method="bsgd")
@@ -160,8 +169,8 @@ def test_types(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "use.py").write_text(
         "import seawall\n"
-        "found: seawall.Evaluation = seawall.demo().evaluate(policy=['uniform'], radius=[0.1])\n"
-        "value: float = found.policies[0].results[0].value\n"
+        "found: seawall.Evaluation = seawall.demo().evaluate(policy=['uniform', 'greedy'], radius=[0.1])\n"
+        "value: float = found.comparison('greedy', 'uniform').results[0].worst\n"
         "worst: seawall.WorstCase = seawall.worst_case([1.0], None, [[1.0]], radius=0.1)\n"
         "wrong: str = worst.value\n"
     )
