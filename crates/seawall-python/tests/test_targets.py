@@ -200,10 +200,10 @@ def test_values_that_the_log_does_not_have_are_told(demo, older):
 
 @pytest.mark.parametrize("change, words", [
     (lambda t: t.drop(columns="age"), "age"),
-    (lambda t: t.iloc[:0], "none of 0 rows is left"),
-    (lambda t: t.assign(age=t["age"] * 365.25), "age"),
+    (lambda t: t.iloc[:0], "the pandas DataFrame: there are no rows"),
+    (lambda t: t.assign(age=t["age"] * 365.25), "unit"),
     (lambda t: t.assign(age="old"), "age"),
-    (lambda t: t.age, "target is the pandas Series"),
+    (lambda t: t.age, "the pandas Series"),
     (lambda t: [1, 2], "target is the builtins list; expected a path"),
     (lambda t: 5, "target is the builtins int"),
     (lambda t: "nowhere.csv", "nowhere.csv"),

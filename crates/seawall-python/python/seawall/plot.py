@@ -75,7 +75,7 @@ def difference(
                 axes.plot([r.radius] * 2, interval.basic, color=colour, alpha=0.6, lw=3)
     axes.axhline(0.0, color="0.3", lw=1)
     if 0 < marked <= last:
-        axes.axvline(marked, color="0.6", lw=1, ls="--", label=f"certain up to {marked:.3g}")
+        axes.axvline(marked, color="0.6", lw=1, ls="--", label=f"no worse up to {marked:.3g}")
     axes.set_xlabel("radius")
     axes.set_ylabel(f"{pair.policy} less {pair.against} ({found.direction})", parse_math=False)
     axes.legend()
