@@ -44,6 +44,9 @@ fn support(name: Option<&str>) -> PyResult<Option<Support>> {
     }
 }
 
+/// JSON, and the sentences and verdicts of the comparisons in it.
+type JsonWithWords = (String, Vec<String>, Vec<Vec<&'static str>>);
+
 /// Policies as they are typed, or the JSON of saved ones.
 fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
     let spec = |text: &String| match text.trim_start().starts_with('{') {
@@ -342,7 +345,7 @@ impl Study {
         seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(String, Vec<String>, Vec<Vec<&'static str>>)> {
+    ) -> PyResult<JsonWithWords> {
         let request = Request { splits, seed };
         let found =
             run(py, threads, progress.as_ref(), |watch| radius(&self.loaded, &request, watch))?;
