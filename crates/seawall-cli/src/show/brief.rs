@@ -25,7 +25,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     let left = facts.left_out.conditions + facts.left_out.no_action;
     let left = if left > 0 { format!(", {left} left out") } else { String::new() };
     let files = match facts.files.as_slice() {
-        [one] => one.clone(),
+        [one] => file_name(one),
         many => format!("{} files", many.len()),
     };
     let head = format!(
@@ -60,22 +60,23 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(target) = &found.target else { return Ok(()) };
     let c = &target.coverage;
     let few = |a: &seawall::transfer::ActionCoverage| {
-        let (where_, few) = match a.leaves {
-            Some(leaves) => ("leaves", leaves),
-            None => ("contexts", a.cells),
-        };
-        format!("{} {} of people in {where_} of under 20 rows", label(&a.name), percent(few[2]))
+        let share = a.leaves.unwrap_or(a.cells)[2];
+        (share > 0.0).then(|| format!("{} of {}", percent(share), label(&a.name)))
     };
-    let actions: Vec<String> = c.actions.iter().take(4).map(few).collect();
+    let thin: Vec<String> = c.actions.iter().filter_map(few).take(4).collect();
+    let kind = if c.actions.iter().any(|a| a.leaves.is_some()) { "leaves" } else { "contexts" };
+    let thin = match thin.is_empty() {
+        true => format!("nobody is in {kind} of under 20 rows"),
+        false => format!("in {kind} of under 20 rows are {}", thin.join(", ")),
+    };
     let mut words = format!(
         "Target {}: {} rows, {} of them in contexts the log never has. Weighed like it the log is \
-         worth {} rows (largest odds {}); {}.",
-        target.facts.path,
+         worth {} rows (largest odds {}); {thin}.",
+        file_name(&target.facts.path),
         target.facts.rows,
         percent(c.unobserved),
         number(c.effective_rows.round()),
         super::short(c.largest_odds),
-        actions.join(", ")
     );
     if !target.facts.beyond.is_empty() {
         let column = |b: &seawall_study::target::BeyondFacts| {
@@ -305,6 +306,12 @@ fn short_names(found: &Evaluation) -> Vec<String> {
         (false, false) => label(&found.policies[k].name),
     };
     (0..all.len()).map(pick).collect()
+}
+
+/// A path without its folders.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn capital(text: &str) -> String {
