@@ -144,7 +144,7 @@ def test_slider_shows_what_evaluate_says(seawall, browser, trial):
         slider.press(key)
         radius = page.locator(".dial output").inner_text()
         assert slider.get_attribute("aria-valuetext") == f"radius {radius}"
-        said = run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius)
+        said = run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius, "--full")
         rows = {
             line.split()[0]: line.split()
             for line in said.split("Within each radius")[1].splitlines()
@@ -191,11 +191,64 @@ def test_says_everything_without_script(browser, trial):
         assert words in text, words
 
 
-def test_marks_jump_to_their_radius(browser, trial):
+def test_marks_jump_to_their_radius(seawall, browser, trial):
     page, _ = opened(browser, trial[1])
-    button = page.locator(".marks button", has_text="0.0296948")
+    mark = page.locator(".marks li", has_text="less covers no more than chance")
+    button = mark.locator("button")
     button.press("Enter")
-    assert page.locator(".dial output").inner_text() == "0.0296948"
+    assert page.locator(".dial output").inner_text() == button.inner_text()
+    said = json.loads(run(seawall, "evaluate", trial[0], *words_of(POLICIES), "--json"))
+    chance = max(p["radii"]["chance"] for p in said["policies"])
+    # The learned policy's may be larger.
+    assert float(button.inner_text()) >= chance - 1e-6
+
+
+def differences(page):
+    """The table of differences: what they are to, worst, interval, best, verdict."""
+    rows = page.locator("#differences table tbody tr")
+    return [rows.nth(k).locator("th, td").all_inner_texts() for k in range(rows.count())]
+
+
+def test_differences_follow_the_slider(seawall, browser, trial):
+    study, path = trial
+    page, wrong = opened(browser, path)
+    # The first thing shown is which policy; the chart is there, with its zero line and slider.
+    assert page.locator("main > section").nth(1).get_attribute("id") == "differences"
+    chart = page.locator("#differences svg.chart.wide")
+    assert chart.is_visible() and chart.locator("line.zero").count() == 1
+    paths = chart.locator("path.line")
+    assert paths.count() == 2 * len(differences(page))
+    here = chart.locator("g[data-move]")
+    before, place = differences(page), here.get_attribute("transform")
+    slider = page.get_by_role("slider")
+    slider.press("End")
+    assert differences(page) != before and here.get_attribute("transform") != place
+    radius = page.locator(".dial output").inner_text()
+    leader = page.locator("#differences > p bdi").first.inner_text()
+    if leader in POLICIES:
+        said = json.loads(run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius, "--json"))
+        for against, worst, _, best, *_ in differences(page):
+            found = [c for c in said["comparisons"] if (c["policy"], c["against"]) == (leader, against)]
+            for c in found:
+                assert abs(c["results"][0]["worst"] - float(worst)) < 10 ** -(len(worst.split(".")[1]) - 0.3)
+                assert abs(c["results"][0]["best"] - float(best)) < 10 ** -(len(best.split(".")[1]) - 0.3)
+    assert wrong == []
+
+
+def test_headline_has_its_interval_and_crowns_nobody_by_noise(browser, report):
+    page, _ = opened(browser, report[1])
+    slider = page.get_by_role("slider")
+    for key in ["Home", "ArrowRight", "PageUp", "PageUp", "End"]:
+        slider.press(key)
+        said = page.locator("#answer-text").inner_text()
+        found = re.search(r"95% interval of the difference (-?[\d.e-]+) to (-?[\d.e-]+)", said)
+        assert found, said
+        low, high = map(float, found.groups())
+        crowned = "in every population, by at least" in said
+        if crowned:
+            assert not low <= 0 <= high, said
+        else:
+            assert "too close to call" in said or "depends on the population" in said, said
 
 
 def test_prints_whole(browser, demo, tmp_path):
@@ -229,17 +282,22 @@ def test_same_bytes_on_any_number_of_threads(seawall, demo, tmp_path):
     assert pages[0] == pages[1] == pages[2]
 
 
-def test_target_is_marked(seawall, browser, demo, tmp_path):
+def test_target_is_where_worst_cases_start(seawall, browser, demo, tmp_path):
     study, _ = demo
     rows = (study.parent / "trial.csv").read_text().splitlines()
     target = tmp_path / "target.csv"
-    target.write_text("\n".join(rows[:400]) + "\n")
+    target.write_text("\n".join([rows[0]] + [r for r in rows[1:] if int(r.split(",")[3]) >= 70][:400]) + "\n")
     page = tmp_path / "report.html"
-    run(seawall, "report", study, "--no-learn", "--bootstrap", 0, "--target", target, "--out", page)
-    far = json.loads(run(seawall, "distance", study, "--target", target, "--json"))["distance"]
-    opened_page, wrong = opened(browser, page)
-    mark = opened_page.locator(".marks li", has_text="the distance to the target sample")
-    assert abs(float(mark.locator("button").inner_text()) - far) < 1e-6
+    run(seawall, "report", study, "--no-learn", "--bootstrap", 3, "--target", target, "--out", page)
+    said = json.loads(run(seawall, "evaluate", study, "--target", target, "--json"))
+    shown, wrong = opened(browser, page)
+    text = shown.locator("#target").inner_text()
+    assert "400 rows" in text and "fewer than 1, 5 and 20 rows" in text
+    there = shown.locator("#data table", has_text="inverse odds").locator("tbody tr").first
+    value = float(there.locator("td").first.inner_text().split(" ")[0])
+    assert abs(value - said["policies"][0]["target"]["dm"]["value"]) < 1e-5
+    shown.get_by_role("slider").press("Home")
+    assert abs(float(values(shown)[0]) - said["policies"][0]["target"]["dm"]["value"]) < 1e-5
     assert wrong == []
 
 

@@ -34,7 +34,7 @@ fn the_stroke_trial_to_eight_digits() {
             "direction",
             "diagnostics",
             "policies",
-            "breakdown"
+            "comparisons"
         ]
     );
     for key in ["rows", "cells", "observed_cells"] {
@@ -133,7 +133,7 @@ fn the_output_for_people_says_what_to_look_at() {
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
     let found = run(
         there.path(),
-        "evaluate study.toml --policy uniform --policy constant:A --curve c.csv --worst w.csv",
+        "evaluate study.toml --policy uniform --policy constant:A --curve c.csv --worst w.csv --full",
     );
     assert_eq!((found.code, found.err.as_str()), (0, ""));
     let before = found.out.find("Propensities: from the log, from 0.25 to 0.75").unwrap();
@@ -144,7 +144,8 @@ fn the_output_for_people_says_what_to_look_at() {
         "effective rows",
         "unobserved at 0.1",
         "the highest it could be",
-        "is no worse than",
+        "In one and the same population",
+        "too close to call",
         "What would hurt constant:A:",
         "came from",
         "of the population moves",
@@ -414,7 +415,8 @@ fn the_demo_checks_and_evaluates_and_keeps_what_was_edited() {
     let there = folder(&[]);
     let first = run(there.path(), "demo");
     assert_eq!((first.code, first.err.as_str()), (0, ""));
-    for words in ["made-up patients", "6000 rows read", "lower is better", "optimal", "Next: edit"]
+    for words in
+        ["made-up patients", "6000 rows read", "Lower is better", "All exact", "Next: edit"]
     {
         assert!(first.out.contains(words), "{words:?} is not in\n{}", first.out);
     }

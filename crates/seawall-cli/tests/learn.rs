@@ -169,7 +169,7 @@ fn every_kind_of_policy_on_the_demo() {
     let honest = json(path, &format!("learn {study} --policy tree:1 --honest --json"));
     assert_eq!(honest["honest"]["halves"].as_array().unwrap().len(), 2);
     let words = run(path, &format!("learn {study} --policy tree:1"));
-    for word in ["If ", "Worst case", "gap", "Floor: no policy whatever", "--honest"] {
+    for word in ["If ", "Worst case", "gap", "Floor: no policy whatever", "best constant: "] {
         assert!(words.out.contains(word), "{word:?} is not in {}", words.out);
     }
     // The same bytes on any number of threads.

@@ -14,12 +14,14 @@ use crate::study::PolicySpec;
 use crate::words::{number, short};
 use seawall::distance::distance;
 use seawall::evaluate::{Estimate, Robust};
-use seawall::outcome::{Model, Values};
+use seawall::outcome::Model;
 use seawall::policy::Policy;
 use seawall::{
-    Detail, Error, Field, Kind, Population, Progress, Result, Settings, Space, Stage, Watch,
+    Detail, Direction, Error, Field, Geometry, Kind, Population, Problem, Progress, Result,
+    Settings, Space, Stage, Support, Watch,
 };
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Random halves where nobody says how many.
 pub const SPLITS: usize = 20;
@@ -144,29 +146,67 @@ impl Spread {
 }
 
 /// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
+/// Its values are given on the points of a population.
 pub(crate) fn policy_radii(
     question: &Question,
-    robust: &Robust,
-    (policy, values): (&Policy, &Values),
+    (geometry, direction): (&Arc<Geometry>, Direction),
+    (policy, values): (&Policy, &[f64]),
     nominal: Estimate,
     watch: Watch<'_>,
 ) -> Result<PolicyRadii> {
-    let sign = robust.direction().sign();
-    let limit = if sign > 0.0 { nominal.upper } else { nominal.lower };
+    let limit = if direction == Direction::Cost { nominal.upper } else { nominal.lower };
     let settings =
         Settings { detail: Detail::Value, crossing: Some(limit), watch, ..Settings::default() };
     let set = question.context.set;
-    let size = robust.values(policy, values)?.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
-    let (_, curve) = robust.evaluate(policy, values, set, &[], Some(tolerance), settings)?;
+    let problem = Problem::on(geometry, values)?.direction(direction);
+    let curve = set.solver(&problem, settings)?.curve(tolerance)?;
     watch.tell(Progress::at(Stage::Policy(policy.name())))?;
-    let curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
     Ok(PolicyRadii {
         policy: policy.name().to_owned(),
         limit,
         chance: curve.breakdown(limit).map(|b| b.radius),
         saturation: curve.vertices().last().map_or(0.0, |v| v.radius),
     })
+}
+
+/// Contexts told apart only by the features along which the values vary, and fixed ones: on points
+/// rather than a grid a move would else be paid for along every other column, too.
+struct Relevant {
+    geometry: Arc<Geometry>,
+    /// A context of the log for each point.
+    contexts: Vec<usize>,
+}
+
+impl Relevant {
+    fn new(population: &Population, robust: &Robust, used: &[usize]) -> Result<Self> {
+        let space = population.space();
+        if matches!(space.support(), Support::Grid(_)) {
+            let contexts = robust.points().to_vec();
+            return Ok(Relevant { geometry: robust.geometry().clone(), contexts });
+        }
+        let features = counted(space, used);
+        if features.is_empty() {
+            // Nothing varies: anywhere is as good as anywhere else.
+            let contexts = robust.points().to_vec();
+            return Ok(Relevant { geometry: robust.geometry().clone(), contexts });
+        }
+        let (smaller, places) = space.on_features(&features)?;
+        let (mut weights, mut contexts) = (vec![0.0; smaller.len()], vec![0; smaller.len()]);
+        for (context, (w, &place)) in population.weights().iter().zip(&places).enumerate() {
+            weights[place as usize] += w;
+            contexts[place as usize] = context;
+        }
+        let population = Population::from_weights(Arc::new(smaller), weights)?;
+        Ok(Relevant { geometry: Geometry::new(&population).shared(), contexts })
+    }
+}
+
+/// The features that count: those used, and fixed ones.
+fn counted(space: &Space, used: &[usize]) -> Vec<usize> {
+    let counts = |k: &usize| used.contains(k) || space.kind(*k) == Kind::Fixed;
+    (0..space.names().len()).filter(counts).collect()
 }
 
 /// The features along which values may vary: those that the outcome model asks about, and those that
@@ -200,9 +240,7 @@ fn comparable(
     b: &Population,
     used: &[usize],
 ) -> Result<(Population, Population, Option<StrataShift>)> {
-    let space = a.space();
-    let counts = |k: &usize| used.contains(k) || space.kind(*k) == Kind::Fixed;
-    let features: Vec<usize> = (0..space.names().len()).filter(counts).collect();
+    let features = counted(a.space(), used);
     if features.is_empty() {
         return Ok((a.clone(), a.clone(), None));
     }
@@ -236,16 +274,22 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let robust = fitted.robust(question.support)?;
     let settings = Settings { watch, ..Settings::default() };
     let values = fitted.values(question.cost.set.at(question.cost.radii[0]), settings)?;
-    let (mut policies, mut made) = (Vec::new(), Vec::new());
+    let mut made = Vec::new();
     for spec in &question.policies {
-        let policy = loaded.policy(spec, &values, watch)?;
-        let nominal = fitted.nominal(&policy, watch)?.dm;
-        policies.push(policy_radii(&question, &robust, (&policy, &values), nominal, watch)?);
-        made.push((spec.clone(), policy));
+        made.push((spec.clone(), loaded.policy(spec, &values, watch)?));
     }
     let used = used_features(loaded, fitted.model(), &made);
     let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
     let own = loaded.log().population()?;
+    let relevant = Relevant::new(&own, &robust, &used)?;
+    let mut policies = Vec::new();
+    for (_, policy) in &made {
+        let nominal = fitted.nominal(policy, watch)?.dm;
+        let all = policy.values(&values)?;
+        let values: Vec<f64> = relevant.contexts.iter().map(|&i| all[i]).collect();
+        let place = (&relevant.geometry, robust.direction());
+        policies.push(policy_radii(&question, place, (policy, &values), nominal, watch)?);
+    }
     let halves = match set.moves_mass() {
         true => Some(halves(loaded, &used, request, watch)?),
         false => None,

@@ -293,12 +293,12 @@ fn joint_program(
     let mut parts: Vec<Vec<_>> = Vec::new();
     for j in 0..space.len() {
         let mut own = Vec::new();
-        for a in 0..actions {
+        for (a, &t) in theta[group[j]].iter().enumerate() {
             let part = lp.add_var(0.0, (f64::NEG_INFINITY, f64::INFINITY));
             for slope in [sign * range.worst.at(j, a), sign * range.best.at(j, a)] {
                 let mut line = microlp::LinearExpr::empty();
                 line.add(part, 1.0);
-                line.add(theta[group[j]][a], -slope);
+                line.add(t, -slope);
                 let right = -slope * base.probability(j, a);
                 lp.add_constraint(line, microlp::ComparisonOp::Ge, right);
             }

@@ -3,7 +3,7 @@
 use super::{Failure, destinations};
 use crate::show;
 use seawall::{Space, Watch};
-use seawall_study::evaluate::{Changes, Evaluation, Question, evaluate};
+use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -71,14 +71,16 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     Ok(())
 }
 
+/// A pair of policies in the column of policies: `treat minus control`.
+fn pair_field(c: &Comparison) -> String {
+    csv_field(&format!("{} minus {}", c.policy, c.against))
+}
+
 /// The curves' vertices, policy by policy and then pair by pair, by rising radius.
 fn curves(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "policy,against,cost_radius,radius,value,lambda")?;
-    let alone = found.policies.iter().map(|p| (format!("{},", csv_field(&p.name)), &p.curves));
-    let pairs = found
-        .comparisons
-        .iter()
-        .map(|c| (format!("{},{}", csv_field(&c.policy), csv_field(&c.against)), &c.curves));
+    writeln!(out, "policy,cost_radius,radius,value,lambda")?;
+    let alone = found.policies.iter().map(|p| (csv_field(&p.name), &p.curves));
+    let pairs = found.comparisons.iter().map(|c| (pair_field(c), &c.curves));
     for (name, all) in alone.chain(pairs) {
         for (cost_radius, curve) in found.question.cost.radii.iter().zip(all) {
             for vertex in curve.vertices() {
@@ -97,7 +99,7 @@ fn curves(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
 /// Every context that has mass before or after the shift, policy by policy and then pair by pair.
 fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     let space = found.population.space();
-    write!(out, "policy,against,radius,cost_radius")?;
+    write!(out, "policy,radius,cost_radius")?;
     for name in space.names() {
         write!(out, ",{}", csv_field(name))?;
     }
@@ -106,13 +108,13 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
         let radii = policy.results.len() / policy.values.len().max(1);
         for (k, (answer, worst)) in policy.results.iter().zip(&policy.worst).enumerate() {
             let key =
-                format!("{},,{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
+                format!("{},{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
             population(&key, &policy.values[k / radii], found, space, &worst.weights(), out)?;
         }
     }
     for c in &found.comparisons {
         let radii = c.results.len() / c.values.len().max(1);
-        let names = format!("{},{}", csv_field(&c.policy), csv_field(&c.against));
+        let names = pair_field(c);
         for (k, (answer, worst)) in c.results.iter().zip(&c.worst).enumerate() {
             let key = format!("{names},{},{}", answer.radius, answer.cost_radius);
             population(&key, &c.values[k / radii], found, space, &worst.weights(), out)?;

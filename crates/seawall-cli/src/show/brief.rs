@@ -7,6 +7,7 @@ use seawall::Status;
 use seawall::evaluate::Estimate;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
 use seawall_study::shift;
+use seawall_study::words::estimate;
 use std::io::{Result, Write};
 
 /// Radii shown side by side; more are in the full tables.
@@ -15,6 +16,8 @@ const RADII: usize = 5;
 const NOTES: usize = 2;
 /// Pairs shown; more are counted.
 const PAIRS: usize = 6;
+/// Radii of a pair shown, a row each.
+const ROWS: usize = 8;
 /// Changes told of the worst population.
 const CHANGES: usize = 2;
 
@@ -25,7 +28,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     let left = facts.left_out.conditions + facts.left_out.no_action;
     let left = if left > 0 { format!(", {left} left out") } else { String::new() };
     let files = match facts.files.as_slice() {
-        [one] => one.clone(),
+        [one] => file_name(one),
         many => format!("{} files", many.len()),
     };
     let head = format!(
@@ -51,6 +54,13 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     }
     writeln!(out)?;
     hurts(found, &names, out)?;
+    if found.question.bootstrap.is_some() {
+        wrapped(
+            "Intervals: paired bootstrap of the rows. Where leaves are small they hold the truth less \
+             often than they say (simulated: 55% to 92%).",
+            out,
+        )?;
+    }
     super::evaluate::files(found, outputs, out)?;
     writeln!(out, "{} --full prints every table.", certificates(found))
 }
@@ -60,22 +70,23 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(target) = &found.target else { return Ok(()) };
     let c = &target.coverage;
     let few = |a: &seawall::transfer::ActionCoverage| {
-        let (where_, few) = match a.leaves {
-            Some(leaves) => ("leaves", leaves),
-            None => ("contexts", a.cells),
-        };
-        format!("{} {} of people in {where_} of under 20 rows", label(&a.name), percent(few[2]))
+        let share = a.leaves.unwrap_or(a.cells)[2];
+        (share > 0.0).then(|| format!("{} of {}", percent(share), label(&a.name)))
     };
-    let actions: Vec<String> = c.actions.iter().take(4).map(few).collect();
+    let thin: Vec<String> = c.actions.iter().filter_map(few).take(4).collect();
+    let kind = if c.actions.iter().any(|a| a.leaves.is_some()) { "leaves" } else { "contexts" };
+    let thin = match thin.is_empty() {
+        true => format!("nobody is in {kind} of under 20 rows"),
+        false => format!("in {kind} of under 20 rows are {}", thin.join(", ")),
+    };
     let mut words = format!(
         "Target {}: {} rows, {} of them in contexts the log never has. Weighed like it the log is \
-         worth {} rows (largest odds {}); {}.",
-        target.facts.path,
+         worth {} rows (largest odds {}); {thin}.",
+        file_name(&target.facts.path),
         target.facts.rows,
         percent(c.unobserved),
         number(c.effective_rows.round()),
         super::short(c.largest_odds),
-        actions.join(", ")
     );
     if !target.facts.beyond.is_empty() {
         let column = |b: &seawall_study::target::BeyondFacts| {
@@ -87,81 +98,101 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     wrapped(&words, out)
 }
 
-/// The estimate that is shown: doubly robust, else direct; in the target if there is one.
-fn shown_estimate(policy: &PolicyResult) -> Estimate {
-    let (dr, dm) = match &policy.target {
+/// The doubly robust and the direct estimate; in the target if there is one.
+fn estimates(policy: &PolicyResult) -> (Estimate, Estimate) {
+    match &policy.target {
         Some(there) => (there.dr, there.dm),
         None => (policy.nominal.dr, policy.nominal.dm),
-    };
-    if dr.value.is_nan() { dm } else { dr }
+    }
 }
 
 /// A policy a row, a radius a column; a row a radius where there are intervals to show.
 fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
-    let question = &found.question;
-    let place = if found.target.is_some() { "in the target" } else { "no shift" };
-    let costs = question.cost.radii.len() > 1 || question.cost.radii[0] > 0.0;
+    let place = if found.target.is_some() { "in the target" } else { "if nothing shifts" };
     let extreme = match found.direction {
         seawall::Direction::Cost => "highest",
         seawall::Direction::Reward => "lowest",
     };
-    let radii = &question.context.radii;
-    if let Some(b) = question.bootstrap {
-        wrapped(&format!("Within each radius, the {extreme} mean it could be:"), out)?;
-        let interval = format!("{} interval", super::level(b.level));
-        let mut header = vec!["policy", place, "radius"];
-        header.extend(costs.then_some("cost radius"));
-        header.extend(["worst case", interval.as_str()]);
-        let mut shown = table(&header);
-        for (policy, name) in found.policies.iter().zip(names) {
-            for (k, r) in policy.results.iter().enumerate() {
-                let first = k == 0;
-                let estimate = seawall_study::words::estimate(&shown_estimate(policy));
-                let mut row = vec![
-                    if first { name.clone() } else { String::new() },
-                    if first { estimate } else { String::new() },
-                    number(r.radius),
-                ];
-                row.extend(costs.then(|| number(r.cost_radius)));
-                let se = r.interval.map_or(f64::NAN, |i| i.se);
-                row.push(supported(r.value, se));
-                row.push(r.shown().map_or(String::new(), |(low, high)| {
-                    format!("({}, {})", supported(low, se), supported(high, se))
-                }));
-                shown.add_row(row);
-            }
-        }
-        return writeln!(out, "{shown}");
-    }
-    let more = radii.len().saturating_sub(RADII);
-    let beyond = if more > 0 { format!(" ({more} more radii: --full)") } else { String::new() };
+    let more = found.question.context.radii.len().saturating_sub(RADII);
+    let wide = found.question.bootstrap.is_none();
+    let beyond = match wide && more > 0 {
+        true => format!(" ({more} more radii: --full)"),
+        false => String::new(),
+    };
     wrapped(
         &format!(
-            "The mean {}, 95% interval, and the {extreme} it could be within each radius{beyond}:",
-            if found.target.is_some() { "in the target" } else { "if nothing shifts" }
+            "The mean {place} (doubly robust, 95% interval; direct), and from the latter on the \
+             {extreme} it could be within each radius{beyond}:"
         ),
         out,
     )?;
+    if wide { by_radius(found, names, out) } else { with_intervals(found, names, out) }
+}
+
+fn by_radius(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let (radii, costs) = (&found.question.context.radii, shows_costs(found));
     let columns: Vec<String> = radii.iter().take(RADII).map(|r| number(*r)).collect();
-    let mut header = vec!["policy", place];
+    let mut header = vec!["policy", "doubly robust", "direct"];
     header.extend(costs.then_some("cost radius"));
     header.extend(columns.iter().map(String::as_str));
     let mut shown = table(&header);
     for (policy, name) in found.policies.iter().zip(names) {
-        let estimate = shown_estimate(policy);
+        let (dr, dm) = estimates(policy);
         for (k, row) in policy.results.chunks(radii.len()).enumerate() {
-            let first = k == 0;
-            let text = seawall_study::words::estimate(&estimate);
-            let mut cells = vec![
-                if first { name.clone() } else { String::new() },
-                if first { text } else { String::new() },
-            ];
+            let mut cells = first_cells(k == 0, name, &dr, &dm);
             cells.extend(costs.then(|| number(row[0].cost_radius)));
-            cells.extend(row.iter().take(RADII).map(|r| safe(r, found, estimate.se)));
+            cells.extend(row.iter().take(RADII).map(|r| safe(r, found, dm.se)));
             shown.add_row(cells);
         }
     }
     writeln!(out, "{shown}")
+}
+
+fn with_intervals(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let costs = shows_costs(found);
+    let interval = interval_name(found).unwrap_or_default();
+    let mut header = vec!["policy", "doubly robust", "direct", "radius"];
+    header.extend(costs.then_some("cost radius"));
+    header.extend(["worst case", interval.as_str()]);
+    let mut shown = table(&header);
+    for (policy, name) in found.policies.iter().zip(names) {
+        let (dr, dm) = estimates(policy);
+        for (k, r) in policy.results.iter().enumerate() {
+            let mut row = first_cells(k == 0, name, &dr, &dm);
+            row.push(number(r.radius));
+            row.extend(costs.then(|| number(r.cost_radius)));
+            let se = r.interval.map_or(f64::NAN, |i| i.se);
+            row.extend([supported(r.value, se), ends(r.shown(), se)]);
+            shown.add_row(row);
+        }
+    }
+    writeln!(out, "{shown}")
+}
+
+/// A policy's name and estimates, on the first of its rows.
+fn first_cells(first: bool, name: &str, dr: &Estimate, dm: &Estimate) -> Vec<String> {
+    match first {
+        true => vec![name.to_owned(), estimate(dr), supported(dm.value, dm.se)],
+        false => vec![String::new(); 3],
+    }
+}
+
+/// Whether outcomes shift, too.
+fn shows_costs(found: &Evaluation) -> bool {
+    let radii = &found.question.cost.radii;
+    radii.len() > 1 || radii[0] > 0.0
+}
+
+/// The header of intervals, if there are any.
+fn interval_name(found: &Evaluation) -> Option<String> {
+    found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level)))
+}
+
+/// An interval to the digits that its standard error supports.
+fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
+    interval.map_or(String::new(), |(low, high)| {
+        format!("({}, {})", supported(low, se), supported(high, se))
+    })
 }
 
 /// A worst case on the safe side: a smoothed value alone is none.
@@ -186,9 +217,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
             pairs.push(c);
         }
     }
-    let question = &found.question;
-    let costs = question.cost.radii.len() > 1 || question.cost.radii[0] > 0.0;
-    let interval = question.bootstrap.map(|b| format!("{} interval", super::level(b.level)));
+    let (costs, interval) = (shows_costs(found), interval_name(found));
     let verb = match found.direction {
         seawall::Direction::Cost => "costs",
         seawall::Direction::Reward => "brings",
@@ -205,19 +234,13 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     let mut shown = table(&header);
     for c in pairs.iter().take(PAIRS) {
         let plain = c.estimate();
-        for (k, r) in
-            c.results.iter().take(RADII.max(question.context.radii.len().min(8))).enumerate()
-        {
+        for (k, r) in c.results.iter().take(ROWS).enumerate() {
             let se = r.interval.map_or(plain.se, |i| i.se);
             let pair = format!("{} − {}", of(&c.policy), of(&c.against));
             let mut row = vec![if k == 0 { pair } else { String::new() }, number(r.radius)];
             row.extend(costs.then(|| number(r.cost_radius)));
             row.extend([supported(r.worst, se), supported(r.best, se)]);
-            if interval.is_some() {
-                row.push(r.shown().map_or(String::new(), |(low, high)| {
-                    format!("({}, {})", supported(low, se), supported(high, se))
-                }));
-            }
+            row.extend(interval.as_ref().map(|_| ends(r.shown(), se)));
             row.push(
                 match c.verdict(k) {
                     Verdict::Better => "better",
@@ -305,6 +328,12 @@ fn short_names(found: &Evaluation) -> Vec<String> {
         (false, false) => label(&found.policies[k].name),
     };
     (0..all.len()).map(pick).collect()
+}
+
+/// A path without its folders.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn capital(text: &str) -> String {

@@ -86,10 +86,9 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// How wide the terminal is; None where nobody looks, unless COLUMNS says so.
+/// How wide the terminal is; None where there is none.
 fn terminal_width() -> Option<u16> {
-    let told = std::env::var("COLUMNS").ok().and_then(|w| w.parse().ok());
-    told.filter(|w| *w >= 20).or_else(|| Table::new().width())
+    Table::new().width()
 }
 
 /// How wide texts are: as the terminal, but not so wide that lines get lost.

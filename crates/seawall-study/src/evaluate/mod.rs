@@ -134,7 +134,9 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         diagnostics.notes.extend(policy_notes(policy.name(), &nominal));
         let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
         let direct = there.map_or(nominal.dm, |there| there.dm);
-        let radii = policy_radii(question, &robust, (&policy, &costs[0]), direct, watch)?;
+        let own = robust.values(&policy, &costs[0])?;
+        let place = (robust.geometry(), robust.direction());
+        let radii = policy_radii(question, place, (&policy, &own), direct, watch)?;
         let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
         policies.push(result);

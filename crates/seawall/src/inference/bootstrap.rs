@@ -88,6 +88,9 @@ pub(crate) fn check_level(level: f64) -> Result<()> {
     }
 }
 
+/// What is asked of a log drawn again: given the log, its number among the replicates, and a watch.
+pub type Ask<'a> = dyn Fn(&Log, usize, Watch<'_>) -> Result<Vec<f64>> + Sync + 'a;
+
 /// Runs `ask` on so many resampled logs, each with its number and a watch that tells how many are
 /// done and stops with `watch`; a stopped bootstrap is an error that says so.
 pub fn bootstrap(
@@ -96,7 +99,7 @@ pub fn bootstrap(
     resampling: Resampling,
     seed: u64,
     watch: Watch<'_>,
-    ask: &(dyn Fn(&Log, usize, Watch<'_>) -> Result<Vec<f64>> + Sync),
+    ask: &Ask<'_>,
 ) -> Result<Replicates> {
     if replicates == 0 {
         return Err(Error::field(Field::Bootstrap, "is 0; expected at least 1"));

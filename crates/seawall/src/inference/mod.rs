@@ -25,5 +25,5 @@
 mod bootstrap;
 mod bounds;
 
-pub use bootstrap::{Interval, Replicates, Resampling, bootstrap};
+pub use bootstrap::{Ask, Interval, Replicates, Resampling, bootstrap};
 pub use bounds::{Bound, Constants, finite_sample};

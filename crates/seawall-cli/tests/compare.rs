@@ -1,0 +1,250 @@
+//! Which policy in one population: `evaluate` with several policies, and `learn --against`.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{DATA, STUDY, folder, json, run, shared};
+use serde_json::Value;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+fn demo() -> tempfile::TempDir {
+    let there = folder(&[]);
+    assert_eq!(run(there.path(), "demo").code, 0);
+    there
+}
+
+/// The comparison of one policy with another.
+fn pair<'v>(found: &'v Value, policy: &str, against: &str) -> &'v Value {
+    let all = found["comparisons"].as_array().unwrap();
+    all.iter().find(|c| c["policy"] == policy && c["against"] == against).unwrap()
+}
+
+#[test]
+fn differences_are_of_one_population() {
+    let there = demo();
+    let path = there.path();
+    let study = "seawall-demo/study.toml";
+    let words = "--policy constant:treat --policy constant:control";
+    let ask = |more: &str| json(path, &format!("evaluate {study} {words} {more} --json"));
+    let found = ask("--radius 0,0.01,0.05 --cost-radius 0,0.02");
+    assert!(found.get("breakdown").is_none() && found.get("differences").is_none());
+    let (a, b) = ("constant:treat", "constant:control");
+    let (one, other) = (pair(&found, a, b), pair(&found, b, a));
+    assert_eq!(one["results"].as_array().unwrap().len(), 6);
+    for (k, own) in one["results"].as_array().unwrap().iter().enumerate() {
+        let turned = &other["results"][k];
+        assert_eq!(number(&own["worst"]), -number(&turned["best"]), "{k}");
+        assert_eq!(number(&own["best"]), -number(&turned["worst"]), "{k}");
+        assert!(number(&own["lower"]) <= number(&own["upper"]) && own["status"] == "optimal");
+        assert!(number(&own["best"]) <= number(&own["worst"]));
+        // One population for both is no worse than one for each.
+        let values: Vec<f64> =
+            (0..2).map(|p| number(&found["policies"][p]["results"][k]["value"])).collect();
+        assert!(
+            number(&own["worst"]) <= values[0] + 1e-9 && number(&own["best"]) >= -values[1] - 1e-9
+        );
+    }
+    // At radius 0 without shifting outcomes both ends are the difference of the means.
+    let means = [0, 1].map(|p| number(&found["policies"][p]["nominal"]["dm"]["value"]));
+    for end in ["worst", "best"] {
+        assert!((number(&one["results"][0][end]) - (means[0] - means[1])).abs() < 1e-12);
+    }
+    assert!((number(&one["nominal"]["dm"]["value"]) - (means[0] - means[1])).abs() < 1e-12);
+    // Certain: just within it no worse, just beyond it worse.
+    let certain = number(&other["certain_radius"]["value"]);
+    assert!(certain > 0.0 && number(&one["certain_radius"]["value"]) == 0.0);
+    assert!(number(&other["certain_radius"]["lower"]) <= certain + 1e-12);
+    for (radius, sign) in [(0.999 * certain, -1.0), (1.001 * certain, 1.0)] {
+        let at = ask(&format!("--radius {radius}"));
+        let worst = number(&pair(&at, b, a)["results"][0]["worst"]);
+        assert!(sign * worst > 0.0 && worst.abs() < 1e-3, "{radius}: {worst}");
+    }
+    // A policy has a difference of 0 to its like, at any radius: the certain radius is none (null).
+    let same = json(path, &format!("evaluate {study} --policy uniform --policy behaviour --json"));
+    let like = pair(&same, "uniform", "behaviour");
+    assert_eq!(like["certain_radius"]["value"], Value::Null);
+    assert_eq!(number(&like["results"][2]["worst"]), 0.0);
+    let alone = json(path, &format!("evaluate {study} {words} --no-compare --json"));
+    assert!(alone.get("comparisons").is_none());
+    // Other sets and supports compare too.
+    for more in ["--set kl", "--set tv", "--set entropic --eta 50", "--support observed"] {
+        let found = ask(&format!("--radius 0.02 {more}"));
+        let own = &pair(&found, a, b)["results"][0];
+        assert!(number(&own["best"]) <= number(&own["worst"]), "{more}");
+        let certain = &pair(&found, b, a)["certain_radius"];
+        assert!(
+            certain["value"].is_null() || number(&certain["lower"]) <= number(&certain["value"])
+        );
+    }
+}
+
+#[test]
+fn files_hold_the_pairs_too() {
+    let there = demo();
+    let path = there.path();
+    let asked = "evaluate seawall-demo/study.toml --policy constant:treat --policy constant:control \
+                 --radius 0.02 --curve c.csv --worst w.csv";
+    assert_eq!(run(path, asked).code, 0);
+    let found = json(path, &format!("{asked} --json"));
+    let own = &pair(&found, "constant:treat", "constant:control")["results"][0];
+    let table = std::fs::read_to_string(path.join("w.csv")).unwrap();
+    let rows =
+        table.lines().filter(|l| l.starts_with("constant:treat minus constant:control,0.02,0,"));
+    let sum: f64 = rows
+        .map(|l| {
+            let fields: Vec<f64> = l.rsplit(',').take(3).map(|f| f.parse().unwrap()).collect();
+            fields[0] * fields[2]
+        })
+        .sum();
+    // The population that does it, valued by the differences beside it.
+    assert!((sum - number(&own["worst"])).abs() < 1e-12, "{sum} {own}");
+    let curve = std::fs::read_to_string(path.join("c.csv")).unwrap();
+    assert!(curve.lines().any(|l| l.starts_with("constant:control minus constant:treat,0,0,")));
+}
+
+/// The width of the widest line, in letters.
+fn widest(text: &str) -> usize {
+    text.lines().map(|l| l.trim_end().chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn two_policies_and_three_radii_fit_a_screen() {
+    let there = demo();
+    let path = there.path();
+    let asked =
+        "evaluate seawall-demo/study.toml --policy constant:treat --policy constant:control";
+    let found = run(path, asked);
+    assert!(found.out.lines().count() <= 24 && widest(&found.out) <= 80, "{}", found.out);
+    for words in [" treat ", "too close to call", "All exact", "Lower is better", "--full"] {
+        assert!(found.out.contains(words), "{words:?} is not in\n{}", found.out);
+    }
+    // Digits that the standard error supports, and no more.
+    assert!(found.out.contains("0.304 (0.275, 0.334)"), "{}", found.out);
+    let full = run(path, &format!("{asked} --full"));
+    assert!(full.out.lines().count() > 40 && full.out.contains("lambda"), "{}", full.out);
+    let both = run(path, &format!("{asked} --full --json"));
+    assert!(both.code == 2 && both.err.contains("--json"), "{}", both.err);
+    // With intervals the verdict is theirs.
+    let sure = run(path, &format!("{asked} --bootstrap 60 --radius 0.01"));
+    assert!(sure.out.contains("95% interval"), "{}", sure.out);
+}
+
+/// Treating helps everyone by about 1: certain within every radius, and said.
+#[test]
+fn what_is_clear_is_said() {
+    let mut data = "age,arm,y\n".to_owned();
+    for k in 0..400 {
+        let (age, arm) = (20 + 10 * (k % 5), ["treat", "wait"][(k / 5) % 2]);
+        let y = (k % 3) as f64 + if arm == "wait" { 1.0 + (age / 20) as f64 } else { 0.0 };
+        data += &format!("{age},{arm},{y}\n");
+    }
+    let study = "[data]\npath = \"d.csv\"\n[context]\nage = \"numeric\"\n[action]\ncolumn = \"arm\"\n\
+                 [outcome]\ncost = \"y\"\n[model]\nkind = \"tree\"\nmax_depth = 2\n[robust]\n\
+                 context = { set = \"wasserstein\", radius = [0.05, 0.2] }\n";
+    let there = folder(&[("d.csv", data.as_bytes()), ("s.toml", study.as_bytes())]);
+    let path = there.path();
+    let words = "evaluate s.toml --policy constant:treat --policy constant:wait";
+    let found = run(path, words);
+    let clear = "treat costs less than wait in every population within any radius.";
+    assert!(found.out.contains(clear) && found.out.contains("better"), "{}", found.out);
+    let rewards = study.replace("cost =", "reward =");
+    std::fs::write(path.join("r.toml"), rewards).unwrap();
+    let found = run(path, &words.replace("s.toml", "r.toml"));
+    assert!(found.out.contains("wait brings more than treat in every population"), "{}", found.out);
+    // Where the oldest are better treated, an older population reverses it, and that is said.
+    let mut mixed = "age,arm,y\n".to_owned();
+    for k in 0..400 {
+        let (age, arm) = (20 + 10 * (k % 5), ["treat", "wait"][(k / 5) % 2]);
+        let cost = match (arm, age) {
+            ("wait", 60) => 3.0,
+            ("wait", _) | ("treat", 60) => 1.0,
+            _ => 2.0,
+        };
+        mixed += &format!("{age},{arm},{}\n", cost + (k % 3) as f64 / 100.0);
+    }
+    std::fs::write(path.join("d.csv"), mixed).unwrap();
+    let found =
+        run(path, &words.replace("treat --policy constant:wait", "wait --policy constant:treat"));
+    let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("wait costs less than treat in every population within 0.0"), "{text}");
+    assert!(text.contains("a population with higher age would reverse it"), "{text}");
+}
+
+#[test]
+fn policies_are_learned_against_a_baseline() {
+    let there = demo();
+    let path = there.path();
+    let study = "seawall-demo/study.toml";
+    let learn = |more: &str| json(path, &format!("learn {study} --radius 0.02 {more} --json"));
+    for policy in ["greedy", "groups:age", "tree:1", "softmax --restarts 1"] {
+        for against in ["behaviour", "constant:control"] {
+            let found = learn(&format!("--policy {policy} --against {against} --out p.json"));
+            assert_eq!(found["against"]["policy"], against);
+            // The value is the worst difference that evaluate finds, and its sign the certificate's.
+            let asked =
+                format!("evaluate {study} --policy p.json --policy {against} --radius 0.02 --json");
+            let both = json(path, &asked);
+            let name = both["policies"][0]["name"].as_str().unwrap();
+            let worst = number(&pair(&both, name, against)["results"][0]["worst"]);
+            assert!((worst - number(&found["value"])).abs() < 1e-9, "{policy} {against}: {worst}");
+            assert_eq!(found["against"]["no_worse"], worst <= 1e-12, "{policy} {against}");
+            assert!(number(&found["greedy_floor"]) <= number(&found["value"]) + 1e-9);
+            // A class that holds the baseline is never worse than it.
+            if policy != "softmax --restarts 1" && against == "constant:control" {
+                assert!(number(&found["upper"]) <= 1e-9, "{policy}");
+            }
+            let honest = &found["honest"];
+            for rival in ["best_constant", "baseline"] {
+                assert!(number(&honest[rival]["value"]) > 0.0, "{honest}");
+            }
+            assert_eq!(honest["baseline"]["policy"], against);
+        }
+    }
+    let words = run(path, &format!("learn {study} --policy tree:1 --against constant:control"));
+    for word in ["Certified: no worse than constant:control", "best constant:", "baseline:"] {
+        assert!(words.out.contains(word), "{word:?} is not in\n{}", words.out);
+    }
+    let quick = learn("--policy tree:1 --no-honest");
+    assert!(quick.get("honest").is_none() && quick.get("against").is_none());
+    // Stochastic gradients too, outcomes shifting or not.
+    for cost in ["", "--cost-radius 0.02"] {
+        let found = learn(&format!(
+            "--policy groups:sex --method bsgd --steps 200 --batch 50 --against behaviour {cost} --no-honest"
+        ));
+        assert_eq!(found["against"]["policy"], "behaviour");
+    }
+    // Bad input.
+    let policy = r#"{"format":"seawall-policy","version":1,"name":"x","actions":["x","y"],"features":[],"rule":{"kind":"constant","action":"x"}}"#;
+    std::fs::write(path.join("other.json"), policy).unwrap();
+    for (against, word) in [
+        ("other.json", "it knows nothing of the study's action"),
+        ("constant:nothing", "--against"),
+        ("missing.json", "missing.json"),
+    ] {
+        let found = run(path, &format!("learn {study} --policy tree:1 --against {against}"));
+        assert!(found.code == 2 && found.out.is_empty(), "{against}: {}", found.out);
+        assert!(found.err.contains(word) && found.err.lines().count() == 1, "{}", found.err);
+    }
+}
+
+#[test]
+fn a_log_too_small_for_halves_keeps_its_policy() {
+    let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
+    let found = json(there.path(), "learn study.toml --policy greedy --radius 0.1 --json");
+    assert!(found.get("honest").is_some() || found["no_honest"].is_string(), "{found}");
+}
+
+#[test]
+fn the_stroke_trials_differences() {
+    let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
+    let studies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let asked = "evaluate ist.toml --policy constant:treat --policy constant:control --json";
+    let found = json(&studies, asked);
+    let own = pair(&found, "constant:control", "constant:treat");
+    assert!(own["results"].as_array().unwrap().iter().all(|r| r["status"] == "optimal"));
+    let (dm, certain) = (&own["nominal"]["dm"], number(&own["certain_radius"]["value"]));
+    assert!(number(&dm["value"]) < 0.0 && certain > 0.0, "{dm} {certain}");
+}
