@@ -6,8 +6,8 @@ use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall::Direction;
 use seawall::evaluate::Estimate;
-use seawall_study::evaluate::{Evaluation, PolicyResult, Question};
-use seawall_study::shift::sentence;
+use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, Question};
+use seawall_study::shift::{commonest, main_change, phrase, sentence};
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -201,7 +201,33 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for c in found.comparisons.iter().filter(|c| c.leads()) {
         writeln!(out, "{}", c.sentence(label))?;
     }
+    for c in &found.comparisons {
+        who(c, found, out)?;
+    }
     writeln!(out)
+}
+
+/// Who would have to become whom for a policy to be worst beside another, at the first radius.
+fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let Some(k) = c.results.iter().position(|r| r.radius > 0.0) else { return Ok(()) };
+    let (Some(worst), set) = (c.worst.get(k), found.question.context.set) else { return Ok(()) };
+    let moves = commonest(found.population.space(), worst.plan().iter(), 3);
+    let told = moves.iter().map(|m| format!("{} {}", percent(m.mass), phrase(&m.changes, label)));
+    let mut told: Vec<String> = told.filter(|_| set.moves_mass()).collect();
+    if told.is_empty() {
+        told.extend(main_change(&found.population, worst, set));
+    }
+    match told.is_empty() {
+        true => Ok(()),
+        false => writeln!(
+            out,
+            "Where {} is worst beside {}, radius {}: {}.",
+            label(&c.policy),
+            label(&c.against),
+            number(c.results[k].radius),
+            told.join("; ")
+        ),
+    }
 }
 
 /// How well the log covers the target, and the estimates there.

@@ -292,6 +292,28 @@ pub(super) fn comparisons(
     Ok(found)
 }
 
+/// The populations in which a policy is worst beside another, at every context radius of a question
+/// and its first cost radius.
+pub(crate) fn worst_populations(
+    loaded: &Loaded,
+    question: &Question,
+    (policy, against): (&Policy, &Policy),
+    watch: Watch<'_>,
+) -> Result<Vec<WorstCase>> {
+    let fitted = loaded.fitted(watch)?;
+    let robust = loaded.robust(fitted, question.support)?;
+    let settings = Settings { plan_floor: 1e-5, watch, ..Settings::default() };
+    let costs = question.cost.set.at(question.cost.radii[0]);
+    let range = fitted.value_range(costs, settings)?;
+    let (set, radii) = (question.context.set, &question.context.radii);
+    let pair = (policy, against);
+    let (cases, _) = robust.worst_difference(pair, &range, set, radii, None, settings)?;
+    match cases.iter().any(|case| case.status() == Status::Stopped) {
+        true => Err(Error::stopped()),
+        false => Ok(cases),
+    }
+}
+
 /// Two policies being compared.
 struct Pair<'a> {
     question: &'a Question,

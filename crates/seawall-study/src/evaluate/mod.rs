@@ -8,6 +8,7 @@ mod resample;
 pub use answer::*;
 pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_sets, check_radii};
+pub(crate) use compare::worst_populations;
 pub use compare::{CertainRadius, Comparison, DifferenceValue, Verdict};
 
 use crate::check::{facts, policy_notes};

@@ -2,14 +2,19 @@
 
 use super::chart::{Chart, Series, charts};
 use super::live::{Live, Texts};
-use super::sentences::{isolated, leader};
+use super::sentences::{closest, isolated, leader};
 use super::stops::{Mark, Stops};
-use crate::evaluate::{Comparison, DifferenceValue, Evaluation, Verdict};
-use crate::words::{number, short, supported};
+use crate::evaluate::{Comparison, DifferenceValue, Evaluation, Verdict, worst_populations};
+use crate::load::Loaded;
+use crate::shift;
+use crate::words::{number, percent, short, supported};
+use seawall::{Result, Watch, WorstCase};
 use serde::Serialize;
 
 /// Pairs shown; the others are counted.
 const SHOWN: usize = 6;
+/// Moves told of the population that is worst for the leader beside its rival.
+const MOVES: usize = 3;
 
 /// One policy beside others, in the same population.
 #[derive(Debug, Serialize)]
@@ -18,6 +23,10 @@ pub(super) struct Differences {
     policy: String,
     charts: Vec<Chart>,
     rows: Vec<Row>,
+    /// The rival that it could lose most to where the slider begins, and who would have to become
+    /// whom for that.
+    rival: String,
+    moves: Vec<Live>,
     /// Pairs that are not shown.
     left_out: usize,
     sentences: Vec<String>,
@@ -36,17 +45,22 @@ struct Row {
 
 /// The policy that leads at the first stop beside each of the others; None if nothing was compared.
 pub(super) fn differences(
+    loaded: &Loaded,
     found: &Evaluation,
     stops: &Stops,
     start: usize,
     marks: &[Mark],
     texts: &mut Texts,
-) -> Option<Differences> {
-    let policy = found.policies.get(leader(found, start))?.name.clone();
+    watch: Watch<'_>,
+) -> Result<Option<Differences>> {
+    let leads = leader(found, start);
+    let (Some(first), Some(rival)) = (found.policies.get(leads), closest(found, leads, start))
+    else {
+        return Ok(None);
+    };
+    let policy = first.name.clone();
     let own: Vec<&Comparison> = found.comparisons.iter().filter(|c| c.policy == policy).collect();
-    if own.is_empty() {
-        return None;
-    }
+    let moves = moves(loaded, found, rival, texts, watch)?;
     let turned = |c: &Comparison| {
         found.comparisons.iter().find(|o| o.policy == c.against && o.against == c.policy)
     };
@@ -77,7 +91,41 @@ pub(super) fn differences(
     sentences.dedup();
     sentences.truncate(2 * SHOWN);
     let left_out = own.len().saturating_sub(SHOWN);
-    Some(Differences { policy, charts, rows, left_out, sentences })
+    let rival = rival.against.clone();
+    Ok(Some(Differences { policy, charts, rows, rival, moves, left_out, sentences }))
+}
+
+/// Who would have to become whom for a policy to be worst beside another, at every stop.
+fn moves(
+    loaded: &Loaded,
+    found: &Evaluation,
+    pair: &Comparison,
+    texts: &mut Texts,
+    watch: Watch<'_>,
+) -> Result<Vec<Live>> {
+    let named = |name: &str| found.policies.iter().find(|p| p.name == name).map(|p| &p.policy);
+    let (Some(policy), Some(against)) = (named(&pair.policy), named(&pair.against)) else {
+        return Ok(Vec::new());
+    };
+    let question = &found.question;
+    let worst = worst_populations(loaded, question, (policy, against), watch)?;
+    let (set, space) = (question.context.set, found.population.space());
+    let told = |case: &WorstCase| -> Vec<String> {
+        if !set.moves_mass() {
+            let change = shift::main_change(&found.population, case, set);
+            return change.into_iter().map(|words| format!("a population with {words}")).collect();
+        }
+        let each = |m: &shift::Moves| {
+            format!("{} of people: {}", percent(m.mass), shift::phrase(&m.changes, isolated))
+        };
+        shift::commonest(space, case.plan().iter(), MOVES).iter().map(each).collect()
+    };
+    let by_stop: Vec<Vec<String>> = worst.iter().map(told).collect();
+    let line = |k: usize| {
+        let text = |stop: &Vec<String>| stop.get(k).cloned().unwrap_or_default();
+        texts.add(by_stop.iter().map(text))
+    };
+    Ok((0..MOVES).map(line).collect())
 }
 
 fn row(c: &Comparison, texts: &mut Texts) -> Row {

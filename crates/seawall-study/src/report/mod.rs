@@ -138,7 +138,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let marks = marks(&stops, &found);
     let series: Vec<Series<'_>> = found.policies.iter().enumerate().map(series).collect();
     let charts = chart::charts(&series, false, &stops, &marks, &mut texts);
-    let differences = differences::differences(&found, &stops, start, &marks, &mut texts);
+    let differences =
+        differences::differences(loaded, &found, &stops, start, &marks, &mut texts, watch)?;
     let level = request.bootstrap.map(|b| b.level);
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
