@@ -31,6 +31,8 @@ pub struct Loaded {
     pub propensity: Propensity,
     /// What was fitted to the whole log, once somebody asked.
     fitted: OnceLock<Arc<Fitted>>,
+    /// Whether the outcome model was handed in, in place of the study's own.
+    handed_in: bool,
     /// Another population that is asked about in place of the log's.
     pub target: Option<Arc<PlacedTarget>>,
 }
@@ -79,7 +81,8 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         }
     };
     let fitted = OnceLock::new();
-    Ok(Loaded { study, counted, recipe, choices, propensity, fitted, target: None })
+    let (handed_in, target) = (false, None);
+    Ok(Loaded { study, counted, recipe, choices, propensity, fitted, handed_in, target })
 }
 
 /// Predicted values from a file.
@@ -161,18 +164,26 @@ impl Loaded {
         }
     }
 
-    /// The same study on a larger space, the contexts in `seen` being where it says.
-    pub(crate) fn on_extension(&self, larger: &Extension, seen: &[usize]) -> Result<Self> {
+    /// The contexts that a larger space must keep: those with rows, and all that predictions are for.
+    pub(crate) fn needed_contexts(&self) -> Result<Vec<usize>> {
+        let population = self.log().population()?;
+        let all = matches!(self.recipe, Recipe::Predictions(_));
+        let needed = |&i: &usize| all || population.weights()[i] > 0.0;
+        Ok((0..population.weights().len()).filter(needed).collect())
+    }
+
+    /// The same study on a larger space, the contexts `kept` being where it says.
+    pub(crate) fn on_extension(&self, larger: &Extension, kept: &[usize]) -> Result<Self> {
         let mut place = vec![u32::MAX; self.log().contexts().len()];
-        seen.iter().zip(&larger.kept).for_each(|(&old, new)| place[old] = *new);
+        kept.iter().zip(&larger.kept).for_each(|(&old, new)| place[old] = *new);
         let log = self.log().on_contexts(&larger.space, |old| place[old as usize])?;
         let recipe = match (&self.recipe, &self.study.model) {
-            (Recipe::Predictions(_), ModelSpec::Table(path)) => {
+            (Recipe::Predictions(_), ModelSpec::Table(path)) if !self.handed_in => {
                 Recipe::Predictions(predictions(path, &self.study, &log)?)
             }
             (Recipe::Predictions(own), _) => {
                 let mut old = vec![None; larger.space.len()];
-                seen.iter().zip(&larger.kept).for_each(|(&was, &is)| old[is as usize] = Some(was));
+                kept.iter().zip(&larger.kept).for_each(|(&was, &is)| old[is as usize] = Some(was));
                 Recipe::Predictions(own.on(&old)?)
             }
             (recipe, _) => recipe.clone(),
@@ -191,7 +202,7 @@ impl Loaded {
     #[must_use]
     pub fn with_recipe(&self, recipe: Recipe) -> Self {
         let other = self.clone();
-        Loaded { recipe, choices: None, fitted: OnceLock::new(), ..other }
+        Loaded { recipe, choices: None, fitted: OnceLock::new(), handed_in: true, ..other }
     }
 
     /// The policy that is meant; the greedy one by the values given.

@@ -7,18 +7,18 @@
 //!   carry a worst case, and are shown, not counted. Fixed columns: within their strata.
 //! - **Saturation**: where everyone sits at the worst value within reach. Beyond, radii say nothing.
 
-use crate::evaluate::{Comparison, Question, evaluate};
+use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii};
 use crate::load::Loaded;
 use crate::strata::{StrataShift, matched, on_features};
 use crate::study::PolicySpec;
-use crate::words::{number, short};
+use crate::words::short;
 use seawall::distance::distance;
-use seawall::evaluate::{Estimate, Robust};
+use seawall::evaluate::Robust;
 use seawall::outcome::Model;
 use seawall::policy::Policy;
 use seawall::{
-    Detail, Direction, Error, Field, Geometry, Kind, Population, Problem, Progress, Result,
-    Settings, Space, Stage, Support, Watch,
+    Error, Field, Geometry, Kind, Population, Progress, Result, Settings, Space, Stage, Support,
+    Watch,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -64,19 +64,6 @@ pub struct SuggestedRadii {
     pub words: String,
     /// The line for the study file.
     pub line: String,
-}
-
-/// Radii that mean something to one policy.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct PolicyRadii {
-    /// The policy.
-    pub policy: String,
-    /// The confidence limit of its estimate on the worse side.
-    pub limit: f64,
-    /// The least radius whose worst case reaches that; None if no population within reach does.
-    pub chance: Option<f64>,
-    /// Beyond this radius its worst case worsens no more.
-    pub saturation: f64,
 }
 
 /// How far a target is.
@@ -145,32 +132,6 @@ impl Spread {
     }
 }
 
-/// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
-/// Its values are given on the points of a population.
-pub(crate) fn policy_radii(
-    question: &Question,
-    (geometry, direction): (&Arc<Geometry>, Direction),
-    (policy, values): (&Policy, &[f64]),
-    nominal: Estimate,
-    watch: Watch<'_>,
-) -> Result<PolicyRadii> {
-    let limit = if direction == Direction::Cost { nominal.upper } else { nominal.lower };
-    let settings =
-        Settings { detail: Detail::Value, crossing: Some(limit), watch, ..Settings::default() };
-    let set = question.context.set;
-    let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
-    let problem = Problem::on(geometry, values)?.direction(direction);
-    let curve = set.solver(&problem, settings)?.curve(tolerance)?;
-    watch.tell(Progress::at(Stage::Policy(policy.name())))?;
-    Ok(PolicyRadii {
-        policy: policy.name().to_owned(),
-        limit,
-        chance: curve.breakdown(limit).map(|b| b.radius),
-        saturation: curve.vertices().last().map_or(0.0, |v| v.radius),
-    })
-}
-
 /// Contexts told apart only by the features along which the values vary, and fixed ones: on points
 /// rather than a grid a move would else be paid for along every other column, too.
 struct Relevant {
@@ -225,8 +186,8 @@ fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy
     }
     // The greedy policy looks at what the model does.
     for (_, policy) in policies.iter().filter(|(spec, _)| *spec != PolicySpec::Greedy) {
-        for name in policy.features() {
-            if let Ok(k) = space.feature(name) {
+        for name in policy.rule().features() {
+            if let Ok(k) = space.feature(&name) {
                 used[k] = true;
             }
         }
@@ -309,10 +270,18 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         }
         false => Vec::new(),
     };
-    let chance = policies.iter().filter_map(|p| p.chance).fold(0.0, f64::max);
+    // Where no population within reach is as bad as the limit, nothing short of saturation covers it.
+    let chance = policies.iter().map(|p| p.chance.unwrap_or(p.saturation)).fold(0.0, f64::max);
     let saturation = policies.iter().map(|p| p.saturation).fold(0.0, f64::max);
     let far = target.as_ref().map(|t| t.distance);
-    let (recommended, words) = recommended(chance, saturation, far);
+    let (recommended, mut words) = recommended(chance, saturation, far);
+    let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
+    if !grid && used.len() < names.len() {
+        words.push_str(
+            ". The space is the contexts seen: evaluate pays there for every column that a move \
+             changes, these too that do not count, and needs larger radii for the same shift",
+        );
+    }
     let list = recommended.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
     let parameters: String =
         set.parameters().iter().map(|(name, value)| format!(", {name} = {value}")).collect();
@@ -335,42 +304,41 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
 
 /// What to ask for, and why.
 fn recommended(chance: f64, saturation: f64, target: Option<f64>) -> (Vec<f64>, String) {
-    let noise = rounded(chance);
-    let covers = format!("{} covers chance alone", short(noise));
+    if saturation <= 0.0 {
+        let words = "the values do not vary within reach: no radius changes anything".to_owned();
+        return (vec![0.0], words);
+    }
+    // Past saturation nothing changes.
+    let last = rounded(saturation);
+    let noise = rounded(chance).min(last);
+    let covers = match chance < saturation {
+        true => format!("{} covers chance alone", short(noise)),
+        false => format!("nothing short of {}, where all is said, covers chance", short(noise)),
+    };
     let (beyond, why) = match target {
         Some(far) if far <= noise => {
-            let words = format!(
-                "the target is {} away, no further than chance: {covers}, and it",
-                short(far)
-            );
-            return (vec![noise], words);
+            (noise, format!("the target is {} away, no further than chance: {covers}", short(far)))
+        }
+        Some(far) if far >= saturation => {
+            (last, format!("{covers}; the target is {} away, beyond all that matters", short(far)))
         }
         Some(far) => {
-            let far_up = rounded(far);
-            (far_up, format!("{covers}; the target is {} away: {far_up} covers it", short(far)))
+            let up = rounded(far).min(last);
+            (up, format!("{covers}; the target is {} away: {} covers it", short(far), short(up)))
         }
         None => {
-            let more = rounded(FURTHER * chance);
-            (
-                more,
-                format!(
-                    "{covers}; {} is ten times that, for a shift that is none of chance's",
-                    short(more)
-                ),
-            )
+            let more = rounded(FURTHER * chance).min(last);
+            let words =
+                format!("{covers}; {} is up to ten times that, for more than chance", short(more));
+            (more, words)
         }
     };
-    let end = match saturation > 0.0 {
-        true => format!(
-            ". Beyond {} everyone sits where the values are worst: larger radii say nothing more",
-            short(saturation)
-        ),
-        false => String::new(),
-    };
-    // Past saturation nothing changes.
-    let beyond = if saturation > 0.0 { beyond.min(rounded(saturation)) } else { beyond };
     let all = if beyond > noise { vec![noise, beyond] } else { vec![noise] };
-    (all, format!("{why}{end}"))
+    let end = short(saturation);
+    let words = format!(
+        "{why}. Beyond {end} everyone sits where the values are worst: larger radii say nothing more"
+    );
+    (all, words)
 }
 
 /// Two significant digits, upwards: a radius is to cover something.
@@ -381,18 +349,6 @@ fn rounded(x: f64) -> f64 {
     let exponent = x.log10().floor() - 1.0;
     let digits = (x / 10f64.powf(exponent) - 1e-9).ceil();
     format!("{digits}e{exponent}").parse().unwrap_or(x)
-}
-
-/// A note for radii past which a policy's worst case worsens no more.
-pub(crate) fn saturated(radii: &[f64], policies: &[PolicyRadii]) -> Option<String> {
-    let last = policies.iter().map(|p| p.saturation).fold(0.0, f64::max);
-    let beyond = radii.iter().any(|r| *r > last);
-    (beyond && last > 0.0).then(|| {
-        format!(
-            "beyond {} everyone sits where the values are worst: larger radii say nothing more",
-            number(last)
-        )
-    })
 }
 
 fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {

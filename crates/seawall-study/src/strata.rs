@@ -4,7 +4,7 @@
 //! distances are taken within the strata, weighed by the first population's shares, and the strata's
 //! own shift is told apart.
 
-use seawall::{Kind, Population, Result, Space};
+use seawall::{Error, Kind, Population, Result, Space};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,12 +42,20 @@ pub(crate) fn matched(
     };
     let (p, q) = (shares(from), shares(to));
     let both = |s: usize| p[s] > 0.0 && q[s] > 0.0;
+    let names: Vec<&str> = space.names().collect();
+    if !(0..count).any(both) {
+        let columns: Vec<&str> = fixed.iter().map(|&k| names[k]).collect();
+        return Err(Error::input(format!(
+            "the two populations share no stratum of the fixed columns {}: nobody of one can become \
+             anybody of the other",
+            columns.join(", ")
+        )));
+    }
     let scaled = |population: &Population, factor: &dyn Fn(usize) -> f64| {
         let weights = population.weights().iter().zip(&strata);
         let weights = weights.map(|(w, &s)| if both(s) { w * factor(s) } else { 0.0 }).collect();
         Population::from_weights(space.clone(), weights)
     };
-    let names: Vec<&str> = space.names().collect();
     let shift = StrataShift {
         columns: fixed.iter().map(|&k| names[k].to_owned()).collect(),
         total_variation: 0.5 * p.iter().zip(&q).map(|(a, b)| (a - b).abs()).sum::<f64>(),

@@ -260,6 +260,9 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     if pairs.len() > PAIRS {
         writeln!(out, "({} more pairs: --full)", pairs.len() - PAIRS)?;
     }
+    if pairs.iter().any(|c| c.results.len() > ROWS) {
+        writeln!(out, "(more radii: --full)")?;
+    }
     Ok(())
 }
 
@@ -302,7 +305,10 @@ fn certificates(found: &Evaluation) -> String {
     );
     let open = open.fold(0.0, f64::max);
     match (smoothed, open > 0.0) {
-        (true, _) => "Upper bounds of smoothed values.".to_owned(),
+        (true, _) if found.question.bootstrap.is_some() => {
+            "Smoothed values, which alone are no bounds.".to_owned()
+        }
+        (true, _) => "Smoothed sets: bounds on the safe side of the exact values.".to_owned(),
         (false, true) => format!("Exact to {}.", super::gap(open)),
         (false, false) => "All exact.".to_owned(),
     }

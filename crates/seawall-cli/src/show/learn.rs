@@ -46,22 +46,19 @@ pub fn print(
         None => "Worst case".to_owned(),
         Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
     };
+    let nominal = answer.against.as_ref().map_or(answer.nominal_value, |a| a.nominal_difference);
+    let place = if outputs.target.is_some() { "In the target itself" } else { "If nothing shifts" };
     let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
             out,
-            "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. If nothing shifts: {}.",
+            "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. {place}: {}.",
             number(answer.value),
             number(lower),
             number(upper),
-            number(answer.nominal_value)
+            number(nominal)
         )?,
-        _ => writeln!(
-            out,
-            "\n{worst}: {}. If nothing shifts: {}.",
-            number(answer.value),
-            number(answer.nominal_value)
-        )?,
+        _ => writeln!(out, "\n{worst}: {}. {}: {}.", number(answer.value), place, number(nominal))?,
     }
     if let Some(against) = &answer.against {
         writeln!(

@@ -280,6 +280,9 @@ fn buys(space: &Space, k: usize) -> String {
         Kind::Nominal => format!("changing it for {}", everyone(COST / space.weight(k))),
         Kind::Ordinal => {
             let last = space.positions(k).iter().filter(|x| !x.is_nan()).count().saturating_sub(1);
+            if last == 0 {
+                return "nothing: it has one level".to_owned();
+            }
             let steps = (0..last).map(|j| space.level_cost(k, j, j + 1));
             let mean = steps.sum::<f64>() / last as f64;
             format!("one step for {}", everyone(COST / mean))

@@ -97,18 +97,20 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal) -> Vec<String> {
     let mut notes = Vec::new();
     let ratio = nominal.overlap.mean_ratio;
     if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
+        let clipped = if nominal.overlap.clipped > 0.0 { ", are clipped" } else { "" };
         notes.push(format!(
-            "the ratios of {name} to the propensities average {}, not 1: they do not cover it, or \
-             are wrong",
+            "the ratios of {name} to the propensities average {}, not 1: they do not cover it{clipped}, \
+             or are wrong",
             number(ratio)
         ));
     }
     let (dm, dr) = (nominal.dm, nominal.dr);
     let apart = dm.value - dr.value;
-    if apart.abs() > APART * dr.se {
+    let size = dm.value.abs().max(dr.value.abs());
+    if apart.abs() > (APART * dr.se).max(1e-9 * size) {
         notes.push(format!(
             "the direct method and the doubly robust estimate of {name} differ by {}, more than \
-             their errors allow ({}): the outcome model or the propensities are wrong",
+             the standard error allows ({}): the outcome model or the propensities are wrong",
             supported(apart.abs(), dr.se),
             supported(dr.se, dr.se)
         ));

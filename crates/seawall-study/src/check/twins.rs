@@ -9,6 +9,8 @@ use std::collections::HashMap;
 const SAME: f64 = 0.95;
 /// Columns of more levels are not looked at: each level would have too few rows.
 const MOST_LEVELS: usize = 50;
+/// Contexts looked at: about so many tell as well as all.
+const MOST_CONTEXTS: usize = 5000;
 /// Columns looked at.
 const MOST_COLUMNS: usize = 200;
 
@@ -21,6 +23,8 @@ pub(super) fn twins(log: &Log) -> Vec<String> {
     }
     let mut rows: Vec<(usize, f64)> = rows.into_iter().map(|(x, n)| (x as usize, n)).collect();
     rows.sort_by_key(|r| r.0);
+    let step = rows.len().div_ceil(MOST_CONTEXTS);
+    let rows: Vec<(usize, f64)> = rows.into_iter().step_by(step.max(1)).collect();
     let names: Vec<&str> = space.names().take(MOST_COLUMNS).collect();
     let numbers: Vec<Option<Vec<f64>>> = (0..names.len())
         .map(|k| {

@@ -369,9 +369,10 @@ impl<'s> Counter<'s> {
             .collect::<Result<_>>()?;
         if self.study.scale == Scale::Spread {
             let rows = self.rows_by_context();
+            let codes: Vec<Vec<u32>> =
+                (0..rows.len() as u32).map(|c| self.context_ids.codes(c)).collect();
             for (k, axis) in axes.iter_mut().enumerate() {
-                let codes = (0..rows.len() as u32).map(|c| self.context_ids.codes(c)[k]);
-                axis.spread(codes.zip(rows.iter().copied()));
+                axis.spread(codes.iter().map(|c| c[k]).zip(rows.iter().copied()));
             }
         }
         let of_study = |e: Error| e.within(self.study.path.display());

@@ -1,8 +1,7 @@
 //! The answers of an evaluation, as plain data.
 
-use super::{Comparison, Question};
+use super::{Comparison, PolicyRadii, Question};
 use crate::check::Check;
-use crate::radius::PolicyRadii;
 use crate::target::TargetFacts;
 use seawall::evaluate::{Nominal, Overlap, Support};
 use seawall::inference::Interval;

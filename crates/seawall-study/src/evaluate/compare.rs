@@ -149,28 +149,29 @@ impl Comparison {
         if dr.value.is_nan() { dm } else { dr }
     }
 
-    /// What can be said at one of the radii: by the bootstrap's interval there, or without one by
-    /// that of the estimate without a shift.
+    /// What can be said at one of the radii: by the bounds, and by the bootstrap's interval there, or
+    /// without one by that of the estimate without a shift.
     pub fn verdict(&self, result: usize) -> Verdict {
         let Some(at) = self.results.get(result) else { return Verdict::TooClose };
-        let sign = self.direction.sign();
-        let turned = |(low, high): (f64, f64)| {
-            if sign > 0.0 { (low, high) } else { (-high, -low) }
+        let turned = |low: f64, high: f64| match self.direction {
+            Direction::Cost => (low, high),
+            Direction::Reward => (-high, -low),
         };
         let plain = self.estimate();
-        let nominal = turned((plain.lower, plain.upper));
         let noisy = |interval: Option<(f64, f64)>| {
-            let (low, high) = interval.map_or(nominal, turned);
+            let (low, high) = interval.unwrap_or((plain.lower, plain.upper));
             low <= 0.0 && high >= 0.0
         };
-        let (worst, best) = (sign * at.worst, sign * at.best);
-        match (worst <= 0.0, best >= 0.0) {
+        // Bounds of the worst difference, and of the best one, larger being worse.
+        let (worst, best) = (turned(at.lower, at.upper), turned(at.best_lower, at.best_upper));
+        match (worst.1 <= 0.0, best.0 >= 0.0) {
             (true, true) => Verdict::TooClose,
             (true, false) if noisy(at.shown()) => Verdict::TooClose,
             (true, false) => Verdict::Better,
             (false, true) if noisy(at.best_shown()) => Verdict::TooClose,
             (false, true) => Verdict::Worse,
-            (false, false) => Verdict::Depends,
+            (false, false) if worst.0 > 0.0 && best.1 < 0.0 => Verdict::Depends,
+            (false, false) => Verdict::TooClose,
         }
     }
 
@@ -221,16 +222,17 @@ impl Comparison {
         };
         format!(
             "{policy} {less} {against} in every population within {}{around}{cost}{beyond}.",
-            crate::words::short(certain.value)
+            // On the safe side where the curve is not exact.
+            crate::words::short(certain.lower)
         )
     }
 }
 
 /// Compares the policies pair by pair, in both orders.
 pub(super) fn comparisons(
-    loaded: &Loaded,
     question: &Question,
     (fitted, robust): (&Fitted, &Robust),
+    transport: Option<&Transport<'_>>,
     policies: &[PolicyResult],
     notes: &mut Vec<String>,
     watch: Watch<'_>,
@@ -259,8 +261,6 @@ pub(super) fn comparisons(
         ranges.push(fitted.value_range(question.cost.set.at(radius), settings)?);
     }
     let mut found: Vec<Comparison> = Vec::new();
-    let target = loaded.target.as_deref();
-    let transport = target.map(|t| Transport::new(fitted, &t.sample, watch)).transpose()?;
     for &(a, b) in &pairs {
         let (policy, against) = (&policies[a].policy, &policies[b].policy);
         let progress = Progress::at(Stage::Policy(policy.name()));
@@ -268,7 +268,7 @@ pub(super) fn comparisons(
         let pair = Pair { question, robust, policy, against };
         let mut one = pair.worst(&ranges, watch)?;
         one.nominal = fitted.nominal_difference(policy, against, watch)?;
-        let there = transport.as_ref().map(|t| t.difference(policy, against));
+        let there = transport.map(|t| t.difference(policy, against));
         one.target = there.transpose()?;
         found.push(one);
     }
@@ -357,16 +357,29 @@ impl Pair<'_> {
                 robust.worst_difference(pair, range, set, solved, Some(tolerance), settings)?;
             watch.tell(Progress::at(Stage::Policy(self.policy.name())))?;
             let curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
+            // A smoothed value may be on the unsafe side of the exact one by so much.
+            let smoothing = set.smoothing(robust.points().len()) + range.smoothing();
+            let direction = robust.direction();
             for (at, &radius) in radii.iter().enumerate() {
-                results.push(match cases.get(at) {
+                let mut found = match cases.get(at) {
                     Some(case) if case.status() == Status::Stopped => return Err(Error::stopped()),
                     Some(case) => solved_difference(radius, cost_radius, case),
                     None => read_difference(radius, cost_radius, &curve),
-                });
+                };
+                match direction {
+                    Direction::Cost => found.upper += smoothing,
+                    Direction::Reward => found.lower -= smoothing,
+                }
+                results.push(found);
             }
-            let points = robust.points().len();
-            let smoothing = set.smoothing(points) + range.smoothing();
-            certain.push(certain_radius(cost_radius, &curve, robust.direction(), smoothing));
+            // A curve that was followed only so far may pass 0 beyond.
+            let rest = Settings { crossing: Some(0.0), max_radius: f64::INFINITY, ..settings };
+            let focused = match whole {
+                true => robust.worst_difference(pair, range, set, &[], Some(tolerance), rest)?.1,
+                false => None,
+            };
+            let near = focused.as_ref().unwrap_or(&curve);
+            certain.push(certain_radius(cost_radius, near, direction, smoothing));
             worst.extend(cases);
             curves.push(curve);
             values.push(own);
@@ -410,8 +423,7 @@ impl Pair<'_> {
 }
 
 fn solved_difference(radius: f64, cost_radius: f64, case: &WorstCase) -> DifferenceValue {
-    let (lower, upper) =
-        case.smoothed().map_or((case.lower(), case.upper()), |s| (s.exact_lower, s.exact_upper));
+    let (lower, upper) = (case.lower(), case.upper());
     DifferenceValue {
         radius,
         cost_radius,

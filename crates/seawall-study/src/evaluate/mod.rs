@@ -3,6 +3,7 @@
 mod answer;
 mod changes;
 mod compare;
+mod radii;
 mod resample;
 
 pub use answer::*;
@@ -10,10 +11,12 @@ pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
 pub use compare::{CertainRadius, Comparison, DifferenceValue, Verdict};
+pub use radii::PolicyRadii;
+pub(crate) use radii::policy_radii;
+use radii::saturated;
 
 use crate::check::{facts, policy_notes};
 use crate::load::Loaded;
-use crate::radius::{PolicyRadii, policy_radii, saturated};
 use crate::study::{PolicySpec, SetSpec};
 use answer::count;
 use seawall::evaluate::{Nominal, Robust, Support};
@@ -131,6 +134,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
+        let policy = told_apart(policy, &policies);
         let nominal = fitted.nominal(&policy, watch)?;
         diagnostics.notes.extend(policy_notes(policy.name(), &nominal));
         let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
@@ -152,7 +156,8 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     diagnostics.notes.extend(saturated(&question.context.radii, &all));
     let both = (&**fitted, &*robust);
     let notes = &mut diagnostics.notes;
-    let comparisons = compare::comparisons(loaded, question, both, &policies, notes, watch)?;
+    let there = transport.as_ref();
+    let comparisons = compare::comparisons(question, both, there, &policies, notes, watch)?;
     let bounds = match question.bounds {
         Some(delta) => {
             let support = robust.points().len();
@@ -183,6 +188,17 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         resample::intervals(loaded, question, asked, &mut found, watch)?;
     }
     Ok(found)
+}
+
+/// A policy under a name that no other has: files of one kind of policy are called alike.
+fn told_apart(policy: Policy, others: &[PolicyResult]) -> Policy {
+    let taken = |name: &str| others.iter().any(|p| p.name == name);
+    let own = policy.name().to_owned();
+    let free = (2..).map(|k| format!("{own} ({k})")).find(|name| !taken(name));
+    match free.filter(|_| taken(&own)) {
+        Some(name) => policy.named(name),
+        None => policy,
+    }
 }
 
 /// The finite-sample bound of the question's sets.

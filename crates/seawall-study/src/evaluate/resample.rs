@@ -7,10 +7,9 @@ use crate::load::Loaded;
 use crate::words::level;
 use seawall::evaluate::{Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
-use seawall::outcome::{Side, Unseen};
+use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
-use std::sync::Arc;
 
 /// How closely a replicate's curve is followed, relative to the values.
 const CURVE: f64 = 1e-4;
@@ -109,17 +108,7 @@ impl<'a> Drawn<'a> {
         let mut ranges = Vec::new();
         for &radius in &question.cost.radii {
             let costs = question.cost.set.at(radius);
-            let side = |side| {
-                Ok::<_, seawall::Error>(Arc::new(
-                    model.extremes(log, costs, side, unseen, settings)?,
-                ))
-            };
-            let worst = side(Side::Worst)?;
-            let plain = radius == 0.0 && !question.cost.set.is_smoothed();
-            ranges.push(match plain {
-                true => ValueRange::single(worst),
-                false => ValueRange { worst, best: side(Side::Best)? },
-            });
+            ranges.push(ValueRange::from_model(&model, log, costs, unseen, settings)?);
         }
         let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
         let max_vertices = question.vertices(robust.geometry());
@@ -151,7 +140,9 @@ impl<'a> Drawn<'a> {
             let settings = Settings { crossing, ..self.settings };
             for &(a, b) in pairs {
                 let pair = (policies[a], policies[b]);
-                let wanted = Some(tolerance);
+                let apart = self.robust.difference(pair.0, pair.1, range)?;
+                let size = apart.iter().fold(1e-300, |m: f64, d| m.max(d.abs()));
+                let wanted = Some(CURVE * size);
                 let (cases, curve) =
                     self.robust.worst_difference(pair, range, set, solved, wanted, settings)?;
                 numbers.extend(cases.iter().map(|w| w.value()));

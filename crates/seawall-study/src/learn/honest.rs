@@ -6,6 +6,7 @@ use crate::load::Loaded;
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Robust, ValueRange};
 use seawall::policy::Policy;
+use seawall::transfer::{Target, Transport};
 use seawall::{Detail, Error, Result, Settings, Status, Watch};
 use std::sync::Arc;
 
@@ -15,12 +16,13 @@ struct Half<'a> {
     fitted: Fitted,
     range: ValueRange,
     robust: Arc<Robust>,
+    target: Option<&'a Target>,
     settings: Settings<'a>,
 }
 
 impl<'a> Half<'a> {
     fn new(
-        loaded: &Loaded,
+        loaded: &'a Loaded,
         question: &'a Question,
         fitted: Fitted,
         watch: Watch<'a>,
@@ -28,7 +30,8 @@ impl<'a> Half<'a> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
         let range = fitted.value_range(question.cost, settings)?;
         let robust = loaded.robust(&fitted, question.support)?;
-        Ok(Half { question, fitted, range, robust, settings })
+        let target = loaded.target.as_ref().map(|t| &t.sample);
+        Ok(Half { question, fitted, range, robust, target, settings })
     }
 
     /// A policy's worst case here, or the worst difference to a baseline.
@@ -39,6 +42,16 @@ impl<'a> Half<'a> {
             Status::Stopped => Err(Error::stopped()),
             _ => Ok(worst.value()),
         }
+    }
+
+    /// The doubly robust estimate here; in the target if there is one.
+    fn nominal(&self, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
+        Ok(match self.target {
+            Some(target) => {
+                Transport::new(&self.fitted, target, watch)?.estimates(policy)?.dr.value
+            }
+            None => self.fitted.nominal(policy, watch)?.dr.value,
+        })
     }
 
     /// The constant policy that does best here.
@@ -71,7 +84,7 @@ impl Sum {
             self.names.push(policy.name().to_owned());
         }
         self.worst.push(half.worst(policy, None)?);
-        self.nominal += half.fitted.nominal(policy, watch)?.dr.value;
+        self.nominal += half.nominal(policy, watch)?;
         Ok(())
     }
 

@@ -24,10 +24,10 @@ use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Policy, Rule};
 use seawall::{
-    Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Watch, WorstCase,
+    Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Wasserstein, Watch,
+    WorstCase,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// How to learn.
@@ -145,7 +145,6 @@ pub fn learn(
     }
     let (learned, actions) = (&found.learned, log.actions());
     let rule = learned.policy().rule();
-    let population = log.population()?;
     let mut file = PolicyFile::new(learned.policy(), log.contexts(), actions)?;
     file.name = question.policy.text();
     Ok(LearnedPolicy {
@@ -174,7 +173,7 @@ pub fn learn(
             Direction::Reward => found.floor.upper,
         },
         greedy: found.floor,
-        nominal_value: population.mean(&learned.policy().values(&found.values)?)?,
+        nominal_value: found.nominal,
         parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
         mixture: learned.mixture().map(|m| MixtureResult {
@@ -203,7 +202,8 @@ pub fn learn(
 struct Found {
     learned: Learned,
     floor: Bounds,
-    values: Arc<Values>,
+    /// Its mean if nothing shifts, by the outcome model.
+    nominal: f64,
     descent: Option<(Descent, Schedule)>,
     /// Bounds of the exact worst case, where something is smoothed.
     exact: Option<Bounds>,
@@ -293,15 +293,30 @@ impl Found {
             Err(error) if error.is_stopped() => None,
             bounds => bounds?,
         };
-        let against = baseline.as_ref().map(|policy| {
-            let bounds = exact.unwrap_or(Bounds { lower: learned.lower(), upper: learned.upper() });
-            let sign = log.direction().sign();
-            let worst = if sign > 0.0 { bounds.upper } else { -bounds.lower };
+        let plain = fitted.value_range(Wasserstein.at(0.0), settings)?;
+        let mean = |other: Option<&Policy>| -> Result<f64> {
+            let values = match other {
+                None => robust.values(learned.policy(), &plain.worst)?,
+                Some(other) => robust.difference(learned.policy(), other, &plain)?,
+            };
+            robust.population().mean(&values)
+        };
+        let nominal = mean(None)?;
+        let mut against = None;
+        if let Some(policy) = &baseline {
+            let smoothed = question.context.set.is_smoothed();
+            let own = Bounds { lower: learned.lower(), upper: learned.upper() };
+            let bounds = exact.or((!smoothed).then_some(own));
+            let worst = bounds.map(|b| match log.direction() {
+                Direction::Cost => b.upper,
+                Direction::Reward => -b.lower,
+            });
             // To the last digits: a policy that is the baseline has a difference of rounding alone.
-            let no_worse = worst <= ROUNDING * largest(&values);
-            AgainstResult { policy: policy.name().to_owned(), no_worse }
-        });
-        Ok(Found { learned, floor, values, descent, exact, sampled, against })
+            let no_worse = worst.is_some_and(|worst| worst <= ROUNDING * largest(&values));
+            let (name, nominal_difference) = (policy.name().to_owned(), mean(Some(policy))?);
+            against = Some(AgainstResult { policy: name, no_worse, nominal_difference });
+        }
+        Ok(Found { learned, floor, nominal, descent, exact, sampled, against })
     }
 }
 
@@ -314,8 +329,8 @@ fn baseline(
 ) -> Result<Option<Policy>> {
     let Some(spec) = &question.against else { return Ok(None) };
     let policy = loaded.policy(spec, values, watch).map_err(|e| match spec {
-        PolicySpec::File(_) => e,
-        _ => Error::field(Field::Against, format!("cannot be used: {e}")),
+        PolicySpec::Constant(_) => Error::field(Field::Against, format!("cannot be used: {e}")),
+        _ => e,
     });
     policy.map(Some)
 }

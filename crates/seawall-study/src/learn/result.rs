@@ -138,6 +138,8 @@ pub struct AgainstResult {
     /// Whether it is certified that the policy is no worse than the baseline in any population of the
     /// set.
     pub no_worse: bool,
+    /// The difference to it if nothing shifts, by the outcome model.
+    pub nominal_difference: f64,
 }
 
 /// Values on rows that did not choose the policy: learned on one half, valued on the other, both

@@ -310,7 +310,7 @@ fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
     };
     Row {
         policy: policy.name.clone(),
-        nominal: number(policy.nominal.dm.value),
+        nominal: number(policy.target.map_or(policy.nominal.dm, |there| there.dm).value),
         value: place(&|r| number(r.value)),
         interval: has_interval.then(|| place(&|r| r.shown().map_or(String::new(), between))),
         exact: smoothed.then(|| place(&exact)),

@@ -32,6 +32,14 @@ pub(super) fn question(
     let (outcome, better) = (outcome(study), found.direction);
     let data = study.data.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let rows = number(found.rows);
+    let centre = match &found.target {
+        Some(target) => format!(
+            "the {} people of {}, valued by the {rows} rows of {data}",
+            target.facts.rows,
+            isolated(&target.facts.path)
+        ),
+        None => format!("the {rows} rows of {data}"),
+    };
     let costs = match question.cost.radii.first() {
         Some(radius) if *radius > 0.0 => {
             format!(" whose outcomes may shift, too, by up to {}", number(*radius))
@@ -41,7 +49,7 @@ pub(super) fn question(
     texts.add(question.context.radii.iter().map(|radius| {
         format!(
             "What would {who} {verb} on average, counted as {outcome} ({better}), in a population \
-             up to {} away from the {rows} rows of {data}{costs}?",
+             up to {} away from {centre}{costs}?",
             number(*radius)
         )
     }))
@@ -64,7 +72,10 @@ pub(super) fn answer(
             .map_or(String::new(), |p| bound(p, k, found.direction, level));
         match closest(found, leader, k) {
             Some(rival) => {
-                let others = found.policies.len() > 2;
+                // "No other" is said only where every other was compared.
+                let name = &rival.policy;
+                let compared = found.comparisons.iter().filter(|c| c.policy == *name).count();
+                let others = found.policies.len() > 2 && compared + 1 == found.policies.len();
                 format!("Within radius {radius}, {} {of}", verdict(rival, k, others, level))
             }
             None => format!("Within radius {radius}, nothing is compared. {of}"),
@@ -91,7 +102,13 @@ pub(super) fn leader(found: &Evaluation, k: usize) -> usize {
             .map(|r| sign * r.worst)
             .fold(f64::NEG_INFINITY, f64::max)
     };
-    let compared = (0..found.policies.len()).filter(|&at| regret(at) > f64::NEG_INFINITY);
+    let rivals = |at: usize| {
+        let name = &found.policies[at].name;
+        found.comparisons.iter().filter(|c| c.policy == *name).count()
+    };
+    // Of those compared with most: where not every pair was, the others have one rival alone.
+    let most = (0..found.policies.len()).map(rivals).max().unwrap_or(0);
+    let compared = (0..found.policies.len()).filter(|&at| rivals(at) == most);
     compared.min_by(|&a, &b| regret(a).total_cmp(&regret(b))).unwrap_or(0)
 }
 
@@ -130,7 +147,11 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
             size(at.worst),
             if others { "; no other policy comes closer" } else { "" }
         ),
-        Verdict::Worse | Verdict::TooClose => format!(
+        Verdict::Worse => format!(
+            "{policy} {verb}s {more} than {against} in every population, by at least {}{interval}.",
+            size(at.best)
+        ),
+        Verdict::TooClose => format!(
             "{policy} and {against} are too close to call: in one and the same population {policy} \
              would {verb} from {} {} to {} {}{interval}.",
             size(at.best),

@@ -76,7 +76,9 @@ pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<V
 struct Axis<'a> {
     context: &'a Context,
     bins: Option<Bins>,
-    labels: HashMap<&'a str, usize>,
+    labels: HashSet<&'a str>,
+    /// Labels that are numbers, by those.
+    spelled: HashMap<u64, &'a str>,
     levels: Vec<Value<'a>>,
     numbers: HashSet<u64>,
     positions: Vec<f64>,
@@ -85,12 +87,18 @@ struct Axis<'a> {
 impl<'a> Axis<'a> {
     fn new(context: &'a Context, space: &'a Space, feature: usize) -> Self {
         let levels: Vec<Value<'a>> = space.level_values(feature).collect();
-        let mut labels = HashMap::new();
+        let (mut labels, mut spelled) = (HashSet::new(), HashMap::new());
         let mut numbers = HashSet::new();
-        for (k, level) in levels.iter().enumerate() {
+        for level in &levels {
             match level {
                 Value::Level(text) => {
-                    labels.insert(*text, k);
+                    labels.insert(*text);
+                    let number = match *text {
+                        "true" => Some(1.0),
+                        "false" => Some(0.0),
+                        text => text.parse::<f64>().ok(),
+                    };
+                    number.map(|x| spelled.insert((x + 0.0).to_bits(), *text));
                 }
                 Value::Number(x) => {
                     numbers.insert((x + 0.0).to_bits());
@@ -99,7 +107,7 @@ impl<'a> Axis<'a> {
             }
         }
         let positions = space.positions(feature);
-        Axis { context, bins: context.bins(), labels, levels, numbers, positions }
+        Axis { context, bins: context.bins(), labels, spelled, levels, numbers, positions }
     }
 
     fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<Found, String> {
@@ -147,12 +155,13 @@ impl<'a> Axis<'a> {
 
     /// The level that a value is.
     fn level(&self, distinct: &Distinct, code: usize, text: &str) -> Option<&'a str> {
-        if let Some((label, _)) = self.labels.get_key_value(text) {
+        if let Some(label) = self.labels.get(text) {
             return Some(label);
         }
         // Spelled otherwise: only numbers and truths are.
-        distinct.number(code)?;
-        self.labels.keys().copied().find(|label| distinct.is(code, label))
+        let number = distinct.number(code)? + 0.0;
+        let label = self.spelled.get(&number.to_bits())?;
+        distinct.is(code, label).then_some(*label)
     }
 
     /// Where a number is on an axis of numbers that are levels: between its neighbours, or as far
@@ -215,7 +224,8 @@ pub(super) fn check_unit(
     )))
 }
 
-/// The bins between those of an axis and new ones: an axis has no gaps.
+/// The bins between those of an axis and new ones, for an axis has no gaps; none where they would be
+/// too many.
 pub(super) fn between(
     bins: &Bins,
     space: &Space,

@@ -15,6 +15,7 @@ use read::Rows;
 use seawall::transfer::Target;
 use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,13 +84,12 @@ impl Loaded {
         let values: Vec<Vec<OwnedValue>> = (0..rows.combinations()).map(value).collect();
         let places: Vec<Vec<seawall::Value<'_>>> =
             values.iter().map(|place| place.iter().map(OwnedValue::borrowed).collect()).collect();
-        let population = self.log().population()?;
-        let seen: Vec<usize> =
-            (0..space.len()).filter(|&i| population.weights()[i] > 0.0).collect();
-        let extension = space.extended(&more, &seen, &places, MOST_CELLS)?;
+        let needed = self.needed_contexts()?;
+        let extension = space.extended(&more, &needed, &places, MOST_CELLS)?;
         let grid = matches!(space.support(), Support::Grid(_));
         let within = grid && more.iter().all(Vec::is_empty);
-        let mut loaded = if within { self.clone() } else { self.on_extension(&extension, &seen)? };
+        let mut loaded =
+            if within { self.clone() } else { self.on_extension(&extension, &needed)? };
         let place = |&(c, weight): &(u32, f64)| (extension.placed[c as usize] as usize, weight);
         let placed: Vec<(usize, f64)> = rows.rows.iter().map(place).collect();
         let name = rows.name.clone();
@@ -157,13 +157,9 @@ impl Loaded {
 
 /// Values as they are told, each once.
 fn texts(found: &[&Found]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for text in found.iter().map(|f| f.value.to_string()) {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    all
+    let mut known = HashSet::new();
+    let all = found.iter().map(|f| f.value.to_string());
+    all.filter(|text| known.insert(text.clone())).collect()
 }
 
 /// A few, and how many more.

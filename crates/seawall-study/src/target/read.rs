@@ -109,7 +109,8 @@ impl Rows {
         rows.distinct.truncate(contexts);
         if rows.rows.iter().all(|r| r.1 == 0.0) {
             return Err(Error::input(format!(
-                "{name}: none of {} rows is left: {} do not meet the target's conditions",
+                "{name}: none of {} rows is left: {} do not meet the target's conditions, the others \
+                 weigh 0",
                 reader.read, rows.left_out
             )));
         }

@@ -17,9 +17,10 @@
 //! π' is the worst one of π' to π, turned round.
 
 use super::robust::{Robust, Solved};
-use crate::ambiguity::{Set, Settings};
+use crate::ambiguity::{Ambiguity, Set, Settings};
 use crate::error::Result;
-use crate::outcome::Values;
+use crate::log::Log;
+use crate::outcome::{Model, Side, Unseen, Values};
 use crate::policy::Policy;
 use std::sync::Arc;
 
@@ -36,9 +37,28 @@ pub struct ValueRange {
 }
 
 impl ValueRange {
-    /// One value for each, without a range.
-    pub fn single(values: Arc<Values>) -> Self {
-        ValueRange { worst: values.clone(), best: values }
+    /// Of a model fitted to a log, within one set of outcomes.
+    pub fn from_model(
+        model: &Model,
+        log: &Log,
+        costs: Ambiguity,
+        unseen: Unseen,
+        settings: Settings<'_>,
+    ) -> Result<Self> {
+        Self::from_sides(costs, |side| {
+            Ok(Arc::new(model.extremes(log, costs, side, unseen, settings)?))
+        })
+    }
+
+    /// Without a shift of outcomes the two sides are the same plain mean.
+    pub(super) fn from_sides(
+        costs: Ambiguity,
+        of: impl Fn(Side) -> Result<Arc<Values>>,
+    ) -> Result<Self> {
+        let worst = of(Side::Worst)?;
+        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
+        let best = if plain { worst.clone() } else { of(Side::Best)? };
+        Ok(ValueRange { worst, best })
     }
 
     /// Whether the two are the same, so that differences are linear in the policy.

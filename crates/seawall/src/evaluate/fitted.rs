@@ -134,14 +134,7 @@ impl Fitted {
 
     /// The worst and the best mean of every context and action, outcomes shifting within a set.
     pub fn value_range(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<ValueRange> {
-        let worst = self.extremes(costs, Side::Worst, settings)?;
-        // Without a shift of outcomes the two are the same plain mean.
-        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
-        let best = match plain {
-            true => worst.clone(),
-            false => self.extremes(costs, Side::Best, settings)?,
-        };
-        Ok(ValueRange { worst, best })
+        ValueRange::from_sides(costs, |side| self.extremes(costs, side, settings))
     }
 
     fn extremes(

@@ -92,7 +92,8 @@ pub struct Nominal {
 pub struct NominalDifference {
     /// The direct method.
     pub dm: Estimate,
-    /// Doubly robust, cross-fitted; NaN where the log is too small to fold.
+    /// Doubly robust, cross-fitted; NaN where the log is too small to fold, or has no row of what one
+    /// of the policies does.
     pub dr: Estimate,
 }
 
@@ -142,10 +143,12 @@ impl Fitted {
         let ((ratios, _), (others, _)) = (self.ratios(policy)?, self.ratios(against)?);
         let apart: Vec<f64> = ratios.iter().zip(&others).map(|(a, b)| a - b).collect();
         let chances = policy.probabilities().minus(against.probabilities());
-        Ok(NominalDifference {
-            dm: self.direct(&chances),
-            dr: self.doubly_robust(&chances, &apart, watch)?,
-        })
+        let covered = |ratios: &[f64]| ratios.iter().any(|r| *r > 0.0);
+        let dr = match covered(&ratios) && covered(&others) {
+            true => self.doubly_robust(&chances, &apart, watch)?,
+            false => Estimate::new(f64::NAN, f64::NAN),
+        };
+        Ok(NominalDifference { dm: self.direct(&chances), dr })
     }
 
     /// The ratio of a policy to the propensity of what was done, entry by entry, and the rows whose

@@ -15,7 +15,7 @@
 
 use super::Task;
 use crate::ambiguity::Ambiguity;
-use crate::error::Result;
+use crate::error::{Error, Field, Result};
 use crate::evaluate::{Robust, ValueRange};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -64,6 +64,14 @@ impl<'a> Task<'a> {
         policy: &'a Policy,
     ) -> Result<Self> {
         let plain = Task::new(log, robust, &range.worst, within)?;
+        if range.smoothing() > 0.0 {
+            return Err(Error::field(
+                Field::CostSet,
+                "is smoothed, and an action's smoothed best mean may be above its worst one: nothing \
+                 can be certified against a baseline",
+            )
+            .advise(Field::CostSet, &["wasserstein", "kl"]));
+        }
         log.contexts().same_as(range.best.space())?;
         let actions = log.actions().len();
         policy.check_against(log.contexts(), actions)?;

@@ -166,13 +166,6 @@ impl Policy {
         &self.rule
     }
 
-    /// The names of the features that its rule looks at, in the space's order.
-    pub fn features(&self) -> Vec<&str> {
-        let mentions = self.rule.mentions();
-        let named = |name: &&str| mentions.iter().any(|(feature, _)| feature == name);
-        self.space.names().filter(named).collect()
-    }
-
     /// The contexts that it is worked out on.
     pub fn space(&self) -> &Arc<Space> {
         &self.space

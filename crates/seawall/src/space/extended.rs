@@ -4,7 +4,7 @@
 //! which values are new, and whether they are meant.
 
 use super::feature::{Checked, Codes};
-use super::{Grid, Points, Space, Support, Value, bits};
+use super::{Grid, Points, Space, Support, Value, bits, check_dearest};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,6 +51,7 @@ impl Space {
             features.push(feature);
             moved.push(of_old);
         }
+        check_dearest(&features)?;
         let old = |&i: &usize| -> Vec<f64> {
             let code = |k: usize| match self.code(i, k) {
                 code if moved[k].is_empty() || code.is_nan() => code,

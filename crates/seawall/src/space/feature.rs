@@ -367,6 +367,10 @@ impl Checked {
         if self.line.is_some() {
             return Ok((self.clone(), Vec::new()));
         }
+        if more.is_empty() {
+            // As they are: positions that were given need not rise.
+            return Ok((self.clone(), (0..self.level_count()).collect()));
+        }
         let ordered = matches!(self.kind, Kind::Numeric | Kind::Ordinal);
         let present = self.level_count() - usize::from(self.missing_level.is_some());
         // Label, coordinate, number, and the old place.

@@ -353,12 +353,18 @@ fn check_features(
     if checked.is_empty() {
         return Err(Error::config("a space needs at least one feature"));
     }
-    let dearest: f64 = checked.iter().map(|f| f.dearest).sum();
-    if dearest.is_nan() || dearest >= DEAREST {
-        return Err(Error::config(format!(
+    check_dearest(&checked)?;
+    Ok(checked)
+}
+
+/// Refuses moves so dear that sums and prices of them do not exist.
+fn check_dearest(features: &[Checked]) -> Result<()> {
+    let dearest: f64 = features.iter().map(|f| f.dearest).sum();
+    match dearest < DEAREST {
+        true => Ok(()),
+        false => Err(Error::config(format!(
             "moving along every feature at once costs {dearest:e}; expected less than {DEAREST:e}: \
              lower the weights"
-        )));
+        ))),
     }
-    Ok(checked)
 }

@@ -6,8 +6,8 @@
 //! ω(x) = e^{βᵀφ(x)},  divided by its mean over the log
 //! ```
 //!
-//! over the encoded features of [`crate::policy::encode`], the intercept unpenalised; Newton's
-//! method. Beside the odds it keeps what their own noise adds to an estimate: the influence of each
+//! over the encoded features of [`crate::policy::encode`], the intercept unpenalised, the target's
+//! weights scaled to sum to its rows; Newton's method. Beside the odds it keeps what their own noise adds to an estimate: the influence of each
 //! row on β, `H⁻¹ φ (1{target} − s)`.
 
 use super::Target;
@@ -43,7 +43,8 @@ impl Odds {
         let space = log.contexts();
         let mut here = vec![0.0; space.len()];
         log.entries().iter().for_each(|e| here[e.context as usize] += e.weight);
-        let there = target.weights();
+        let scale = target.scale();
+        let there: Vec<f64> = target.weights().iter().map(|w| w * scale).collect();
         let some: Vec<usize> =
             (0..space.len()).filter(|&i| here[i] > 0.0 || there[i] > 0.0).collect();
         let encoded = encode(space);

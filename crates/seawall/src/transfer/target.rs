@@ -66,6 +66,11 @@ impl Target {
         &self.weights
     }
 
+    /// What makes the weights sum to the number of rows: odds must not depend on the weights' unit.
+    pub(super) fn scale(&self) -> f64 {
+        self.rows.len() as f64 / self.total()
+    }
+
     /// The squares of the rows' weights, summed by context: what variances are made of.
     pub(super) fn squares(&self) -> &[f64] {
         &self.squares

@@ -18,7 +18,7 @@ use super::{Coverage, Odds, Target};
 use crate::error::Result;
 use crate::evaluate::{Estimate, Fitted};
 use crate::matrix::Matrix;
-use crate::outcome::Leaves;
+use crate::outcome::{Leaves, Unseen};
 use crate::policy::Policy;
 use crate::progress::Watch;
 use serde::Serialize;
@@ -164,9 +164,9 @@ impl<'a> Transport<'a> {
             w * (y - value) / mass + self.odds.influence(&lever, context(entry), false)
         });
         let log = log.collect();
-        let shares = self.target.population().weights();
+        let (shares, scale) = (self.target.population().weights(), self.target.scale());
         let target = shares.iter().enumerate().map(|(x, q)| match *q > 0.0 {
-            true => self.odds.influence(&lever, x, true),
+            true => scale * self.odds.influence(&lever, x, true),
             false => 0.0,
         });
         Influence { value, log, target: target.collect() }
@@ -209,15 +209,17 @@ impl<'a> Transport<'a> {
         Ok(found)
     }
 
-    /// Adds the noise of the leaves' means.
+    /// Adds the noise of the leaves' means, and of an action's mean where that stood in.
     fn add_leaves(&self, policy: &Policy, weighed: &[f64], leaves: &Leaves, to: &mut Influence) {
         let log = self.fitted.log();
         let mut mass = vec![0.0; leaves.all().len()];
+        let mut elsewhere = vec![0.0; log.actions().len()];
         let shares = self.target.population().weights().iter().enumerate();
         for (x, q) in shares.filter(|(_, q)| **q > 0.0) {
             for (action, p) in policy.row(x).iter().enumerate() {
-                if let Some(leaf) = leaves.leaf_of(x, action) {
-                    mass[leaf] += q * p;
+                match leaves.leaf_of(x, action) {
+                    Some(leaf) => mass[leaf] += q * p,
+                    None => elsewhere[action] += q * p,
                 }
             }
         }
@@ -238,6 +240,16 @@ impl<'a> Transport<'a> {
                 let (mean, rows) = means[leaf];
                 *influence += mass[leaf] * (log.value(&log.entries()[entry]) - mean) / rows;
             }
+        }
+        if self.fitted.options().unseen == Unseen::Worst {
+            return;
+        }
+        let (rows, mut sums) = (log.action_totals(), vec![0.0; elsewhere.len()]);
+        log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
+        for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
+            let (e, action) = (&log.entries()[entry], log.entries()[entry].action as usize);
+            let (n, mass) = (rows[action], elsewhere[action]);
+            *influence += mass * (log.value(e) - sums[action] / n) / n;
         }
     }
 }
