@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{DATA, STUDY, folder, json, run, shared};
+use common::{folder, json, run, shared};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {
@@ -204,7 +204,11 @@ fn policies_are_learned_against_a_baseline() {
         }
     }
     let words = run(path, &format!("learn {study} --policy tree:1 --against constant:control"));
-    for word in ["Certified: no worse than constant:control", "best constant:", "baseline:"] {
+    for word in [
+        "Certified for the fitted values: no worse than constant:control",
+        "best constant:",
+        "baseline:",
+    ] {
         assert!(words.out.contains(word), "{word:?} is not in\n{}", words.out);
     }
     let quick = learn("--policy tree:1 --no-honest");
@@ -232,9 +236,57 @@ fn policies_are_learned_against_a_baseline() {
 
 #[test]
 fn a_log_too_small_for_halves_keeps_its_policy() {
-    let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
-    let found = json(there.path(), "learn study.toml --policy greedy --radius 0.1 --json");
-    assert!(found.get("honest").is_some() || found["no_honest"].is_string(), "{found}");
+    // Two rows: each half has lost an action, which is told and costs nothing else.
+    let study = "[data]\npath = \"d.csv\"\n[context]\nx = \"nominal\"\n[action]\ncolumn = \"arm\"\n[outcome]\n\
+                 cost = \"y\"\n[model]\nkind = \"cells\"\n[robust]\ncontext = { set = \"wasserstein\", radius = 0 }\n";
+    let there = folder(&[("s.toml", study.as_bytes()), ("d.csv", b"x,arm,y\nu,a,1\nu,b,2\n")]);
+    let found = json(there.path(), "learn s.toml --policy greedy --json");
+    assert!(found["no_honest"].is_string() && found["value"] == 1.0, "{found}");
+}
+
+/// Policies of one kind are called alike; they are told apart, and compared with each other.
+#[test]
+fn policies_called_alike_are_told_apart() {
+    let there = demo();
+    let path = there.path();
+    let study = "seawall-demo/study.toml";
+    for (radius, out) in [(0.001, "a.json"), (0.2, "b.json")] {
+        let words = "--policy groups:age --at-least treat=0.1 --no-honest";
+        let learned = run(path, &format!("learn {study} {words} --radius {radius} --out {out}"));
+        assert_eq!(learned.code, 0, "{}", learned.err);
+    }
+    let asked = "--policy a.json --policy b.json --radius 0.01 --bootstrap 20 --json";
+    let found = json(path, &format!("evaluate {study} {asked}"));
+    let names: Vec<&str> = (0..2).map(|k| found["policies"][k]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["groups:age", "groups:age (2)"]);
+    let own = &pair(&found, names[0], names[1])["results"][0];
+    assert!(number(&own["interval"]["se"]) > 0.0, "{own}");
+}
+
+/// What was learned or asked with smoothed outcomes has bounds that hold, or is refused.
+#[test]
+fn smoothed_outcomes_certify_nothing_by_themselves() {
+    let there = demo();
+    let path = there.path();
+    let study = "seawall-demo/study.toml";
+    let soft = "--cost-set entropic --eta 20 --cost-radius 0.01";
+    let refused = run(path, &format!("learn {study} --policy tree:1 --against behaviour {soft}"));
+    assert!(refused.code == 2 && refused.err.contains("--cost-set"), "{}", refused.err);
+    let words = "--policy constant:treat --policy constant:control --radius 0.02";
+    let ask = |more: &str| json(path, &format!("evaluate {study} {words} {more} --json"));
+    let exact = ask("--cost-radius 0.01");
+    for more in [soft, "--set entropic --eta 20 --cost-radius 0.01"] {
+        let smoothed = ask(more);
+        for (a, b) in [("treat", "control"), ("control", "treat")] {
+            let (a, b) = (format!("constant:{a}"), format!("constant:{b}"));
+            let truth = number(&pair(&exact, &a, &b)["results"][0]["worst"]);
+            let own = &pair(&smoothed, &a, &b)["results"][0];
+            assert!(
+                number(&own["lower"]) <= truth + 1e-9 && truth <= number(&own["upper"]) + 1e-9,
+                "{more} {truth} {own}"
+            );
+        }
+    }
 }
 
 #[test]

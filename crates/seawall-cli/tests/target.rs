@@ -126,9 +126,77 @@ fn a_target_is_valued_by_the_log() {
     let found = ask(path, "");
     assert_eq!(found["target"]["rows"], 2);
     assert_eq!(found["target"]["left_out"], 2);
-    let weighed = "[target]\npath = \"log.csv\"\nweight = \"w\"\n";
-    std::fs::write(path.join("study.toml"), format!("{STUDY}{weighed}")).unwrap();
-    assert_eq!(ask(path, "")["target"]["rows"], 600);
+    // Weights count, and their unit does not.
+    let mut weighted = "age,site,rank,w,v\n".to_owned();
+    for line in target.lines().skip(1) {
+        let w = if line.starts_with("60") { 3.0 } else { 1.0 };
+        weighted += &format!("{line},{w},{}\n", 1000.0 * w);
+    }
+    std::fs::write(path.join("weighted.csv"), weighted).unwrap();
+    let by = |column: &str| {
+        let said = format!("[target]\npath = \"weighted.csv\"\nweight = \"{column}\"\n");
+        std::fs::write(path.join("study.toml"), format!("{STUDY}{said}")).unwrap();
+        ask(path, "")
+    };
+    let (small, large) = (by("w"), by("v"));
+    for estimate in ["dm", "odds", "dr"] {
+        for key in ["value", "se"] {
+            let of = |found: &Value| number(&found["policies"][0]["target"][estimate][key]);
+            assert!((of(&small) - of(&large)).abs() < 1e-9, "{estimate} {key}");
+        }
+    }
+    let plain = number(&found["policies"][0]["target"]["dm"]["value"]);
+    assert!(number(&small["policies"][0]["target"]["dm"]["value"]) != plain);
+}
+
+/// Positions that were given need not rise: a target's people are where its own levels are.
+#[test]
+fn levels_whose_positions_fall_keep_their_places() {
+    let mut log = "c,arm,y\n".to_owned();
+    for k in 0..120usize {
+        let c = ["U", "D", "F"][k % 3];
+        log += &format!("{c},{},{}\n", ["a", "b"][(k / 3) % 2], (k % 3) * 10 + k % 2);
+    }
+    let study = "[data]\npath = \"log.csv\"\n[context]\nc = { kind = \"ordinal\", levels = [\"U\", \"D\", \
+                 \"F\"], positions = [1, 0.3, 0] }\n[action]\ncolumn = \"arm\"\n[outcome]\ncost = \"y\"\n\
+                 [model]\nkind = \"cells\"\n[robust]\ncontext = { set = \"wasserstein\", radius = 0 }\n";
+    let there = folder(&[
+        ("s.toml", study.as_bytes()),
+        ("log.csv", log.as_bytes()),
+        ("t.csv", b"c\nU\nU\nU\n"),
+    ]);
+    let found = json(there.path(), "evaluate s.toml --policy constant:a --target t.csv --json");
+    // U costs 0 or 1, F costs 20 or 21.
+    assert!(number(&found["policies"][0]["target"]["dm"]["value"]) < 1.5, "{found}");
+}
+
+/// Where hardly a row of the log is like the target, nobody is crowned and the notes say why.
+#[test]
+fn a_target_unlike_the_log_settles_nothing() {
+    let mut log = "age,arm,y\n".to_owned();
+    for k in 0..400usize {
+        let (age, arm) = (20 + k % 40, ["a", "b"][(k / 40) % 2]);
+        log += &format!("{age},{arm},{}\n", if arm == "a" { 1 + k % 2 } else { 4 + k % 2 });
+    }
+    let study = "[data]\npath = \"log.csv\"\n[context]\nage = \"numeric\"\n[action]\ncolumn = \"arm\"\n\
+                 [outcome]\ncost = \"y\"\n[model]\nkind = \"tree\"\nmax_depth = 1\n[target]\nbeyond = \
+                 \"extend\"\n[robust]\ncontext = { set = \"wasserstein\", radius = 0.01 }\n";
+    let there = folder(&[
+        ("s.toml", study.as_bytes()),
+        ("log.csv", log.as_bytes()),
+        ("t.csv", b"age\n190\n200\n210\n"),
+    ]);
+    let words = "evaluate s.toml --policy constant:a --policy constant:b";
+    let near = json(there.path(), &format!("{words} --json"));
+    assert_eq!(near["comparisons"][0]["results"][0]["verdict"], "better");
+    let far = json(there.path(), &format!("{words} --target t.csv --json"));
+    assert_eq!(far["comparisons"][0]["results"][0]["verdict"], "too_close");
+    assert_eq!(number(&far["target"]["coverage"]["effective_rows"]), 0.0);
+    let shown = run(there.path(), &format!("{words} --target t.csv"));
+    for words in ["cannot be told apart in the target", "mean nothing", "100.0% of people (age)"] {
+        let text = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words), "{words:?} is not in\n{}", shown.out);
+    }
 }
 
 #[test]

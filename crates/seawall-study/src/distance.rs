@@ -105,7 +105,7 @@ pub(crate) fn between(
     let found = distance(from, to, watch)?;
     let seconds = start.elapsed().as_secs_f64();
     let space = from.space().clone();
-    let (divergence, missing) = kl(from, to)?;
+    let (kl, kl_reason) = divergence(from, to)?;
     let costs = found.by_feature();
     let named = space.names().map(str::to_owned).zip(costs.iter().map(|c| (*c).into()));
     let points = |p: &Population| p.weights().iter().filter(|w| **w > 0.0).count();
@@ -115,14 +115,8 @@ pub(crate) fn between(
         upper: found.upper,
         gap: found.gap(),
         status: found.status,
-        kl: Some(divergence).filter(|d| d.is_finite()),
-        kl_reason: (missing > 0).then(|| {
-            format!(
-                "infinite: {missing} {} of the second population never {} in the first",
-                if missing == 1 { "context" } else { "contexts" },
-                if missing == 1 { "occurs" } else { "occur" }
-            )
-        }),
+        kl,
+        kl_reason,
         total_variation: total_variation(from, to)?,
         features: named.collect(),
         strata: None,
@@ -135,13 +129,32 @@ pub(crate) fn between(
     })
 }
 
+/// The divergence of one population from another, or why it is infinite.
+fn divergence(from: &Population, to: &Population) -> Result<(Option<f64>, Option<String>)> {
+    let (value, missing) = kl(from, to)?;
+    let reason = (missing > 0).then(|| {
+        format!(
+            "infinite: {missing} {} of the second population never {} in the first",
+            if missing == 1 { "context" } else { "contexts" },
+            if missing == 1 { "occurs" } else { "occur" }
+        )
+    });
+    Ok((Some(value).filter(|d| d.is_finite()), reason))
+}
+
 /// How far a study's target is from its log, strata of fixed columns apart.
 pub fn to_target(loaded: &Loaded, eta: Option<f64>, watch: Watch<'_>) -> Result<SampleDistance> {
     let Some(target) = &loaded.target else {
         return Err(Error::config("there is no target to be far from"));
     };
-    let (from, to, strata) = matched(&loaded.log().population()?, target.sample.population())?;
+    let (own, there) = (loaded.log().population()?, target.sample.population());
+    let (from, to, strata) = matched(&own, there)?;
     let mut found = between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)?;
+    if strata.is_some() {
+        // What is not a distance of moves knows nothing of strata.
+        (found.kl, found.kl_reason) = divergence(&own, there)?;
+        found.total_variation = total_variation(&own, there)?;
+    }
     found.strata = strata;
     Ok(found)
 }

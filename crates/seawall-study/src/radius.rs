@@ -11,11 +11,12 @@ use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii}
 use crate::load::Loaded;
 use crate::strata::{StrataShift, matched, on_features};
 use crate::study::PolicySpec;
-use crate::words::short;
+use crate::words::{percent, short};
 use seawall::distance::distance;
 use seawall::evaluate::Robust;
 use seawall::outcome::Model;
 use seawall::policy::Policy;
+use seawall::transfer::Transport;
 use seawall::{
     Error, Field, Geometry, Kind, Population, Progress, Result, Settings, Space, Stage, Support,
     Watch,
@@ -224,7 +225,8 @@ fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) 
     Ok(Spread::from_distances(halves))
 }
 
-/// Suggests radii around the log.
+/// Suggests radii: around the log; around the target if the study itself names one, for evaluate then
+/// starts there.
 pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<SuggestedRadii> {
     if request.splits == 0 {
         return Err(Error::field(Field::Splits, "is 0; expected at least 1"));
@@ -232,7 +234,15 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let mut question = Question::from_study(loaded);
     question.worst = false;
     let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
-    let robust = fitted.robust(question.support)?;
+    let there = loaded.target.as_ref().filter(|_| loaded.study.target.path.is_some());
+    let robust = match there {
+        Some(_) => loaded.robust(fitted, question.support)?,
+        None => fitted.robust(question.support)?,
+    };
+    let transport = match there {
+        Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
+        None => None,
+    };
     let settings = Settings { watch, ..Settings::default() };
     let values = fitted.values(question.cost.set.at(question.cost.radii[0]), settings)?;
     let mut made = Vec::new();
@@ -242,10 +252,14 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let used = used_features(loaded, fitted.model(), &made);
     let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
     let own = loaded.log().population()?;
-    let relevant = Relevant::new(&own, &robust, &used)?;
+    let centre = there.map_or(&own, |target| target.sample.population());
+    let relevant = Relevant::new(centre, &robust, &used)?;
     let mut policies = Vec::new();
     for (_, policy) in &made {
-        let nominal = fitted.nominal(policy, watch)?.dm;
+        let nominal = match &transport {
+            Some(transport) => transport.estimates(policy)?.dm,
+            None => fitted.nominal(policy, watch)?.dm,
+        };
         let all = policy.values(&values)?;
         let values: Vec<f64> = relevant.contexts.iter().map(|&i| all[i]).collect();
         let place = (&relevant.geometry, robust.direction());
@@ -264,7 +278,9 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     };
     let comparisons = match question.policies.len() > 1 {
         true => {
-            let mut all = evaluate(&loaded.without_target(), &question, watch)?.comparisons;
+            let own = loaded.without_target();
+            let centred = if there.is_some() { loaded } else { &own };
+            let mut all = evaluate(centred, &question, watch)?.comparisons;
             all.retain(Comparison::leads);
             all
         }
@@ -273,8 +289,29 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     // Where no population within reach is as bad as the limit, nothing short of saturation covers it.
     let chance = policies.iter().map(|p| p.chance.unwrap_or(p.saturation)).fold(0.0, f64::max);
     let saturation = policies.iter().map(|p| p.saturation).fold(0.0, f64::max);
-    let far = target.as_ref().map(|t| t.distance);
+    // Around the target nothing has to cover it.
+    let far = target.as_ref().map(|t| t.distance).filter(|_| there.is_none());
     let (recommended, mut words) = recommended(chance, saturation, far);
+    if let (Some(_), Some(target)) = (there, &target) {
+        words.push_str(&format!(
+            ". Radii are around the target, as evaluate's are with this study; from the log it is {} away",
+            short(target.distance)
+        ));
+    } else if far.is_some() {
+        words.push_str(
+            ". Radii are around the log; evaluate --target starts at the target, and only chance is \
+             left to cover there",
+        );
+    }
+    if let Some(strata) = target.as_ref().and_then(|t| t.strata.as_ref()) {
+        if strata.total_variation > 0.0 {
+            words.push_str(&format!(
+                ". The shift of {} by {} no radius covers",
+                strata.columns.join(", "),
+                percent(strata.total_variation)
+            ));
+        }
+    }
     let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
     if !grid && used.len() < names.len() {
         words.push_str(
@@ -285,7 +322,10 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let list = recommended.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
     let parameters: String =
         set.parameters().iter().map(|(name, value)| format!(", {name} = {value}")).collect();
-    let (used_columns, unused_columns) = (0..names.len()).partition(|k| used.contains(k));
+    // Fixed columns are strata, and carry no distance.
+    let space = loaded.log().contexts();
+    let free = (0..names.len()).filter(|&k| space.kind(k) != Kind::Fixed);
+    let (used_columns, unused_columns) = free.partition(|k| used.contains(k));
     let named = |all: Vec<usize>| all.iter().map(|&k| names[k].clone()).collect();
     Ok(SuggestedRadii {
         policies,

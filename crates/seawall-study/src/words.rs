@@ -76,3 +76,9 @@ pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
         }
     }
 }
+
+/// So many rows.
+pub fn rows(count: f64) -> String {
+    let count = count.round();
+    format!("{} {}", number(count), if count == 1.0 { "row" } else { "rows" })
+}

@@ -75,7 +75,11 @@ impl Distance {
             return Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")));
         }
         let asked = match (self.to, self.target) {
-            (None, Some(target)) if self.context.is_empty() && self.weight.is_none() => {
+            (None, target)
+                if self.context.is_empty()
+                    && self.weight.is_none()
+                    && (target.is_some() || self.from.extension().is_some_and(|e| e == "toml")) =>
+            {
                 Asked::Target { study: self.from, target }
             }
             (None, Some(_)) => {

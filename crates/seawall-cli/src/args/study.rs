@@ -41,9 +41,10 @@ Examples:
     seawall init log.csv --action offer --reward 'revenue - \"shipping cost\"' --drop session,page";
 
 pub(super) const EVALUATE_EXAMPLES: &str = "\
-A radius is in units of the ground cost: with the default weights, moving everyone across the
-whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
-mean squared distance, not its root. For a kl set it is a divergence in nats, for tv the share of the
+A radius is in units of the ground cost. With the spread scale (scale under [context]) two people at
+random are 1 apart in each column, on average; without it, moving everyone across the whole range of
+one numeric column, or to another level of one nominal column, costs 1 (`seawall check` says what a
+cost of 0.1 buys). It bounds a mean squared distance, not its root. For a kl set it is a divergence in nats, for tv the share of the
 people who are replaced, fixed columns or not. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
 
 Examples:

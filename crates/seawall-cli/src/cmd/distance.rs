@@ -6,7 +6,7 @@ use seawall::Watch;
 use seawall_study::bound::Context;
 use seawall_study::distance::{SampleDistance, between_tables, to_target};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What is to be compared.
 pub enum Asked {
@@ -25,8 +25,8 @@ pub enum Asked {
     Target {
         /// The study.
         study: PathBuf,
-        /// The target.
-        target: PathBuf,
+        /// The target; the study's own if None.
+        target: Option<PathBuf>,
     },
 }
 
@@ -35,13 +35,15 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let follow = wait.follow();
     let watch = Watch::new(&follow);
-    let (answer, from, to): (SampleDistance, &Path, &Path) = match asked {
+    let (answer, from, to): (SampleDistance, PathBuf, PathBuf) = match asked {
         Asked::Tables { from, to, contexts, weight } => {
-            (between_tables(from, to, contexts, weight.as_deref(), eta, watch)?, from, to)
+            let found = between_tables(from, to, contexts, weight.as_deref(), eta, watch)?;
+            (found, from.clone(), to.clone())
         }
         Asked::Target { study, target } => {
-            let loaded = super::check::read_toward(study, Some(target), &wait)?;
-            (to_target(&loaded, eta, watch)?, study, target)
+            let loaded = super::check::read_toward(study, target.as_deref(), &wait)?;
+            let own = loaded.target.as_ref().map(|t| PathBuf::from(&t.facts.path));
+            (to_target(&loaded, eta, watch)?, study.clone(), own.unwrap_or_default())
         }
     };
     drop(follow);
@@ -51,7 +53,7 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
-        show::distance::print(&answer, from, to, &mut out)?;
+        show::distance::print(&answer, &from, &to, &mut out)?;
     }
     Ok(())
 }

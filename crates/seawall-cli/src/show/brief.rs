@@ -62,6 +62,10 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         )?;
     }
     super::evaluate::files(found, outputs, out)?;
+    let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
+    if found.question.bootstrap.is_none() && found.comparisons.iter().any(crowned) {
+        wrapped("Verdicts are as fitted: --bootstrap N says how much of them is noise.", out)?;
+    }
     writeln!(out, "{} --full prints every table.", certificates(found))
 }
 
@@ -89,11 +93,12 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         super::short(c.largest_odds),
     );
     if !target.facts.beyond.is_empty() {
-        let column = |b: &seawall_study::target::BeyondFacts| {
-            format!("{} ({} of people)", label(&b.column), percent(b.share))
-        };
-        let all: Vec<String> = target.facts.beyond.iter().map(column).collect();
-        words.push_str(&format!(" Beyond the log's values: {}.", all.join(", ")));
+        let all: Vec<String> = target.facts.beyond.iter().map(|b| label(&b.column)).collect();
+        words.push_str(&format!(
+            " Beyond the log's values are {} of people ({}).",
+            percent(target.facts.beyond_share),
+            all.join(", ")
+        ));
     }
     wrapped(&words, out)
 }
@@ -229,7 +234,9 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     let mut header = vec!["pair", "radius"];
     header.extend(costs.then_some("cost radius"));
     header.extend(["at worst", "at best"]);
-    header.extend(interval.as_deref());
+    let of_worst =
+        interval.as_ref().map(|name| format!("{} of worst", name.replace(" interval", "")));
+    header.extend(of_worst.as_deref());
     header.push("so the first is");
     let mut shown = table(&header);
     for c in pairs.iter().take(PAIRS) {
@@ -246,7 +253,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
                     Verdict::Better => "better",
                     Verdict::Worse => "worse",
                     Verdict::Depends => "either",
-                    Verdict::TooClose => "too close to call",
+                    Verdict::TooClose => "too close",
                 }
                 .to_owned(),
             );
@@ -316,7 +323,9 @@ fn certificates(found: &Evaluation) -> String {
 
 /// Policies' names as short as they can be told apart: without what the kind adds, and not too long.
 fn short_names(found: &Evaluation) -> Vec<String> {
-    let bare = |name: &str| name.strip_prefix("constant:").unwrap_or(name).to_owned();
+    // A number alone would read as one.
+    let plain = |action: &&str| action.parse::<f64>().is_err();
+    let bare = |name: &str| name.strip_prefix("constant:").filter(plain).unwrap_or(name).to_owned();
     let all: Vec<String> = found.policies.iter().map(|p| bare(&p.name)).collect();
     let room = if width() >= 100 { 24 } else { 14 };
     let cut = |name: &String| -> String {

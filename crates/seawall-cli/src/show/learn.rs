@@ -61,18 +61,26 @@ pub fn print(
         _ => writeln!(out, "\n{worst}: {}. {}: {}.", number(answer.value), place, number(nominal))?,
     }
     if let Some(against) = &answer.against {
-        writeln!(
-            out,
-            "{} {} in any population within {}{}.",
-            if against.no_worse {
-                "Certified: no worse than"
-            } else {
-                "Not certified to be no worse than"
-            },
-            super::label(&against.policy),
-            number(answer.radius),
-            if against.no_worse { "" } else { "; the worst difference is above" }
-        )?;
+        let (name, radius) = (super::label(&against.policy), number(answer.radius));
+        let words = match against.no_worse {
+            true => format!(
+                "Certified for the fitted values: no worse than {name} in any population within {radius}."
+            ),
+            false => format!(
+                "Not certified: in some population within {radius} it is worse than {name}."
+            ),
+        };
+        writeln!(out, "{words}")?;
+        let sign = answer.direction.sign();
+        if let Some(honest) =
+            answer.honest.as_ref().filter(|h| sign * h.value > 0.0 && against.no_worse)
+        {
+            writeln!(
+                out,
+                "On rows that did not choose it the worst difference is {}: some of the certificate is noise.",
+                number(honest.value)
+            )?;
+        }
     }
     match (&answer.question.policy, answer.method) {
         (Spec::Greedy, _) => writeln!(

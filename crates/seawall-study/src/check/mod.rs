@@ -3,7 +3,7 @@
 mod notes;
 mod twins;
 
-pub(crate) use notes::policy_notes;
+pub(crate) use notes::{policy_notes, target_note};
 
 use crate::load::Loaded;
 use crate::study::{PolicySpec, Scale};

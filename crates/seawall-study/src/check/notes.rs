@@ -2,9 +2,10 @@
 
 use super::{Check, twins};
 use crate::load::Loaded;
-use crate::words::{number, percent, supported};
+use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
 use seawall::evaluate::{Nominal, PropensitySource};
+use seawall::transfer::Transported;
 
 /// More different numbers than this in a column are better binned.
 const MANY_LEVELS: usize = 1000;
@@ -116,4 +117,24 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// A note about a policy's estimates in a target: too few rows like it, or estimates that disagree.
+pub(crate) fn target_note(name: &str, there: &Transported) -> Option<String> {
+    if there.effective_rows < FEW_ROWS {
+        return Some(format!(
+            "the log weighed like the target is worth {} of {name}: its estimates and intervals there \
+             mean nothing",
+            rows(there.effective_rows)
+        ));
+    }
+    let apart = (there.dm.value - there.dr.value).abs();
+    (apart > APART * there.dr.se).then(|| {
+        format!(
+            "in the target the direct method and the doubly robust estimate of {name} differ by {}, \
+             more than the standard error allows ({}): worst cases start from the former",
+            supported(apart, there.dr.se),
+            supported(there.dr.se, there.dr.se)
+        )
+    })
 }

@@ -4,7 +4,7 @@
 use super::{CURVE_TOLERANCE, FEW_RADII, PolicyResult, Question};
 use crate::load::Loaded;
 use crate::shift;
-use crate::words::number;
+use crate::words::{number, short};
 use seawall::evaluate::{Estimate, Fitted, NominalDifference, Robust, ValueRange};
 use seawall::inference::Interval;
 use seawall::policy::Policy;
@@ -18,6 +18,8 @@ use serde::Serialize;
 /// Steps of evaluations that comparing every pair may take; beyond it the first policy alone is
 /// compared with each.
 const COMPARING: f64 = 3e10;
+/// Fewer effective rows than these say nothing of a target.
+pub(super) const FEW_ROWS: f64 = 30.0;
 /// Evaluations that a radius takes, about.
 const EVALUATIONS: f64 = 12.0;
 
@@ -98,6 +100,8 @@ pub struct DifferenceValue {
     pub best_lower: f64,
     /// The best difference is not above this.
     pub best_upper: f64,
+    /// What can be said of the policy beside the other; None before everything is known.
+    pub verdict: Option<Verdict>,
     /// The share of the worst population on contexts never observed; None where it was not looked at.
     pub unobserved_mass: Option<f64>,
     /// The interval of the worst difference by the paired bootstrap, if asked for.
@@ -109,7 +113,8 @@ pub struct DifferenceValue {
 }
 
 /// What can be said of one policy beside another within a radius.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is better in every population, noise allowed for.
     Better,
@@ -149,10 +154,17 @@ impl Comparison {
         if dr.value.is_nan() { dm } else { dr }
     }
 
+    /// Whether too little of the log is like the target for anything to be said there.
+    pub fn is_thin(&self) -> bool {
+        self.target.is_some_and(|there| there.effective_rows < FEW_ROWS)
+    }
+
     /// What can be said at one of the radii: by the bounds, and by the bootstrap's interval there, or
     /// without one by that of the estimate without a shift.
     pub fn verdict(&self, result: usize) -> Verdict {
-        let Some(at) = self.results.get(result) else { return Verdict::TooClose };
+        let Some(at) = self.results.get(result).filter(|_| !self.is_thin()) else {
+            return Verdict::TooClose;
+        };
         let turned = |low: f64, high: f64| match self.direction {
             Direction::Cost => (low, high),
             Direction::Reward => (-high, -low),
@@ -191,6 +203,13 @@ impl Comparison {
         };
         let plain = self.estimate();
         let place = if self.target.is_some() { "in the target" } else { "if nothing shifts" };
+        if let Some(there) = self.target.filter(|_| self.is_thin()) {
+            return format!(
+                "{policy} and {against} cannot be told apart in the target: the log weighed like it is \
+                 worth {}.",
+                crate::words::rows(there.effective_rows)
+            );
+        }
         if plain.lower <= 0.0 && plain.upper >= 0.0 {
             return format!(
                 "{policy} and {against} are too close to call: {place} they differ by {}.",
@@ -206,25 +225,47 @@ impl Comparison {
             false => String::new(),
         };
         let around = if self.target.is_some() { " of the target" } else { "" };
-        if certain.value.is_infinite() {
-            return format!(
-                "{policy} {less} {against} in every population within any radius{cost}."
-            );
-        }
         if certain.value == 0.0 {
             return format!(
                 "{policy} {less} {against} {place}, yet not in every population of any radius{cost}."
             );
         }
-        let beyond = match &self.reversed_by {
-            Some(words) => format!("; beyond, a population with {words} would reverse it"),
-            None => "; beyond, there is one that reverses it".to_owned(),
+        // On the safe side where the curve is not exact.
+        let within = match certain.lower.is_infinite() {
+            true => "any radius".to_owned(),
+            false => format!("{}{around}", short(certain.lower)),
         };
-        format!(
-            "{policy} {less} {against} in every population within {}{around}{cost}{beyond}.",
-            // On the safe side where the curve is not exact.
-            crate::words::short(certain.lower)
-        )
+        let beyond = match (&self.reversed_by, certain.lower.is_infinite()) {
+            (_, true) => String::new(),
+            (Some(words), _) => format!("; beyond, a population with {words} would reverse it"),
+            (None, _) => "; beyond, there is one that reverses it".to_owned(),
+        };
+        let claim = format!("{policy} {less} {against} in every population within");
+        match self.beyond_noise() {
+            None => format!("{claim} {within}{cost}{beyond}."),
+            Some(Some(radius)) => format!(
+                "{claim} {}{around}, noise allowed for (as fitted, within {within}{cost}{beyond}).",
+                short(radius)
+            ),
+            Some(None) => format!(
+                "{policy} and {against} are too close to call: as fitted {policy} {less} {against} in \
+                 every population within {within}{cost}, but that may be noise."
+            ),
+        }
+    }
+
+    /// With intervals: the largest radius asked about up to which the policy is better at each,
+    /// noise allowed for; None in it if there is none.
+    fn beyond_noise(&self) -> Option<Option<f64>> {
+        self.results.first()?.interval?;
+        let first = self.results[0].cost_radius;
+        let mut own: Vec<(f64, Verdict)> = (0..self.results.len())
+            .filter(|&k| self.results[k].cost_radius == first)
+            .map(|k| (self.results[k].radius, self.verdict(k)))
+            .collect();
+        own.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let better = own.iter().take_while(|(_, verdict)| *verdict == Verdict::Better);
+        Some(better.last().map(|(radius, _)| *radius))
     }
 }
 
@@ -435,6 +476,7 @@ fn solved_difference(radius: f64, cost_radius: f64, case: &WorstCase) -> Differe
         status: case.status(),
         best_lower: f64::NAN,
         best_upper: f64::NAN,
+        verdict: None,
         unobserved_mass: Some(case.unobserved_mass()).filter(|m| m.is_finite()),
         interval: None,
         best_interval: None,
@@ -456,6 +498,7 @@ fn read_difference(radius: f64, cost_radius: f64, curve: &Curve) -> DifferenceVa
         status: if optimal { Status::Optimal } else { Status::Inexact },
         best_lower: f64::NAN,
         best_upper: f64::NAN,
+        verdict: None,
         unobserved_mass: None,
         interval: None,
         best_interval: None,

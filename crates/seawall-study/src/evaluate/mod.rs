@@ -15,7 +15,7 @@ pub use radii::PolicyRadii;
 pub(crate) use radii::policy_radii;
 use radii::saturated;
 
-use crate::check::{facts, policy_notes};
+use crate::check::{facts, policy_notes, target_note};
 use crate::load::Loaded;
 use crate::study::{PolicySpec, SetSpec};
 use answer::count;
@@ -129,15 +129,16 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
         None => None,
     };
-    let mut policies: Vec<PolicyResult> = Vec::new();
+    let (mut policies, mut urgent): (Vec<PolicyResult>, Vec<String>) = (Vec::new(), Vec::new());
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
         let policy = told_apart(policy, &policies);
         let nominal = fitted.nominal(&policy, watch)?;
-        diagnostics.notes.extend(policy_notes(policy.name(), &nominal));
         let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
+        urgent.extend(policy_notes(policy.name(), &nominal));
+        urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
         let direct = there.map_or(nominal.dm, |there| there.dm);
         let own = robust.values(&policy, &costs[0])?;
         let place = (robust.geometry(), robust.direction());
@@ -152,6 +153,8 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
+    // What bears on the numbers themselves comes first.
+    diagnostics.notes.splice(0..0, urgent);
     let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();
     diagnostics.notes.extend(saturated(&question.context.radii, &all));
     let both = (&**fitted, &*robust);
@@ -186,6 +189,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     };
     if let Some(asked) = &question.bootstrap {
         resample::intervals(loaded, question, asked, &mut found, watch)?;
+    }
+    for c in &mut found.comparisons {
+        let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
+        c.results.iter_mut().zip(verdicts).for_each(|(r, verdict)| r.verdict = Some(verdict));
     }
     Ok(found)
 }

@@ -11,8 +11,10 @@ use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
 
-/// How closely a replicate's curve is followed, relative to the values.
+/// How closely a replicate's curve is followed, relative to the values: far below its noise. Where many
+/// radii are read off it, a little less so.
 const CURVE: f64 = 1e-4;
+const ROUGH_CURVE: f64 = 1e-3;
 /// Streams of random numbers for the target's rows begin here, away from the log's.
 const TARGET_STREAM: u64 = 1 << 32;
 
@@ -121,7 +123,8 @@ impl<'a> Drawn<'a> {
         // Many radii are read off the curve instead of being solved for.
         let many = radii.len() > FEW_RADII;
         let solved = if many { &[] } else { &radii[..] };
-        let tolerance = CURVE * self.size;
+        let share = if many { ROUGH_CURVE } else { CURVE };
+        let tolerance = share * self.size;
         let read = |curve: &Option<Curve>| -> Vec<f64> {
             let at = |r: &f64| curve.as_ref().map_or(f64::NAN, |c| c.at(*r).value);
             radii.iter().filter(|_| many).map(at).collect()
@@ -142,7 +145,7 @@ impl<'a> Drawn<'a> {
                 let pair = (policies[a], policies[b]);
                 let apart = self.robust.difference(pair.0, pair.1, range)?;
                 let size = apart.iter().fold(1e-300, |m: f64, d| m.max(d.abs()));
-                let wanted = Some(CURVE * size);
+                let wanted = Some(share * size);
                 let (cases, curve) =
                     self.robust.worst_difference(pair, range, set, solved, wanted, settings)?;
                 numbers.extend(cases.iter().map(|w| w.value()));

@@ -58,7 +58,7 @@ pub(super) fn methods(
             "Intervals",
             format!(
                 "{}, basic bootstrap, {} replicates, {how}, the outcome model refitted each time, \
-                 the policies kept, values read off each replicate's curve to 1e-4 of the largest \
+                 the policies kept, values read off each replicate's curve to 1e-3 of the largest \
                  outcome; seed {}",
                 level(b.level),
                 b.replicates,

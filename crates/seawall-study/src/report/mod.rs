@@ -17,7 +17,7 @@ mod stops;
 use crate::evaluate::{self, Bootstrap, Evaluation, Question};
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
-use crate::study::PolicySpec;
+use crate::study::{PolicySpec, Scale, Study};
 use crate::words::{between, gap, number, percent, short};
 use chart::Series;
 use live::{Live, Texts};
@@ -54,7 +54,7 @@ pub struct Report {
     study: String,
     direction: Direction,
     caption: String,
-    away: &'static str,
+    away: String,
     transport: bool,
     question: Live,
     answer: Live,
@@ -155,7 +155,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         study: study.path.display().to_string(),
         direction: found.direction,
         caption: sentences::caption(&question, &cost_radii, found.direction),
-        away: question.context.set.away(),
+        away: away(study, &question),
         transport,
         question: sentences::question(study, &question, &found, &mut texts),
         answer: sentences::answer(&found, &stops.radii, level, &mut texts),
@@ -183,6 +183,19 @@ impl Report {
     /// The page.
     pub fn html(&self) -> Result<String> {
         page::render(self)
+    }
+}
+
+/// What a radius measures, in a sentence; in the study's own scale where people move.
+fn away(study: &Study, question: &Question) -> String {
+    match (study.scale, question.context.set.moves_mass()) {
+        (Scale::Spread, true) => {
+            "How far: two people drawn at random are 1 apart in each column, on average, so a radius \
+             of 0.1 is worth drawing one column anew for a tenth of the people. It bounds a mean \
+             squared distance, not its root."
+                .to_owned()
+        }
+        _ => question.context.set.away().to_owned(),
     }
 }
 
@@ -284,7 +297,7 @@ fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
         let radius = c.certain_radius.value;
         if radius > 0.0 && radius <= stops.largest {
             let words = format!(
-                "up to here {} is no worse than {} in every population",
+                "up to here {} is, as fitted, no worse than {} in every population",
                 isolated(&c.policy),
                 isolated(&c.against)
             );

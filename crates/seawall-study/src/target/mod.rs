@@ -46,6 +46,8 @@ pub struct TargetFacts {
     pub left_out: usize,
     /// Columns with values that the log does not have.
     pub beyond: Vec<BeyondFacts>,
+    /// The share of its people who have any of them.
+    pub beyond_share: f64,
 }
 
 /// A column's values that the log does not have.
@@ -94,11 +96,14 @@ impl Loaded {
         let placed: Vec<(usize, f64)> = rows.rows.iter().map(place).collect();
         let name = rows.name.clone();
         let sample = Target::new(loaded.log().contexts(), &placed).map_err(|e| e.within(&name))?;
+        let beyond_share = beyond_share(&rows, &columns);
+        let sample = sample.partly_beyond(beyond_share);
         let facts = TargetFacts {
             path: name,
             rows: sample.rows(),
             left_out: rows.left_out,
             beyond: self.beyond_facts(&rows, &columns),
+            beyond_share,
         };
         loaded.target = Some(Arc::new(PlacedTarget { sample, facts, file }));
         Ok(loaded)
@@ -153,6 +158,18 @@ impl Loaded {
         }
         all
     }
+}
+
+/// The share of people with any value that the log does not have.
+fn beyond_share(rows: &Rows, columns: &[Vec<Found>]) -> f64 {
+    let new = |c: usize| {
+        let codes = rows.codes(c);
+        codes.iter().zip(columns).any(|(&k, of)| of[k as usize].new.is_some())
+    };
+    let is_new: Vec<bool> = (0..rows.combinations()).map(new).collect();
+    let total: f64 = rows.rows.iter().map(|r| r.1).sum();
+    let mass = rows.rows.iter().filter(|r| is_new[r.0 as usize]).map(|r| r.1);
+    mass.fold(0.0, |sum, w| sum + w) / total
 }
 
 /// Values as they are told, each once.

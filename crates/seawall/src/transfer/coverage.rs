@@ -12,7 +12,8 @@ pub const FEW: [f64; 3] = [1.0, 5.0, 20.0];
 pub struct Coverage {
     /// The share of the target's people whose context the log never has.
     pub unobserved: f64,
-    /// `(Σ ω)² / Σ ω²` over the log's rows: how many rows the reweighted log is worth.
+    /// `(Σ ω)² / Σ ω²` over the log's rows: how many rows the reweighted log is worth, times the share
+    /// of the target that rows of the log can stand for.
     pub effective_rows: f64,
     /// The largest odds of a row of the log, 1 being the mean.
     pub largest_odds: f64,
@@ -62,7 +63,7 @@ impl Coverage {
         }
         Coverage {
             unobserved: share(&|x| !seen(x)),
-            effective_rows: sum * sum / squares,
+            effective_rows: target.within() * sum * sum / squares,
             largest_odds: largest,
             actions: log.actions().iter().enumerate().map(action).collect(),
         }

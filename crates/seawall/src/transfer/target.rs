@@ -15,6 +15,8 @@ pub struct Target {
     /// By context: the rows' weights, and their squares.
     weights: Vec<f64>,
     squares: Vec<f64>,
+    /// The share of people whom nobody of the log is like.
+    beyond: f64,
 }
 
 impl Target {
@@ -43,7 +45,19 @@ impl Target {
             return Err(Error::input("the target has no rows"));
         }
         let population = Population::from_weights(space.clone(), weights.clone())?;
-        Ok(Target { population, rows, weights, squares })
+        Ok(Target { population, rows, weights, squares, beyond: 0.0 })
+    }
+
+    /// The same target, of whose people this share has values that the log does not have: no weights
+    /// make the log like them, so it is worth that many rows less.
+    #[must_use]
+    pub fn partly_beyond(self, share: f64) -> Self {
+        Target { beyond: share.clamp(0.0, 1.0), ..self }
+    }
+
+    /// The share of its people whom rows of the log can stand for.
+    pub(super) fn within(&self) -> f64 {
+        1.0 - self.beyond
     }
 
     /// Its population.
@@ -81,6 +95,6 @@ impl Target {
         let mut random = Random::new(seed, stream);
         let count = self.rows.len();
         let rows: Vec<(usize, f64)> = (0..count).map(|_| self.rows[random.below(count)]).collect();
-        Target::new(self.population.space(), &rows)
+        Ok(Target::new(self.population.space(), &rows)?.partly_beyond(self.beyond))
     }
 }

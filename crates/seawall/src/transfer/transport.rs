@@ -94,7 +94,7 @@ impl<'a> Transport<'a> {
             dm: self.direct(policy.probabilities()),
             odds: self.estimate(&self.inverse_odds(&weighed)),
             dr: self.estimate(&self.doubly_robust(policy, &weighed)?),
-            effective_rows: effective(&weighed, &self.dealt),
+            effective_rows: self.effective(&weighed),
         })
     }
 
@@ -108,7 +108,7 @@ impl<'a> Transport<'a> {
             dm: self.direct(&chances),
             odds: self.estimate(&odds),
             dr: self.estimate(&dr),
-            effective_rows: effective(&a, &self.dealt).min(effective(&b, &self.dealt)),
+            effective_rows: self.effective(&a).min(self.effective(&b)),
         })
     }
 
@@ -120,6 +120,14 @@ impl<'a> Transport<'a> {
             ratios[entry] * self.odds.at(entries[entry].context as usize)
         };
         Ok(self.dealt.iter().map(of).collect())
+    }
+
+    /// How many rows the weighted ones are worth for the people whom they can stand for.
+    fn effective(&self, weighed: &[f64]) -> f64 {
+        let parts = || self.dealt.iter().zip(weighed);
+        let sum: f64 = parts().map(|((_, rows, _), w)| rows * w).sum();
+        let squares: f64 = parts().map(|((_, rows, _), w)| rows * w * w).sum();
+        if squares > 0.0 { self.target.within() * sum * sum / squares } else { 0.0 }
     }
 
     fn estimate(&self, influence: &Influence) -> Estimate {
@@ -263,12 +271,4 @@ impl Influence {
             target: apart(&self.target, &other.target),
         }
     }
-}
-
-/// How many rows the weighted ones are worth.
-fn effective(weighed: &[f64], dealt: &[(usize, f64, usize)]) -> f64 {
-    let parts = || dealt.iter().zip(weighed);
-    let sum: f64 = parts().map(|((_, rows, _), w)| rows * w).sum();
-    let squares: f64 = parts().map(|((_, rows, _), w)| rows * w * w).sum();
-    if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
