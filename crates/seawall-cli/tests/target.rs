@@ -190,7 +190,7 @@ fn a_target_unlike_the_log_settles_nothing() {
     let near = json(there.path(), &format!("{words} --json"));
     assert_eq!(near["comparisons"][0]["results"][0]["verdict"], "better");
     let far = json(there.path(), &format!("{words} --target t.csv --json"));
-    assert_eq!(far["comparisons"][0]["results"][0]["verdict"], "too_close");
+    assert_eq!(far["comparisons"][0]["results"][0]["verdict"], "too close to call");
     assert_eq!(number(&far["target"]["coverage"]["effective_rows"]), 0.0);
     let shown = run(there.path(), &format!("{words} --target t.csv"));
     for words in ["cannot be told apart in the target", "mean nothing", "100.0% of people (age)"] {

@@ -4,7 +4,7 @@ use crate::error::{ConfigError, json, raised};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use seawall::{Curve, WorstCase};
-use seawall_study::evaluate::{Comparison, Verdict};
+use seawall_study::evaluate::Comparison;
 use seawall_study::learn::LearnedPolicy;
 
 /// The answers about policies.
@@ -82,11 +82,6 @@ impl Evaluation {
         sentences(&self.found.comparisons)
     }
 
-    /// What can be said of each comparison's results: better, worse, depends or too close.
-    fn verdicts(&self) -> Vec<Vec<&'static str>> {
-        verdicts(&self.found.comparisons)
-    }
-
     /// The worst case of a policy and a result in words: a sentence, then the commonest moves.
     fn words(&self, policy: usize, result: usize) -> PyResult<Vec<String>> {
         let worst = self.found.policies.get(policy).and_then(|p| p.worst.get(result));
@@ -109,18 +104,6 @@ impl Evaluation {
 /// Each comparison in a sentence.
 pub fn sentences(all: &[Comparison]) -> Vec<String> {
     all.iter().map(|c| c.sentence(str::to_owned)).collect()
-}
-
-/// What can be said of each comparison's results.
-pub fn verdicts(all: &[Comparison]) -> Vec<Vec<&'static str>> {
-    let word = |v: Verdict| match v {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Depends => "depends",
-        Verdict::TooClose => "too close to call",
-    };
-    let each = |c: &Comparison| (0..c.results.len()).map(|k| word(c.verdict(k))).collect();
-    all.iter().map(each).collect()
 }
 
 impl Evaluation {

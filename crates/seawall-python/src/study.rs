@@ -1,6 +1,6 @@
 //! Studies and the questions about them. Results are the JSON that the program prints.
 
-use crate::answers::{Evaluation, Learned, sentences, verdicts};
+use crate::answers::{Evaluation, Learned, sentences};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::run::run;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
@@ -43,9 +43,6 @@ fn support(name: Option<&str>) -> PyResult<Option<Support>> {
         ))),
     }
 }
-
-/// JSON, and the sentences and verdicts of the comparisons in it.
-type JsonWithWords = (String, Vec<String>, Vec<Vec<&'static str>>);
 
 /// Policies as they are typed, or the JSON of saved ones.
 fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
@@ -336,7 +333,7 @@ impl Study {
         Ok(Learned { answer })
     }
 
-    /// Radii that the data suggest: JSON, and its comparisons' sentences and verdicts.
+    /// Radii that the data suggest: JSON, and its comparisons' sentences.
     #[pyo3(signature = (splits, seed, threads, progress))]
     fn radius(
         &self,
@@ -345,11 +342,11 @@ impl Study {
         seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<JsonWithWords> {
+    ) -> PyResult<(String, Vec<String>)> {
         let request = Request { splits, seed };
         let found =
             run(py, threads, progress.as_ref(), |watch| radius(&self.loaded, &request, watch))?;
-        Ok((json(&found)?, sentences(&found.comparisons), verdicts(&found.comparisons)))
+        Ok((json(&found)?, sentences(&found.comparisons)))
     }
 
     /// How far the target is from the log: JSON.

@@ -93,7 +93,9 @@ def test_comparisons_are_found_by_name_action_and_number(study):
     found = study.evaluate(["uniform", *BOTH], radius=0.01)
     assert found.comparison("treat", "uniform") is found.comparison("constant:treat", 0) is found.comparison(1, 0)
     twice = study.evaluate(["uniform", study.learn("tree:1", radius=0.0).policy, study.learn("tree:1", radius=0.1).policy])
-    assert [p.name for p in twice.policies].count("tree:1") == 2
+    # Two of one kind are told apart.
+    assert [p.name for p in twice.policies][1:] == ["tree:1", "tree:1 (2)"]
+    assert twice.comparison("tree:1", "tree:1 (2)") is twice.comparison(1, 2)
     assert twice.comparison(1, 2).results[0].worst == -twice.comparison(2, 1).results[0].best
     copied = pickle.loads(pickle.dumps(found.comparison(1, 0)))
     assert copied == found.comparison(1, 0)

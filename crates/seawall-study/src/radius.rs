@@ -303,14 +303,13 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
              left to cover there",
         );
     }
-    if let Some(strata) = target.as_ref().and_then(|t| t.strata.as_ref()) {
-        if strata.total_variation > 0.0 {
-            words.push_str(&format!(
-                ". The shift of {} by {} no radius covers",
-                strata.columns.join(", "),
-                percent(strata.total_variation)
-            ));
-        }
+    let strata = target.as_ref().and_then(|t| t.strata.as_ref());
+    if let Some(strata) = strata.filter(|s| s.total_variation > 0.0) {
+        words.push_str(&format!(
+            ". The shift of {} by {} no radius covers",
+            strata.columns.join(", "),
+            percent(strata.total_variation)
+        ));
     }
     let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
     if !grid && used.len() < names.len() {

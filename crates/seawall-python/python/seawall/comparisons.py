@@ -50,10 +50,10 @@ class DifferenceValue:
     status: str
     best_lower: float
     best_upper: float
+    verdict: str
     unobserved_mass: float | None
     interval: Interval | None = None
     best_interval: Interval | None = None
-    verdict: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,15 +171,13 @@ def _pairs(policies: int, comparisons: int) -> list[tuple[int, int]]:
 
 
 def _compared(
-    given: list[dict[str, Any]], sentences: list[str], verdicts: list[list[str]], direction: str
+    given: list[dict[str, Any]], sentences: list[str], direction: str
 ) -> list[Comparison]:
     """Comparisons as typed data, in the order of the JSON."""
     found = []
-    for one, sentence, words in zip(given, sentences, verdicts):
+    for one, sentence in zip(given, sentences):
         text = json.dumps(one, ensure_ascii=False, separators=(",", ":"))
-        results = [r | {"verdict": word} for r, word in zip(one["results"], words)]
-        more = {"sentence": sentence, "direction": direction, "_json": text}
-        found.append(_made(Comparison, one | {"results": results}, **more))
+        found.append(_made(Comparison, one, sentence=sentence, direction=direction, _json=text))
     return found
 
 

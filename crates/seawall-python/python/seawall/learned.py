@@ -83,11 +83,13 @@ class Honest:
 
 @dataclass(frozen=True)
 class Against:
-    """A baseline that a policy was learned against, and whether it is certified that the policy is no
-    worse than it in any population of the set."""
+    """A baseline that a policy was learned against, whether it is certified (for the fitted values) that
+    the policy is no worse than it in any population of the set, and their difference if nothing
+    shifts."""
 
     policy: str
     no_worse: bool
+    nominal_difference: float
 
 
 @dataclass(frozen=True)

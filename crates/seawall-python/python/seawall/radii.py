@@ -72,11 +72,9 @@ class Radius(_Result):
     _json: str = ""
 
     @classmethod
-    def _of(
-        cls, text: str, sentences: list[str], verdicts: list[list[str]], direction: str
-    ) -> Radius:
+    def _of(cls, text: str, sentences: list[str], direction: str) -> Radius:
         values = json.loads(text)
-        comparisons = _compared(values.pop("comparisons"), sentences, verdicts, direction)
+        comparisons = _compared(values.pop("comparisons"), sentences, direction)
         return _made(cls, values, comparisons=comparisons, _json=text)
 
     def _title(self) -> str:

@@ -136,7 +136,7 @@ class Evaluation(_Result):
         text = native.json()
         values = json.loads(text)
         given, direction = values.pop("comparisons", []), values["direction"]
-        found = _compared(given, native.sentences(), native.verdicts(), direction)
+        found = _compared(given, native.sentences(), direction)
         comparisons = _linked(found, len(values["policies"]), native)
         return _made(cls, values, comparisons=comparisons, _json=text, _native=native)
 

@@ -47,6 +47,7 @@ class TargetFacts:
     rows: int
     left_out: int
     beyond: list[BeyondFacts]
+    beyond_share: float
     coverage: Coverage
 
 

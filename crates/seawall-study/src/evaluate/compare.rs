@@ -114,7 +114,7 @@ pub struct DifferenceValue {
 
 /// What can be said of one policy beside another within a radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is better in every population, noise allowed for.
     Better,
@@ -123,6 +123,7 @@ pub enum Verdict {
     /// There is a population for each.
     Depends,
     /// Noise leaves it open.
+    #[serde(rename = "too close to call")]
     TooClose,
 }
 
