@@ -385,7 +385,8 @@ impl Study {
             kinds.push((text, spec));
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
-        let request = report::Request { policies, learn: kinds, bootstrap, seed };
+        let fewer = false;
+        let request = report::Request { policies, learn: kinds, bootstrap, fewer, seed };
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let mut out = path.clone();
             let none = Path::new("");

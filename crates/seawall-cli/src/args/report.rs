@@ -47,9 +47,9 @@ pub(super) struct Report {
     /// Learn no policy
     #[arg(long, conflicts_with = "learn")]
     no_learn: bool,
-    /// Resampled logs for the bands; 0 for none
-    #[arg(long, value_name = "N", default_value_t = REPLICATES)]
-    bootstrap: usize,
+    /// Resampled logs for the bands; 0 for none. 200 if not said, fewer where a solve takes long
+    #[arg(long, value_name = "N")]
+    bootstrap: Option<usize>,
     /// The level of the bands
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
@@ -62,13 +62,14 @@ impl Report {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
         let bootstrap = Bootstrap {
-            replicates: self.bootstrap,
+            replicates: self.bootstrap.unwrap_or(REPLICATES),
             level: self.level,
             resampling: Resampling::Multinomial,
             seed: self.seed,
         };
         Bootstrap { replicates: 1, ..bootstrap }.check_counts()?;
-        let bootstrap = (self.bootstrap > 0).then_some(bootstrap);
+        let fewer = self.bootstrap.is_none();
+        let bootstrap = (bootstrap.replicates > 0).then_some(bootstrap);
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
         for text in kinds {
@@ -89,6 +90,7 @@ impl Report {
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
             bootstrap,
+            fewer,
             seed: self.seed,
         })
     }

@@ -25,6 +25,8 @@ pub struct Asked {
     pub learn: Vec<(String, Spec)>,
     /// How the bands are made.
     pub bootstrap: Option<Bootstrap>,
+    /// Whether there may be fewer replicates where a solve takes long.
+    pub fewer: bool,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -41,6 +43,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         policies: asked.policies,
         learn: asked.learn,
         bootstrap: asked.bootstrap,
+        fewer: asked.fewer,
         seed: asked.seed,
     };
     let page = report(&loaded, &request, Watch::new(&wait.follow()))?.html()?;

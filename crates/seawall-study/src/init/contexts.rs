@@ -100,10 +100,20 @@ impl Contexts {
     }
 }
 
+/// Whether a column never changes in the rows that the study will keep.
+fn constant_where_known(column: &Column, target: &Target) -> bool {
+    let mut codes = column.codes.iter().enumerate().filter(|(row, _)| target.known(*row));
+    let Some((_, first)) = codes.next() else { return false };
+    codes.all(|(_, code)| code == first)
+}
+
 /// What is to be said of a column that can be a context; Err says why it cannot.
 fn judged(column: &Column, action: &Column, target: &Target) -> Result<Option<String>, String> {
     if let Some(why) = column.unfit() {
         return Err(why);
+    }
+    if constant_where_known(column, target) {
+        return Err("always the same where the outcome is known".to_owned());
     }
     if repeats(column, action) {
         return Err("the action under other names".to_owned());

@@ -30,7 +30,7 @@ const MOST_ACTIONS: usize = 1000;
 /// The most levels of an outcome of text that is not asked for.
 const MOST_LEVELS: usize = 20;
 /// The most columns that are listed to choose from.
-const LISTED: usize = 8;
+const LISTED: usize = 12;
 
 /// What each column that is no context is.
 pub(super) struct Roles {

@@ -67,12 +67,12 @@ pub(super) fn methods(
         ));
     }
     all.push(("Seed", request.seed.to_string()));
-    all.push(("Command", command(loaded, request)));
+    all.push(("Command", command(loaded, question, request)));
     all
 }
 
 /// The command that makes the same report.
-fn command(loaded: &Loaded, request: &Request) -> String {
+fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     let mut words = vec!["seawall".to_owned(), "report".to_owned()];
     words.push(loaded.study.path.display().to_string());
     for policy in request.policies.iter().filter_map(|p| p.text()) {
@@ -87,7 +87,7 @@ fn command(loaded: &Loaded, request: &Request) -> String {
     if let Some(path) = loaded.target.as_ref().and_then(|t| t.file.as_ref()) {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
-    let replicates = request.bootstrap.map_or(0, |b| b.replicates);
+    let replicates = question.bootstrap.map_or(0, |b| b.replicates);
     words.extend(["--bootstrap".to_owned(), replicates.to_string()]);
     if let Some(b) = request.bootstrap {
         words.extend(["--level".to_owned(), b.level.to_string()]);

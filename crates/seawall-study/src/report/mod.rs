@@ -28,8 +28,9 @@ use stops::{Mark, Stops};
 
 /// The class of policies that is learned where nobody says otherwise.
 pub const LEARN: &str = "tree:1";
-/// Bootstrap replicates where nobody says otherwise.
+/// Bootstrap replicates where nobody says otherwise, and where then a solve takes long.
 pub const REPLICATES: usize = 200;
+const SLOW_REPLICATES: usize = 60;
 
 /// Chance is marked on the chart if it is no further than so many times the largest radius.
 const FURTHER: f64 = 4.0;
@@ -43,6 +44,8 @@ pub struct Request {
     pub learn: Vec<(String, Spec)>,
     /// Intervals by resampling the rows, if wanted.
     pub bootstrap: Option<Bootstrap>,
+    /// Whether there may be fewer replicates where a solve takes long: nobody asked for so many.
+    pub fewer: bool,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -129,6 +132,9 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     question.curve = true;
     question.curve_up_to = stops.largest;
     question.bootstrap = request.bootstrap;
+    if let Some(b) = question.bootstrap.as_mut().filter(|_| slow && request.fewer) {
+        b.replicates = b.replicates.min(SLOW_REPLICATES);
+    }
     let found = evaluate::evaluate(loaded, &question, watch)?;
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
