@@ -123,14 +123,14 @@ fn what_no_name_tells_is_asked_for() {
 }
 
 #[test]
-fn at_most_eight_candidates_are_listed() {
+fn at_most_twelve_candidates_are_listed() {
     let column = below(2, 1);
-    let names: Vec<String> = (0..12).map(|k| format!("q{k}")).collect();
+    let names: Vec<String> = (0..16).map(|k| format!("q{k}")).collect();
     let columns: Vec<(&str, &dyn Fn(usize) -> String)> =
         names.iter().map(|name| (name.as_str(), &column as &dyn Fn(usize) -> String)).collect();
     let found = refused(&table(30, &columns), &["--cost", "q0"]);
-    holds(&found, &["q8 (2 values: 0, 1) and 3 more"]);
-    holds_none(&found, &["q0 (", "q9 ("]);
+    holds(&found, &["q12 (2 values: 0, 1) and 3 more"]);
+    holds_none(&found, &["q0 (", "q13 ("]);
 }
 
 #[test]
