@@ -314,3 +314,60 @@ fn the_stroke_trial_asked_about_the_uk() {
         assert!(number(&there["se"]) < 0.03);
     }
 }
+
+/// An axis that a target extends is the one that the study could have declared.
+#[test]
+fn an_extended_axis_is_the_declared_one() {
+    let mut log = "age,site,rank,arm,y\n".to_owned();
+    for k in 0..300usize {
+        let age = if k % 11 == 0 { String::new() } else { (20 + (k * 7) % 45).to_string() };
+        let (site, rank) = (["n", "s"][k % 2], 1 + (k / 2) % 3);
+        let y = k % 4 + usize::from(k % 2 == 1) + rank;
+        log += &format!("{age},{site},{rank},{},{y}\n", ["a", "b"][(k / 3) % 2]);
+    }
+    let target = "age,site,rank\n88,n,1\n,w,4\n25,s,2\n41,w,3\n97,s,1\n";
+    let study = |age: &str, site: &str, rank: &str| {
+        format!(
+            "[data]\npath = \"log.csv\"\n[context]\nage = {{ kind = \"numeric\", bin = 10, missing = true, \
+             weight = 0.001{age} }}\nsite = {{ kind = \"nominal\", weight = 0.7{site} }}\nrank = {{ kind = \
+             \"ordinal\", weight = 0.5{rank} }}\n[action]\ncolumn = \"arm\"\n[outcome]\ncost = \"y\"\n[model]\n\
+             kind = \"tree\"\nmax_depth = 3\nmin_samples_leaf = 10\n[robust]\ncontext = {{ set = \
+             \"wasserstein\", radius = [0, 0.02, 0.1] }}\n"
+        )
+    };
+    let declared = study(
+        ", max = 100",
+        ", levels = [\"n\", \"s\", \"w\"]",
+        ", levels = [\"1\", \"2\", \"3\", \"4\"], positions = [0, 0.5, 1, 1.5]",
+    );
+    // Ranks that the log has are evenly on [0, 1]; a missing age is as far as the log's own range.
+    let declared = declared.replace("missing = true", "missing = 1.6");
+    let found = study("", "", "").replace("missing = true", "missing = 1.6");
+    let there = folder(&[
+        ("declared.toml", declared.as_bytes()),
+        ("found.toml", found.as_bytes()),
+        ("log.csv", log.as_bytes()),
+        ("target.csv", target.as_bytes()),
+    ]);
+    let path = there.path();
+    let ask = |study: &str| {
+        let words = "--policy constant:a --policy constant:b --target target.csv --json";
+        json(path, &format!("evaluate {study} {words}"))
+    };
+    let (declared, found) = (ask("declared.toml"), ask("found.toml"));
+    assert_eq!(declared["cells"], found["cells"]);
+    assert!(declared["target"]["beyond"].as_array().unwrap().is_empty());
+    assert_eq!(found["target"]["beyond"].as_array().unwrap().len(), 3);
+    let close = |a: &Value, b: &Value| (number(a) - number(b)).abs() < 1e-9;
+    for policy in 0..2 {
+        for k in 0..3 {
+            let [a, b] = [&declared, &found].map(|f| &f["policies"][policy]["results"][k]);
+            assert!(close(&a["value"], &b["value"]), "{a} {b}");
+            assert!(close(&a["unobserved_mass"], &b["unobserved_mass"]), "{a} {b}");
+            let [a, b] = [&declared, &found].map(|f| &f["comparisons"][policy]["results"][k]);
+            assert!(close(&a["worst"], &b["worst"]) && close(&a["best"], &b["best"]), "{a} {b}");
+        }
+        let [a, b] = [&declared, &found].map(|f| &f["policies"][policy]["target"]["dm"]);
+        assert!(close(&a["value"], &b["value"]) && close(&a["se"], &b["se"]), "{a} {b}");
+    }
+}
