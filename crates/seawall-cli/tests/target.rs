@@ -97,6 +97,7 @@ fn a_target_is_valued_by_the_log() {
     }
     // Every command that a target means something to.
     for words in [
+        "check study.toml --target target.csv",
         "evaluate study.toml --target target.csv",
         "evaluate study.toml --target target.csv --full",
         "learn study.toml --policy tree:1 --target target.csv",
@@ -109,6 +110,8 @@ fn a_target_is_valued_by_the_log() {
         let Run { code, err, .. } = run(path, words);
         assert_eq!((code, err.as_str()), (0, ""), "{words}");
     }
+    let check = json(path, "check study.toml --target target.csv --json");
+    assert_eq!(check["target"], found["target"]);
     // A policy learned for the target is best there.
     let learned =
         json(path, "learn study.toml --policy tree:1 --radius 0 --target target.csv --json");

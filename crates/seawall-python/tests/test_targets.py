@@ -262,3 +262,9 @@ def test_a_baseline_of_other_actions_is_refused(study, demo):
     other = seawall.Study(frame, **asked).learn("groups:sex", honest=False).policy
     with pytest.raises(seawall.SeawallError, match="aspirin"):
         study.learn("tree:1", against=other)
+
+
+def test_check_says_how_well_a_target_is_covered(study, older):
+    assert study.check().target is None
+    covered = study.check(target=older).target
+    assert covered == study.evaluate(BOTH, target=older).target and covered.coverage.effective_rows > 0

@@ -111,7 +111,9 @@ impl Args {
                 let (data, out, asked) = init.meaning();
                 cmd::init::run(&data, &out, &asked)
             }
-            Command::Check(check) => cmd::check::run(&check.study, check.json),
+            Command::Check(check) => {
+                cmd::check::run(&check.study, check.target.as_deref(), check.json)
+            }
             Command::Evaluate(evaluate) => {
                 let (study, changes, outputs) = evaluate.meaning()?;
                 cmd::evaluate::run(&study, &changes, &outputs)

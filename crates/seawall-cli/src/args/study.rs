@@ -108,6 +108,9 @@ impl Init {
 pub(super) struct Check {
     /// The study file
     pub(super) study: PathBuf,
+    /// A sample of another population: how well does the log cover it?
+    #[arg(long, value_name = "FILE")]
+    pub(super) target: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,

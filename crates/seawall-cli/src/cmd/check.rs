@@ -26,9 +26,9 @@ pub(super) fn read_toward(
 }
 
 /// Prints everything about a study's data.
-pub fn run(path: &Path, json: bool) -> Result<(), Failure> {
+pub fn run(path: &Path, target: Option<&Path>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = read(path, &wait)?;
+    let loaded = read_toward(path, target, &wait)?;
     let found = check(&loaded, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();

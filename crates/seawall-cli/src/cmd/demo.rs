@@ -40,7 +40,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
         }
         writeln!(out, "\n$ seawall check {}", study.display())?;
     }
-    super::check::run(&study, false)?;
+    super::check::run(&study, None, false)?;
     writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
     super::evaluate::run(&study, &Changes::default(), &Outputs::default())?;
     writeln!(

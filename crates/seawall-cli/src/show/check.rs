@@ -5,6 +5,7 @@ use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::Check;
 use seawall_study::study::Scale;
+use seawall_study::target::TargetAnswer;
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -47,7 +48,11 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
         number(found.outcome_range.0),
         number(found.outcome_range.1)
     )?;
-    model(found, out)
+    model(found, out)?;
+    match &found.target {
+        Some(found) => target(found, out),
+        None => Ok(()),
+    }
 }
 
 /// Actions told one by one.
@@ -156,4 +161,42 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "Note: {note}.")?;
     }
     Ok(())
+}
+
+/// How well the log covers a target.
+pub fn target(target: &TargetAnswer, out: &mut dyn Write) -> Result<()> {
+    let c = &target.coverage;
+    writeln!(
+        out,
+        "\nTarget {}: {} rows used, {} left out; {} of its people in contexts that the log never has. \
+         The log weighed like it is worth {} rows; largest odds {}.\n",
+        target.facts.path,
+        target.facts.rows,
+        target.facts.left_out,
+        percent(c.unobserved),
+        number(c.effective_rows),
+        number(c.largest_odds)
+    )?;
+    for b in &target.facts.beyond {
+        writeln!(
+            out,
+            "Beyond the log: {} ({} of the target): {}.",
+            label(&b.column),
+            percent(b.share),
+            b.values.iter().take(10).map(|v| label(v)).collect::<Vec<_>>().join(", ")
+        )?;
+    }
+    let mut few =
+        table(&["people with few rows", "under", "in the same context", "in the same leaf"]);
+    for a in &c.actions {
+        for (k, under) in seawall::transfer::FEW.iter().enumerate() {
+            few.add_row([
+                if k == 0 { label(&a.name) } else { String::new() },
+                number(*under),
+                percent(a.cells[k]),
+                a.leaves.map_or(String::new(), |l| percent(l[k])),
+            ]);
+        }
+    }
+    writeln!(out, "{few}")
 }

@@ -233,40 +233,8 @@ fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 /// How well the log covers the target, and the estimates there.
 fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(target) = &found.target else { return Ok(()) };
-    let c = &target.coverage;
-    writeln!(
-        out,
-        "\nTarget {}: {} rows used, {} left out; {} of its people in contexts that the log never has. \
-         The log weighed like it is worth {} rows; largest odds {}.\n",
-        target.facts.path,
-        target.facts.rows,
-        target.facts.left_out,
-        percent(c.unobserved),
-        number(c.effective_rows),
-        number(c.largest_odds)
-    )?;
-    for b in &target.facts.beyond {
-        writeln!(
-            out,
-            "Beyond the log: {} ({} of the target): {}.",
-            label(&b.column),
-            percent(b.share),
-            b.values.iter().take(10).map(|v| label(v)).collect::<Vec<_>>().join(", ")
-        )?;
-    }
-    let mut few =
-        table(&["people with few rows", "under", "in the same context", "in the same leaf"]);
-    for a in &c.actions {
-        for (k, under) in seawall::transfer::FEW.iter().enumerate() {
-            few.add_row([
-                if k == 0 { label(&a.name) } else { String::new() },
-                number(*under),
-                percent(a.cells[k]),
-                a.leaves.map_or(String::new(), |l| percent(l[k])),
-            ]);
-        }
-    }
-    writeln!(out, "{few}\n\nIn the target ({}; 95% intervals):\n", found.direction)?;
+    check::target(target, out)?;
+    writeln!(out, "\nIn the target ({}; 95% intervals):\n", found.direction)?;
     let mut shown =
         table(&["policy", "direct method", "inverse odds", "doubly robust", "effective rows"]);
     for policy in &found.policies {

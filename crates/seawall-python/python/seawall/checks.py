@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall._result import _made, _Result
+from seawall.targets import TargetFacts
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Check(_Result):
     model: str
     unseen: str
     notes: list[str]
+    target: TargetFacts | None = None
     _json: str = ""
 
     @classmethod

@@ -235,9 +235,10 @@ class Study:
             values = np.column_stack([np.asarray(values[a]) for a in self.actions])
         return self._of(self._native.with_outcomes(_given.array("predicted outcomes", values, 2)))
 
-    def check(self) -> Check:
-        """Everything about the data, nothing robust."""
-        return Check._of(self._native.check())
+    def check(self, target: Target | None = None) -> Check:
+        """Everything about the data, nothing robust; and how well they cover a `target` (as for
+        `evaluate`)."""
+        return Check._of(self._toward(target).check())
 
     def evaluate(
         self,

@@ -7,9 +7,11 @@ pub(crate) use notes::{policy_notes, target_note};
 
 use crate::load::Loaded;
 use crate::study::{PolicySpec, Scale};
+use crate::target::TargetAnswer;
 use crate::words::{percent, short};
 use seawall::evaluate::{Fitted, PropensitySource};
 use seawall::outcome::{ModelKind, Recipe, Unseen};
+use seawall::transfer::Transport;
 use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -51,6 +53,9 @@ pub struct Check {
     pub unseen: Unseen,
     /// What a reader should know before trusting a number.
     pub notes: Vec<String>,
+    /// The study's target and how well the log covers it, where the data alone are looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetAnswer>,
 }
 
 /// Rows left out, by reason.
@@ -138,6 +143,9 @@ pub struct PropensityFacts {
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     let fitted = loaded.fitted(watch)?;
     let mut check = facts(loaded, fitted, watch)?;
+    if let Some(target) = &loaded.target {
+        check.target = Some(target.answer(&Transport::new(fitted, &target.sample, watch)?));
+    }
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
     if let Ok(values) = fitted.values(Wasserstein.at(0.0), settings) {
@@ -189,6 +197,7 @@ pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted, watch: Watch<'_>) -> Resul
         model: loaded.recipe.kind(),
         unseen: study.unseen,
         notes: Vec::new(),
+        target: None,
     };
     check.notes = notes::notes(loaded, &check, &errors);
     Ok(check)

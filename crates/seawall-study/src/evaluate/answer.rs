@@ -2,11 +2,11 @@
 
 use super::{Comparison, PolicyRadii, Question};
 use crate::check::Check;
-use crate::target::TargetFacts;
+use crate::target::TargetAnswer;
 use seawall::evaluate::{Nominal, Overlap, Support};
 use seawall::inference::Interval;
 use seawall::policy::Policy;
-use seawall::transfer::{Coverage, Transported};
+use seawall::transfer::Transported;
 use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
 use serde::{Serialize, Serializer};
 
@@ -129,16 +129,6 @@ impl RobustValue {
         let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
         self.interval.map(|i| hold(i.basic))
     }
-}
-
-/// A target, and how well the log covers it.
-#[derive(Clone, Debug, Serialize)]
-pub struct TargetAnswer {
-    /// What it is.
-    #[serde(flatten)]
-    pub facts: TargetFacts,
-    /// How well the log covers it.
-    pub coverage: Coverage,
 }
 
 /// The paper's finite-sample bound, term by term.

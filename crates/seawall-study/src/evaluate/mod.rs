@@ -178,9 +178,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         observed_cells: diagnostics.observed_cells,
         direction: diagnostics.direction,
         diagnostics,
-        target: loaded.target.as_ref().zip(transport.as_ref()).map(|(target, transport)| {
-            TargetAnswer { facts: target.facts.clone(), coverage: transport.coverage() }
-        }),
+        target: loaded.target.as_ref().zip(transport.as_ref()).map(|(t, by)| t.answer(by)),
         comparisons,
         bounds,
         policies,

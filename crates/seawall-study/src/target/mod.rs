@@ -12,7 +12,7 @@ use crate::load::Loaded;
 use crate::study::Beyond;
 use level::{Found, OwnedValue};
 use read::Rows;
-use seawall::transfer::Target;
+use seawall::transfer::{Coverage, Target, Transport};
 use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -50,6 +50,16 @@ pub struct TargetFacts {
     pub beyond_share: f64,
 }
 
+/// A target, and how well the log covers it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetAnswer {
+    /// What it is.
+    #[serde(flatten)]
+    pub facts: TargetFacts,
+    /// How well the log covers it.
+    pub coverage: Coverage,
+}
+
 /// A column's values that the log does not have.
 #[derive(Clone, Debug, Serialize)]
 pub struct BeyondFacts {
@@ -59,6 +69,13 @@ pub struct BeyondFacts {
     pub values: Vec<String>,
     /// The share of the target's people who have them.
     pub share: f64,
+}
+
+impl PlacedTarget {
+    /// The target, and how well the log covers it.
+    pub(crate) fn answer(&self, transport: &Transport<'_>) -> TargetAnswer {
+        TargetAnswer { facts: self.facts.clone(), coverage: transport.coverage() }
+    }
 }
 
 impl Loaded {
