@@ -3,6 +3,7 @@
 mod answer;
 mod changes;
 mod compare;
+mod comparison;
 mod radii;
 mod resample;
 
@@ -10,7 +11,7 @@ pub use answer::*;
 pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
-pub use compare::{CertainRadius, Comparison, DifferenceValue, Verdict};
+pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub use radii::PolicyRadii;
 pub(crate) use radii::policy_radii;
 use radii::saturated;

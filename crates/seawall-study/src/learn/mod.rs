@@ -1,6 +1,7 @@
 //! Learning a policy from a study: from the question to a policy file and what is known of it.
 
 mod changes;
+mod described;
 mod honest;
 mod result;
 mod spec;
@@ -12,6 +13,8 @@ pub use result::{
 };
 pub use spec::Spec;
 
+use described::{names, parameters};
+
 use crate::load::Loaded;
 use crate::read::named;
 use crate::study::PolicySpec;
@@ -22,12 +25,12 @@ use seawall::learn::{
 };
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
-use seawall::policy::{Partition, Policy, Rule};
+use seawall::policy::{Partition, Policy};
 use seawall::{
     Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Wasserstein, Watch,
     WorstCase,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Instant;
 
 /// How to learn.
@@ -465,41 +468,5 @@ fn runs(descent: &Descent, schedule: Schedule) -> RunsResult {
         mean,
         sd: (squares / (count - 1.0).max(1.0)).sqrt(),
         schedule,
-    }
-}
-
-/// What a policy does, for programs.
-fn parameters(rule: &Rule, actions: &[String]) -> Value {
-    match rule {
-        Rule::Groups { by, probabilities } => {
-            let group = |(k, row): (usize, &Vec<f64>)| {
-                let row: serde_json::Map<String, Value> =
-                    actions.iter().cloned().zip(row.iter().map(|p| json!(p))).collect();
-                json!({"group": Partition::describe(by, k), "probabilities": row})
-            };
-            Value::Array(probabilities.iter().enumerate().map(group).collect())
-        }
-        Rule::Table { rows, .. } => json!({"contexts": rows.len()}),
-        rule => serde_json::to_value(rule).unwrap_or(Value::Null),
-    }
-}
-
-/// Names of the parameters that stochastic runs trace.
-fn names(rule: &Rule, actions: &[String]) -> Vec<String> {
-    match rule {
-        Rule::Groups { by, probabilities } => (0..probabilities.len())
-            .flat_map(|k| {
-                actions.iter().map(move |a| format!("{a} | {}", Partition::describe(by, k)))
-            })
-            .collect(),
-        Rule::Softmax(softmax) => {
-            let of = |action: &String| {
-                let mut all = vec![format!("{action}: constant")];
-                all.extend(softmax.columns.iter().map(|c| format!("{action}: {}", c.feature)));
-                all
-            };
-            actions.iter().take(actions.len().saturating_sub(1)).flat_map(of).collect()
-        }
-        _ => Vec::new(),
     }
 }

@@ -1,0 +1,259 @@
+//! Pairs of policies in one population: by how much one could be worse than the other, by how much
+//! better, how far nothing reverses that, and what can be said.
+
+use crate::words::{number, short};
+use seawall::evaluate::{Estimate, NominalDifference};
+use seawall::inference::Interval;
+use seawall::transfer::Transported;
+use seawall::{Curve, Direction, Status, WorstCase};
+use serde::Serialize;
+
+/// Fewer effective rows than these say nothing of a target.
+const FEW_ROWS: f64 = 30.0;
+
+/// One policy against another, in the same population.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The policy.
+    pub policy: String,
+    /// The other.
+    pub against: String,
+    /// By how much its value is above the other's if nothing shifts.
+    pub nominal: NominalDifference,
+    /// By how much in the target, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Transported>,
+    /// The largest radius within which it is no worse than the other in every population, at the
+    /// first cost radius.
+    pub certain_radius: CertainRadius,
+    /// The same at every cost radius, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub certain_radii: Vec<CertainRadius>,
+    /// The differences: every context radius at every cost radius.
+    pub results: Vec<DifferenceValue>,
+    /// The populations of the worst differences, in the same order; none where there are many radii.
+    #[serde(skip)]
+    pub worst: Vec<WorstCase>,
+    /// The curves of the worst difference, one per cost radius: whole if they were asked for.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
+    /// The difference at every point of the support, one list per cost radius.
+    #[serde(skip)]
+    pub values: Vec<Vec<f64>>,
+    /// What kind of population would reverse it just beyond the certain radius, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reversed_by: Option<String>,
+    /// Whether lower or higher is better.
+    #[serde(skip)]
+    pub direction: Direction,
+}
+
+/// The largest radius within which one policy is no worse than another in every population.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CertainRadius {
+    /// The cost radius.
+    pub cost_radius: f64,
+    /// The radius: 0 if the policy is worse already, infinite (null) if it is worse nowhere within
+    /// reach.
+    pub value: f64,
+    /// The truth is not below this.
+    pub lower: f64,
+    /// The truth is not above this.
+    pub upper: f64,
+    /// Its interval by the bootstrap, if asked for, among the replicates in which it is finite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+}
+
+/// The worst and the best difference within one radius.
+#[derive(Clone, Debug, Serialize)]
+pub struct DifferenceValue {
+    /// The radius.
+    pub radius: f64,
+    /// The cost radius.
+    pub cost_radius: f64,
+    /// The policy less the other in the population where that is worst for the policy.
+    pub worst: f64,
+    /// In the population where it is best.
+    pub best: f64,
+    /// The worst difference is not below this.
+    pub lower: f64,
+    /// The worst difference is not above this.
+    pub upper: f64,
+    /// How far apart these bounds are.
+    pub gap: f64,
+    /// How the solves ended.
+    pub status: Status,
+    /// The best difference is not below this.
+    pub best_lower: f64,
+    /// The best difference is not above this.
+    pub best_upper: f64,
+    /// What can be said of the policy beside the other; None before everything is known.
+    pub verdict: Option<Verdict>,
+    /// The share of the worst population on contexts never observed; None where it was not looked at.
+    pub unobserved_mass: Option<f64>,
+    /// The interval of the worst difference by the paired bootstrap, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// The interval of the best difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_interval: Option<Interval>,
+}
+
+/// What can be said of one policy beside another within a radius.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It is better in every population, noise allowed for.
+    Better,
+    /// It is worse in every population, noise allowed for.
+    Worse,
+    /// There is a population for each.
+    Depends,
+    /// Noise leaves it open.
+    #[serde(rename = "too close to call")]
+    TooClose,
+}
+
+impl DifferenceValue {
+    /// The interval of the worst difference as it is shown: the basic one, and the value itself.
+    pub fn shown(&self) -> Option<(f64, f64)> {
+        self.interval.map(|i| holding(i.basic, self.worst))
+    }
+
+    /// The same of the best difference.
+    pub fn best_shown(&self) -> Option<(f64, f64)> {
+        self.best_interval.map(|i| holding(i.basic, self.best))
+    }
+}
+
+/// An interval and what it is for.
+fn holding((low, high): (f64, f64), value: f64) -> (f64, f64) {
+    (low.min(value), high.max(value))
+}
+
+impl Comparison {
+    /// The best estimate of the difference without a shift: doubly robust, else direct; in the
+    /// target if there is one.
+    pub fn estimate(&self) -> Estimate {
+        let (dr, dm) = match &self.target {
+            Some(there) => (there.dr, there.dm),
+            None => (self.nominal.dr, self.nominal.dm),
+        };
+        if dr.value.is_nan() { dm } else { dr }
+    }
+
+    /// Whether too little of the log is like the target for anything to be said there.
+    pub fn is_thin(&self) -> bool {
+        self.target.is_some_and(|there| there.effective_rows < FEW_ROWS)
+    }
+
+    /// What can be said at one of the radii: by the bounds, and by the bootstrap's interval there, or
+    /// without one by that of the estimate without a shift.
+    pub fn verdict(&self, result: usize) -> Verdict {
+        let Some(at) = self.results.get(result).filter(|_| !self.is_thin()) else {
+            return Verdict::TooClose;
+        };
+        let turned = |low: f64, high: f64| match self.direction {
+            Direction::Cost => (low, high),
+            Direction::Reward => (-high, -low),
+        };
+        let plain = self.estimate();
+        let noisy = |interval: Option<(f64, f64)>| {
+            let (low, high) = interval.unwrap_or((plain.lower, plain.upper));
+            low <= 0.0 && high >= 0.0
+        };
+        // Bounds of the worst difference, and of the best one, larger being worse.
+        let (worst, best) = (turned(at.lower, at.upper), turned(at.best_lower, at.best_upper));
+        match (worst.1 <= 0.0, best.0 >= 0.0) {
+            (true, true) => Verdict::TooClose,
+            (true, false) if noisy(at.shown()) => Verdict::TooClose,
+            (true, false) => Verdict::Better,
+            (false, true) if noisy(at.best_shown()) => Verdict::TooClose,
+            (false, true) => Verdict::Worse,
+            (false, false) if worst.0 > 0.0 && best.1 < 0.0 => Verdict::Depends,
+            (false, false) => Verdict::TooClose,
+        }
+    }
+
+    /// Whether the policy is the better of the two if nothing shifts, or in the target if there is
+    /// one: where the certain radius starts from.
+    pub fn leads(&self) -> bool {
+        let start = self.target.as_ref().map_or(self.nominal.dm, |there| there.dm);
+        self.direction.sign() * start.value <= 0.0
+    }
+
+    /// In a sentence, names as `tell` tells them.
+    pub fn sentence(&self, tell: impl Fn(&str) -> String) -> String {
+        let (policy, against) = (tell(&self.policy), tell(&self.against));
+        let (less, more) = match self.direction {
+            Direction::Cost => ("costs less than", "costs more than"),
+            Direction::Reward => ("brings more than", "brings less than"),
+        };
+        let plain = self.estimate();
+        let place = if self.target.is_some() { "in the target" } else { "if nothing shifts" };
+        if let Some(there) = self.target.filter(|_| self.is_thin()) {
+            return format!(
+                "{policy} and {against} cannot be told apart in the target: the log weighed like it is \
+                 worth {}.",
+                crate::words::rows(there.effective_rows)
+            );
+        }
+        if plain.lower <= 0.0 && plain.upper >= 0.0 {
+            return format!(
+                "{policy} and {against} are too close to call: {place} they differ by {}.",
+                crate::words::estimate(&plain)
+            );
+        }
+        if self.direction.sign() * plain.value > 0.0 {
+            return format!("{policy} {more} {against} {place}.");
+        }
+        let certain = &self.certain_radius;
+        let cost = match certain.cost_radius > 0.0 {
+            true => format!(" (cost radius {})", number(certain.cost_radius)),
+            false => String::new(),
+        };
+        let around = if self.target.is_some() { " of the target" } else { "" };
+        if certain.value == 0.0 {
+            return format!(
+                "{policy} {less} {against} {place}, yet not in every population of any radius{cost}."
+            );
+        }
+        // On the safe side where the curve is not exact.
+        let within = match certain.lower.is_infinite() {
+            true => "any radius".to_owned(),
+            false => format!("{}{around}", short(certain.lower)),
+        };
+        let beyond = match (&self.reversed_by, certain.lower.is_infinite()) {
+            (_, true) => String::new(),
+            (Some(words), _) => format!("; beyond, a population with {words} would reverse it"),
+            (None, _) => "; beyond, there is one that reverses it".to_owned(),
+        };
+        let claim = format!("{policy} {less} {against} in every population within");
+        match self.beyond_noise() {
+            None => format!("{claim} {within}{cost}{beyond}."),
+            Some(Some(radius)) => format!(
+                "{claim} {}{around}, noise allowed for (as fitted, within {within}{cost}{beyond}).",
+                short(radius)
+            ),
+            Some(None) => format!(
+                "{policy} and {against} are too close to call: as fitted {policy} {less} {against} in \
+                 every population within {within}{cost}, but that may be noise."
+            ),
+        }
+    }
+
+    /// With intervals: the largest radius asked about up to which the policy is better at each,
+    /// noise allowed for; None in it if there is none.
+    fn beyond_noise(&self) -> Option<Option<f64>> {
+        self.results.first()?.interval?;
+        let first = self.results[0].cost_radius;
+        let mut own: Vec<(f64, Verdict)> = (0..self.results.len())
+            .filter(|&k| self.results[k].cost_radius == first)
+            .map(|k| (self.results[k].radius, self.verdict(k)))
+            .collect();
+        own.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let better = own.iter().take_while(|(_, verdict)| *verdict == Verdict::Better);
+        Some(better.last().map(|(radius, _)| *radius))
+    }
+}
