@@ -268,3 +268,11 @@ def test_check_says_how_well_a_target_is_covered(study, older):
     assert study.check().target is None
     covered = study.check(target=older).target
     assert covered == study.evaluate(BOTH, target=older).target and covered.coverage.effective_rows > 0
+
+
+def test_a_study_is_shown_though_its_target_cannot_be_read(demo):
+    frame = pd.read_csv(demo / "trial.csv")
+    study = seawall.Study(frame, **OWN, target="nowhere.csv")
+    assert "6000 rows" in repr(study)
+    with pytest.raises(seawall.SeawallError, match="nowhere.csv"):
+        study.check()

@@ -398,7 +398,8 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        check = self.check()
+        # Of the data alone: a target that cannot be read is no reason not to be shown.
+        check = Check._of(self._native.check())
         features = ", ".join(f"{f.name} ({f.kind})" for f in check.features)
         return (
             f"Study of {check.rows:g} rows ({self.direction})\n"
