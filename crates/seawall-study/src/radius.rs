@@ -234,11 +234,12 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let mut question = Question::from_study(loaded);
     question.worst = false;
     let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
-    let there = loaded.target.as_ref().filter(|_| loaded.study.target.path.is_some());
-    let robust = match there {
-        Some(_) => loaded.robust(fitted, question.support)?,
-        None => fitted.robust(question.support)?,
+    let centred = match loaded.study.target.path {
+        Some(_) => loaded.clone(),
+        None => loaded.without_target(),
     };
+    let there = centred.target.as_ref();
+    let robust = centred.robust(fitted, question.support)?;
     let transport = match there {
         Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
         None => None,
@@ -278,9 +279,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     };
     let comparisons = match question.policies.len() > 1 {
         true => {
-            let own = loaded.without_target();
-            let centred = if there.is_some() { loaded } else { &own };
-            let mut all = evaluate(centred, &question, watch)?.comparisons;
+            let mut all = evaluate(&centred, &question, watch)?.comparisons;
             all.retain(Comparison::leads);
             all
         }
@@ -292,25 +291,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     // Around the target nothing has to cover it.
     let far = target.as_ref().map(|t| t.distance).filter(|_| there.is_none());
     let (recommended, mut words) = recommended(chance, saturation, far);
-    if let (Some(_), Some(target)) = (there, &target) {
-        words.push_str(&format!(
-            ". Radii are around the target, as evaluate's are with this study; from the log it is {} away",
-            short(target.distance)
-        ));
-    } else if far.is_some() {
-        words.push_str(
-            ". Radii are around the log; evaluate --target starts at the target, and only chance is \
-             left to cover there",
-        );
-    }
-    let strata = target.as_ref().and_then(|t| t.strata.as_ref());
-    if let Some(strata) = strata.filter(|s| s.total_variation > 0.0) {
-        words.push_str(&format!(
-            ". The shift of {} by {} no radius covers",
-            strata.columns.join(", "),
-            percent(strata.total_variation)
-        ));
-    }
+    words.push_str(&centre_words(target.as_ref(), there.is_some()));
     let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
     if !grid && used.len() < names.len() {
         words.push_str(
@@ -339,6 +320,30 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         words,
         line: format!("context = {{ set = \"{}\"{parameters}, radius = [{list}] }}", set.name()),
     })
+}
+
+/// What the radii are around, and what none of them covers, where there is a target.
+fn centre_words(target: Option<&TargetDistance>, around_target: bool) -> String {
+    let Some(target) = target else { return String::new() };
+    let mut words = match around_target {
+        true => format!(
+            ". Radii are around the target, as evaluate's are with this study; from the log it is {} away",
+            short(target.distance)
+        ),
+        false => {
+            ". Radii are around the log; evaluate --target starts at the target, and only chance \
+                  is left to cover there"
+                .to_owned()
+        }
+    };
+    if let Some(strata) = target.strata.as_ref().filter(|s| s.total_variation > 0.0) {
+        words.push_str(&format!(
+            ". The shift of {} by {} no radius covers",
+            strata.columns.join(", "),
+            percent(strata.total_variation)
+        ));
+    }
+    words
 }
 
 /// What to ask for, and why.

@@ -1,12 +1,11 @@
 //! The answers of `seawall evaluate` on one screen: what nothing shifting would bring, the worst mean
 //! within each radius, and which policy in one population. `--full` prints the tables.
 
-use super::{label, number, percent, supported, table, width, wrapped};
+use super::{label, number, percent, shift, supported, table, width, wrapped};
 use crate::cmd::evaluate::Outputs;
 use seawall::Status;
 use seawall::evaluate::Estimate;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
-use seawall_study::shift;
 use seawall_study::words::estimate;
 use std::io::{Result, Write};
 
@@ -276,19 +275,10 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
 /// What would hurt each policy most at the first positive radius, in a line.
 fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let set = found.question.context.set;
-    let space = found.population.space();
     for (policy, name) in found.policies.iter().zip(names).take(4) {
         let at = policy.results.iter().position(|r| r.radius > 0.0);
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
-        let mut changes = Vec::new();
-        if set.moves_mass() {
-            for m in shift::commonest(space, worst.plan().iter(), CHANGES) {
-                changes.push(format!("{} {}", percent(m.mass), shift::phrase(&m.changes, label)));
-            }
-        }
-        if changes.is_empty() {
-            changes.extend(shift::main_change(&found.population, worst, set));
-        }
+        let changes = shift::changes(&found.population, worst, set, CHANGES);
         if !changes.is_empty() {
             let radius = number(policy.results[k].radius);
             wrapped(&format!("Worst for {name} at {radius}: {}.", changes.join("; ")), out)?;

@@ -7,7 +7,7 @@ use seawall::Curve;
 use seawall::Direction;
 use seawall::evaluate::Estimate;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, Question};
-use seawall_study::shift::{commonest, main_change, phrase, sentence};
+use seawall_study::shift::sentence;
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -211,12 +211,7 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(k) = c.results.iter().position(|r| r.radius > 0.0) else { return Ok(()) };
     let (Some(worst), set) = (c.worst.get(k), found.question.context.set) else { return Ok(()) };
-    let moves = commonest(found.population.space(), worst.plan().iter(), 3);
-    let told = moves.iter().map(|m| format!("{} {}", percent(m.mass), phrase(&m.changes, label)));
-    let mut told: Vec<String> = told.filter(|_| set.moves_mass()).collect();
-    if told.is_empty() {
-        told.extend(main_change(&found.population, worst, set));
-    }
+    let told = shift::changes(&found.population, worst, set, 3);
     match told.is_empty() {
         true => Ok(()),
         false => writeln!(

@@ -1,7 +1,7 @@
 //! A worst case in words: who would become whom, and a small table per feature.
 
 use super::{label, number, percent, table};
-use seawall::{Kind, Marginal, Move, Population, Space, WorstCase};
+use seawall::{Kind, Marginal, Move, Population, Set, Space, WorstCase};
 use seawall_study::shift;
 use std::io::{Result, Write};
 
@@ -68,6 +68,23 @@ pub fn commonest(
         writeln!(out, "   {share} of the population: {words} (cost {cost} each)")?;
     }
     Ok(())
+}
+
+/// What a worst case changes, in a few words: its commonest moves, else what shifts most.
+pub fn changes(population: &Population, worst: &WorstCase, set: Set, count: usize) -> Vec<String> {
+    let told =
+        |m: &shift::Moves| format!("{} {}", percent(m.mass), shift::phrase(&m.changes, label));
+    let all: Vec<String> = match set.moves_mass() {
+        true => shift::commonest(population.space(), worst.plan().iter(), count)
+            .iter()
+            .map(told)
+            .collect(),
+        false => Vec::new(),
+    };
+    match all.is_empty() {
+        true => shift::main_change(population, worst, set).into_iter().collect(),
+        false => all,
+    }
 }
 
 /// The levels whose shares change most, in the feature's order.

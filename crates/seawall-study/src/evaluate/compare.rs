@@ -5,9 +5,9 @@ use super::{
 };
 use crate::load::Loaded;
 use crate::shift;
-use seawall::evaluate::{Estimate, Fitted, NominalDifference, Robust, ValueRange};
+use seawall::evaluate::{Fitted, NominalDifference, Robust, ValueRange};
 use seawall::policy::Policy;
-use seawall::transfer::Transport;
+use seawall::transfer::{Transport, Transported};
 use seawall::{
     Curve, Detail, Direction, Error, Population, Progress, Result, Settings, Stage, Status, Watch,
     WorstCase,
@@ -56,12 +56,12 @@ pub(super) fn comparisons(
         let (policy, against) = (&policies[a].policy, &policies[b].policy);
         let progress = Progress::at(Stage::Policy(policy.name()));
         watch.tell(progress)?;
+        let nominal = fitted.nominal_difference(policy, against, watch)?;
+        let target = transport.map(|t| t.difference(policy, against)).transpose()?;
         let pair = Pair { question, robust, policy, against };
-        let mut one = pair.worst(&ranges, watch)?;
-        one.nominal = fitted.nominal_difference(policy, against, watch)?;
-        let there = transport.map(|t| t.difference(policy, against));
-        one.target = there.transpose()?;
-        found.push(one);
+        let one = pair.worst(&ranges, (nominal, target), watch)?;
+        let reversed_by = pair.reversed_by(&one, &ranges, watch)?;
+        found.push(Comparison { reversed_by, ..one });
     }
     // The best difference to another is the worst one of the other, turned round.
     for (k, &(a, b)) in pairs.iter().enumerate() {
@@ -74,11 +74,6 @@ pub(super) fn comparisons(
                 own.status = other.status;
             }
         }
-    }
-    for (one, &(a, b)) in found.iter_mut().zip(&pairs) {
-        let pair =
-            Pair { question, robust, policy: &policies[a].policy, against: &policies[b].policy };
-        one.reversed_by = pair.reversed_by(one, &ranges, watch)?;
     }
     Ok(found)
 }
@@ -115,7 +110,12 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     /// The worst differences at every radius and cost radius, and the certain radius.
-    fn worst(&self, ranges: &[ValueRange], watch: Watch<'_>) -> Result<Comparison> {
+    fn worst(
+        &self,
+        ranges: &[ValueRange],
+        (nominal, target): (NominalDifference, Option<Transported>),
+        watch: Watch<'_>,
+    ) -> Result<Comparison> {
         let (question, robust) = (self.question, self.robust);
         let (set, radii) = (question.context.set, &question.context.radii);
         // Many radii are read off the whole curve.
@@ -175,13 +175,12 @@ impl Pair<'_> {
             curves.push(curve);
             values.push(own);
         }
-        let none = Estimate { value: f64::NAN, se: f64::NAN, lower: f64::NAN, upper: f64::NAN };
         let several = certain.len() > 1;
         Ok(Comparison {
             policy: self.policy.name().to_owned(),
             against: self.against.name().to_owned(),
-            nominal: NominalDifference { dm: none, dr: none },
-            target: None,
+            nominal,
+            target,
             certain_radius: certain[0],
             certain_radii: if several { certain } else { Vec::new() },
             results,

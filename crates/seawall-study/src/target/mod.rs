@@ -113,13 +113,13 @@ impl Loaded {
         let placed: Vec<(usize, f64)> = rows.rows.iter().map(place).collect();
         let name = rows.name.clone();
         let sample = Target::new(loaded.log().contexts(), &placed).map_err(|e| e.within(&name))?;
-        let beyond_share = beyond_share(&rows, &columns);
+        let (beyond, beyond_share) = self.beyond(&rows, &columns);
         let sample = sample.partly_beyond(beyond_share);
         let facts = TargetFacts {
             path: name,
             rows: sample.rows(),
             left_out: rows.left_out,
-            beyond: self.beyond_facts(&rows, &columns),
+            beyond,
             beyond_share,
         };
         loaded.target = Some(Arc::new(PlacedTarget { sample, facts, file }));
@@ -132,10 +132,9 @@ impl Loaded {
         let (space, rule) = (self.log().contexts(), self.study.target.beyond);
         let (mut more, mut told) = (Vec::new(), Vec::new());
         for (k, (context, found)) in self.study.contexts.iter().zip(columns).enumerate() {
-            let used = rows.used(k);
-            let new: Vec<&Found> =
-                used.iter().map(|&c| &found[c as usize]).filter(|f| f.new.is_some()).collect();
-            if rule.is_none() && !used.is_empty() && new.len() == used.len() {
+            let new = new_values(rows, k, found);
+            let used = rows.used(k).len();
+            if rule.is_none() && used > 0 && new.len() == used {
                 level::check_unit(&rows.name, context, space, k, &new)?;
             }
             if rule == Some(Beyond::Error) && !new.is_empty() {
@@ -158,35 +157,33 @@ impl Loaded {
         }
     }
 
-    fn beyond_facts(&self, rows: &Rows, columns: &[Vec<Found>]) -> Vec<BeyondFacts> {
-        let total: f64 = rows.rows.iter().map(|r| r.1).sum();
-        let mut all = Vec::new();
-        for (k, (context, found)) in self.study.contexts.iter().zip(columns).enumerate() {
-            let used = rows.used(k);
-            let new: Vec<&Found> =
-                used.iter().map(|&c| &found[c as usize]).filter(|f| f.new.is_some()).collect();
-            if new.is_empty() {
-                continue;
-            }
-            let is_new = |c: u32| found[rows.codes(c as usize)[k] as usize].new.is_some();
-            let mass: f64 = rows.rows.iter().filter(|r| is_new(r.0)).map(|r| r.1).sum();
-            let (column, values) = (context.name.clone(), texts(&new));
-            all.push(BeyondFacts { column, values, share: mass / total });
+    /// The columns with values that the log does not have, and the share of people with any of them.
+    fn beyond(&self, rows: &Rows, columns: &[Vec<Found>]) -> (Vec<BeyondFacts>, f64) {
+        let mut mass = vec![0.0; rows.combinations()];
+        rows.rows.iter().for_each(|r| mass[r.0 as usize] += r.1);
+        let total: f64 = mass.iter().sum();
+        let (mut by_column, mut any) = (vec![0.0; columns.len()], 0.0);
+        for (c, mass) in mass.iter().enumerate() {
+            let codes = rows.codes(c);
+            let is_new = |k: usize| columns[k][codes[k] as usize].new.is_some();
+            let new: Vec<usize> = (0..columns.len()).filter(|&k| is_new(k)).collect();
+            any += if new.is_empty() { 0.0 } else { *mass };
+            new.iter().for_each(|&k| by_column[k] += mass);
         }
-        all
+        let facts =
+            self.study.contexts.iter().zip(columns).enumerate().filter_map(|(k, (c, found))| {
+                let values = texts(&new_values(rows, k, found));
+                let (column, share) = (c.name.clone(), by_column[k] / total);
+                (!values.is_empty()).then_some(BeyondFacts { column, values, share })
+            });
+        (facts.collect(), any / total)
     }
 }
 
-/// The share of people with any value that the log does not have.
-fn beyond_share(rows: &Rows, columns: &[Vec<Found>]) -> f64 {
-    let new = |c: usize| {
-        let codes = rows.codes(c);
-        codes.iter().zip(columns).any(|(&k, of)| of[k as usize].new.is_some())
-    };
-    let is_new: Vec<bool> = (0..rows.combinations()).map(new).collect();
-    let total: f64 = rows.rows.iter().map(|r| r.1).sum();
-    let mass = rows.rows.iter().filter(|r| is_new[r.0 as usize]).map(|r| r.1);
-    mass.fold(0.0, |sum, w| sum + w) / total
+/// A column's values that the log does not have.
+fn new_values<'f>(rows: &Rows, column: usize, found: &'f [Found]) -> Vec<&'f Found> {
+    let used = rows.used(column);
+    used.iter().map(|&code| &found[code as usize]).filter(|f| f.new.is_some()).collect()
 }
 
 /// Values as they are told, each once.
