@@ -6,7 +6,7 @@ use crate::load::Loaded;
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Robust, ValueRange};
 use seawall::policy::Policy;
-use seawall::transfer::{Target, Transport};
+use seawall::transfer::Transport;
 use seawall::{Detail, Error, Result, Settings, Status, Watch};
 use std::sync::Arc;
 
@@ -16,13 +16,12 @@ struct Half<'a> {
     fitted: Fitted,
     range: ValueRange,
     robust: Arc<Robust>,
-    target: Option<&'a Target>,
     settings: Settings<'a>,
 }
 
 impl<'a> Half<'a> {
     fn new(
-        loaded: &'a Loaded,
+        loaded: &Loaded,
         question: &'a Question,
         fitted: Fitted,
         watch: Watch<'a>,
@@ -30,8 +29,7 @@ impl<'a> Half<'a> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
         let range = fitted.value_range(question.cost, settings)?;
         let robust = loaded.robust(&fitted, question.support)?;
-        let target = loaded.target.as_ref().map(|t| &t.sample);
-        Ok(Half { question, fitted, range, robust, target, settings })
+        Ok(Half { question, fitted, range, robust, settings })
     }
 
     /// A policy's worst case here, or the worst difference to a baseline.
@@ -44,14 +42,10 @@ impl<'a> Half<'a> {
         }
     }
 
-    /// The doubly robust estimate here; in the target if there is one.
-    fn nominal(&self, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        Ok(match self.target {
-            Some(target) => {
-                Transport::new(&self.fitted, target, watch)?.estimates(policy)?.dr.value
-            }
-            None => self.fitted.nominal(policy, watch)?.dr.value,
-        })
+    /// What carries estimates over to the target, if there is one.
+    fn transport(&self, loaded: &'a Loaded, watch: Watch<'a>) -> Result<Option<Transport<'_>>> {
+        let target = loaded.target.as_ref().map(|t| &t.sample);
+        target.map(|target| Transport::new(&self.fitted, target, watch)).transpose()
     }
 
     /// The constant policy that does best here.
@@ -79,12 +73,22 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, half: &Half<'_>, policy: &Policy, watch: Watch<'_>) -> Result<()> {
+    /// Adds a policy's worst case on a half, and its doubly robust estimate: in the target if there is
+    /// one.
+    fn add(
+        &mut self,
+        (half, there): (&Half<'_>, Option<&Transport<'_>>),
+        policy: &Policy,
+        watch: Watch<'_>,
+    ) -> Result<()> {
         if !self.names.iter().any(|name| name == policy.name()) {
             self.names.push(policy.name().to_owned());
         }
         self.worst.push(half.worst(policy, None)?);
-        self.nominal += half.nominal(policy, watch)?;
+        self.nominal += match there {
+            Some(there) => there.estimates(policy)?.dr.value,
+            None => half.fitted.nominal(policy, watch)?.dr.value,
+        };
         Ok(())
     }
 
@@ -105,7 +109,6 @@ pub(super) fn halves(
     watch: Watch<'_>,
 ) -> Result<HonestResult> {
     let folds = loaded.log().folds(2)?;
-    let usual = Question { against: Some(PolicySpec::Behaviour), ..question.clone() };
     let (mut own, mut constant, mut base) = (Sum::default(), Sum::default(), Sum::default());
     let mut objective = Vec::new();
     for fold in 0..2 {
@@ -117,15 +120,18 @@ pub(super) fn halves(
         let rest = Half::new(loaded, question, rest, watch)?;
         let here = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
         let here = Half::new(loaded, question, here, watch)?;
+        let there = here.transport(loaded, watch)?;
+        let half = (&here, there.as_ref());
         let against = baseline(loaded, question, &rest.range.worst, watch)?;
         let policy = found.learned.policy();
         objective.push(here.worst(policy, against.as_ref())?);
-        own.add(&here, policy, watch)?;
-        constant.add(&here, &rest.best_constant(against.as_ref())?, watch)?;
-        let known = if question.against.is_some() { question } else { &usual };
-        if let Some(policy) = baseline(loaded, known, &rest.range.worst, watch)? {
-            base.add(&here, &policy, watch)?;
-        }
+        own.add(half, policy, watch)?;
+        constant.add(half, &rest.best_constant(against.as_ref())?, watch)?;
+        let usual = match against {
+            Some(policy) => policy,
+            None => loaded.policy(&PolicySpec::Behaviour, &rest.range.worst, watch)?,
+        };
+        base.add(half, &usual, watch)?;
     }
     let value = objective.iter().sum::<f64>() / objective.len() as f64;
     let mean = own.mean();
