@@ -55,6 +55,7 @@ fn problem(
         outcome: 0,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     };
     let entries: Vec<Entry> = (0..rows).map(entry).collect();
     let names = (0..actions).map(|a| format!("a{a}")).collect();

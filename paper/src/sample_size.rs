@@ -47,6 +47,7 @@ fn population() -> Result<Log> {
                     outcome,
                     propensity: 0.5,
                     weight: 0.5 * weight * share,
+                    ..Entry::default()
                 });
             }
         }

@@ -37,6 +37,8 @@ pub enum Stage<'a> {
     Distance,
     /// Distances between random halves, and draws; so many.
     Halves,
+    /// Worst populations of one half valued on the other; so many halvings.
+    Halving,
     /// Learning by cutting planes or gradients; so many steps.
     Learning,
     /// Searching trees; so many looked at.
@@ -61,6 +63,7 @@ impl fmt::Display for Stage<'_> {
             Stage::Curve => "following the curve",
             Stage::Distance => "solving for a distance",
             Stage::Halves => "distances by chance",
+            Stage::Halving => "how much is noise",
             Stage::Learning => "learning",
             Stage::Searching => "searching trees",
             Stage::Descending => "stochastic steps",

@@ -39,7 +39,14 @@ fn truth(world: &World) -> Log {
             for (outcome, share) in [(0, 1.0 - p1 - p2), (1, p1), (2, p2)] {
                 let (context, action) = (context as u32, action as u32);
                 let weight = taken * share;
-                entries.push(Entry { context, action, outcome, propensity: f64::NAN, weight });
+                entries.push(Entry {
+                    context,
+                    action,
+                    outcome,
+                    propensity: f64::NAN,
+                    weight,
+                    ..Entry::default()
+                });
             }
         }
     }

@@ -217,7 +217,14 @@ fn wide(seed: u64, rows: usize, levels: usize, actions: usize) -> (Log, Values) 
     for k in 0..rows.max(actions) {
         let context = r.below(contexts.len()) as u32;
         let action = if k < actions { k } else { r.below(actions) } as u32;
-        entries.push(Entry { context, action, outcome: 0, propensity: f64::NAN, weight: 1.0 });
+        entries.push(Entry {
+            context,
+            action,
+            outcome: 0,
+            propensity: f64::NAN,
+            weight: 1.0,
+            ..Entry::default()
+        });
     }
     let names = (0..actions).map(|a| format!("a{a}")).collect();
     let direction = if r.chance(0.5) { Direction::Cost } else { Direction::Reward };
@@ -438,6 +445,7 @@ fn leaves_of_exactly_the_least_share_are_allowed() {
             outcome: 0,
             propensity: f64::NAN,
             weight: 1.0,
+            ..Entry::default()
         };
         let entries = (0..count).map(entry).collect();
         let actions = vec!["p".to_owned(), "q".to_owned()];

@@ -19,7 +19,10 @@ fn estimates(
     folds: usize,
     policy: &Policy,
 ) -> Nominal {
-    let (log, options) = (log.clone().shared(), FitOptions { clip, unseen: Unseen::Mean, folds });
+    let (log, options) = (
+        log.clone().shared(),
+        FitOptions { clip, unseen: Unseen::Mean, folds, repeats: 1, seed: 0 },
+    );
     let fitted = Fitted::new(&log, &Recipe::Cells, propensity, options, Watch::NOBODY).unwrap();
     fitted.nominal(policy, Watch::NOBODY).unwrap()
 }
@@ -70,7 +73,7 @@ proptest! {
         for context in 0..3 {
             for action in 0..3 {
                 let weight = 1.0 + r.below(20) as f64;
-                entries.push(Entry { context, action, outcome: 0, propensity: f64::NAN, weight });
+                entries.push(Entry { context, action, outcome: 0, propensity: f64::NAN, weight, ..Entry::default() });
             }
         }
         let actions = ["p", "q", "r"].map(str::to_owned).to_vec();
@@ -143,6 +146,7 @@ fn cross_validation_chooses_the_depth_that_helps() {
             outcome,
             propensity: f64::NAN,
             weight: 1.0,
+            ..Entry::default()
         }
     });
     let entries = entries.collect();
@@ -167,6 +171,7 @@ fn plain_log(rows: &[(u32, u32, usize, f64)], values: Vec<f64>) -> Log {
         outcome: outcome as u32,
         propensity: f64::NAN,
         weight,
+        ..Entry::default()
     };
     let entries = rows.iter().map(entry).collect();
     let actions = vec!["p".to_owned(), "q".to_owned()];

@@ -34,7 +34,7 @@ fn log(risk: Risk, rows: Option<usize>, seed: u64) -> Arc<Log> {
     let r = &mut Random(seed);
     let entry = |context: usize, action: usize, outcome: u32, weight: f64| {
         let (context, action) = (context as u32, action as u32);
-        Entry { context, action, outcome, propensity: 0.5, weight }
+        Entry { context, action, outcome, propensity: 0.5, weight, ..Entry::default() }
     };
     let mut entries = Vec::new();
     match rows {

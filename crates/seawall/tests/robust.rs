@@ -141,6 +141,7 @@ fn seven_events_make_a_grid_of_outcomes() {
         outcome: (r.below(128) & r.below(128)) as u32,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     });
     let entries: Vec<Entry> = entries.collect();
     let actions = vec!["treat".to_owned(), "control".to_owned()];
@@ -178,6 +179,7 @@ fn unseen_actions_are_refused_or_filled() {
         outcome,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     };
     let entries = vec![entry(0, 0, 0), entry(0, 0, 1), entry(0, 1, 1), entry(1, 1, 2)];
     let actions = vec!["p".to_owned(), "q".to_owned()];

@@ -99,6 +99,7 @@ fn random_log(contexts: Arc<Space>, outcomes: Arc<Space>, rows: usize, actions: 
         outcome: r.below(outcomes.len()) as u32,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     };
     let entries: Vec<Entry> = (0..rows).map(entry).collect();
     let names = (0..actions).map(|a| format!("a{a}")).collect();

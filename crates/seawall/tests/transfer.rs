@@ -94,6 +94,7 @@ impl World {
                 outcome,
                 propensity,
                 weight: 1.0,
+                ..Entry::default()
             }
         });
         let entries = entries.collect();

@@ -24,6 +24,7 @@ fn everywhere(contexts: Space, value: impl Fn(usize, usize) -> f64) -> (Log, Val
         outcome: 0,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     };
     let log = Log::new(
         Arc::new(contexts),

@@ -30,6 +30,7 @@ fn fitted(features: Vec<Feature>, entries: Vec<(u32, u32)>, values: Vec<f64>) ->
         outcome,
         propensity: f64::NAN,
         weight: 1.0,
+        ..Entry::default()
     };
     let log = Log::new(
         Arc::new(Space::grid(features).unwrap()),

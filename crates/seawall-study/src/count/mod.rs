@@ -405,6 +405,7 @@ impl<'s> Counter<'s> {
                 outcome: outcome_of[outcome as usize],
                 propensity,
                 weight,
+                ..Entry::default()
             }
         });
         let entries = entries.collect();

@@ -20,7 +20,7 @@ use super::robust::{Robust, Solved};
 use crate::ambiguity::{Ambiguity, Set, Settings};
 use crate::error::Result;
 use crate::log::Log;
-use crate::outcome::{Model, Side, Unseen, Values};
+use crate::outcome::{LeftOver, Model, Side, Unseen, Values};
 use crate::policy::Policy;
 use std::sync::Arc;
 
@@ -59,6 +59,16 @@ impl ValueRange {
         let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
         let best = if plain { worst.clone() } else { of(Side::Best)? };
         Ok(ValueRange { worst, best })
+    }
+
+    /// The same with what is left in the model's residuals added back.
+    pub fn with_left_over(&self, left: &LeftOver) -> Self {
+        let worst = Arc::new(left.added_to(&self.worst));
+        let best = match self.is_single() {
+            true => worst.clone(),
+            false => Arc::new(left.added_to(&self.best)),
+        };
+        ValueRange { worst, best }
     }
 
     /// Whether the two are the same, so that differences are linear in the policy.

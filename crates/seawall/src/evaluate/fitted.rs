@@ -30,9 +30,11 @@ use super::robust::{Robust, Support};
 use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Field, Result};
-use crate::log::Log;
-use crate::outcome::{Model, Recipe, Side, Unseen, Values};
+use crate::log::{Entry, FOLD_SEED, Folds, Log};
+use crate::outcome::{LeftOver, Model, Recipe, Side, Unseen, Values};
 use crate::progress::{Progress, Stage, Watch};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How a log is fitted beside its recipe.
@@ -45,16 +47,25 @@ pub struct FitOptions {
     pub unseen: Unseen,
     /// Folds of the doubly robust estimate.
     pub folds: usize,
+    /// How often the rows are dealt to folds anew: the estimate is the mean over the deals. Fewer
+    /// where the space is so large that the models' values would not fit into memory.
+    pub repeats: usize,
+    /// The seed of the deals.
+    pub seed: u64,
 }
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { clip: None, unseen: Unseen::Error, folds: 5 }
+        FitOptions { clip: None, unseen: Unseen::Error, folds: 5, repeats: 5, seed: 0 }
     }
 }
 
-/// For each fold, the values of a model fitted without it, and each entry's rows in it.
+/// For each fold of each deal, the values of a model fitted without it, and what of each entry's
+/// weight is in it, divided by the number of deals.
 pub(crate) type CrossFits = Vec<(Values, Vec<f64>)>;
+
+/// Values of cross-fits that are kept at most.
+const MOST_VALUES: usize = 1 << 27;
 
 /// What robust values depend on: the set of outcomes, and how closely it is solved.
 type ValuesKey = (Ambiguity, Side, f64, usize);
@@ -121,6 +132,16 @@ impl Fitted {
         &self.propensities
     }
 
+    /// The propensity of the action of a row of the log; NaN if it has no such row.
+    pub(crate) fn propensity_of(&self, row: &Entry) -> f64 {
+        let place = |e: &Entry| (e.context, e.action, e.outcome);
+        let entries = self.log.entries();
+        let from = entries.partition_point(|e| place(e) < place(row));
+        let same = |e: &Entry| e.propensity.total_cmp(&row.propensity).is_eq();
+        let own = entries[from..].iter().take_while(|e| place(e) == place(row));
+        own.zip(&self.propensities[from..]).find(|(e, _)| same(e)).map_or(f64::NAN, |(_, p)| *p)
+    }
+
     /// The plain means of the model.
     pub(crate) fn plain(&self) -> &Values {
         &self.plain
@@ -155,6 +176,11 @@ impl Fitted {
             Arc::new(self.model.extremes(&self.log, costs, side, self.options.unseen, settings)?);
         lock().push((key, values.clone()));
         Ok(values)
+    }
+
+    /// What is left in the residuals of the model.
+    pub fn left_over(&self) -> Result<LeftOver> {
+        LeftOver::new(&self.log, &self.plain)
     }
 
     /// The log's contexts on a support, ready for worst cases.
@@ -198,28 +224,48 @@ impl Fitted {
         Ok((0..count).map(share).collect())
     }
 
-    /// For each fold the values of a model fitted without it; none if a fold holds everything.
+    /// For each fold of each deal the values of a model fitted without it; none if a fold holds
+    /// everything.
     pub(crate) fn cross_fits(&self, watch: Watch<'_>) -> Result<&CrossFits> {
         if let Some(fits) = self.cross_fits.get() {
             return Ok(fits);
         }
-        let folds = self.options.folds.min(self.log.total() as usize);
-        let mut fits = Vec::new();
-        if folds >= 2 {
-            let dealt = self.log.folds(folds)?;
-            for fold in 0..folds {
-                watch.tell(Progress::at(Stage::Fitting).done(fold).out_of(folds))?;
-                let Ok(others) = dealt.without(fold) else {
-                    fits.clear();
-                    break;
-                };
-                let model = self.recipe.fit(&others, watch)?;
-                let values = plain(&model, &others, self.options.unseen)?;
-                let rows = (0..self.log.entries().len()).map(|i| dealt.weight(i, fold)).collect();
-                fits.push((values, rows));
-            }
-        }
+        let most = self.log.clusters().map_or(self.log.rows(), |count| count as f64);
+        let folds = self.options.folds.min(most as usize);
+        let fits = if folds >= 2 { self.fitted_across(folds, watch)? } else { Vec::new() };
         Ok(self.cross_fits.get_or_init(|| fits))
+    }
+
+    fn fitted_across(&self, folds: usize, watch: Watch<'_>) -> Result<CrossFits> {
+        let values = folds * self.log.contexts().len() * self.log.actions().len();
+        let repeats = self.options.repeats.clamp(1, (MOST_VALUES / values).max(1));
+        let deals = (0..repeats).map(|repeat| {
+            let seed = self.options.seed.wrapping_add((repeat as u64) << 32);
+            self.log.folds_of(folds, FOLD_SEED.wrapping_add(seed))
+        });
+        let deals: Vec<Folds<'_>> = deals.collect::<Result<_>>()?;
+        let parts: Vec<(usize, usize)> =
+            (0..repeats).flat_map(|r| (0..folds).map(move |fold| (r, fold))).collect();
+        let done = AtomicUsize::new(0);
+        let progress = || {
+            let so_far = done.load(Ordering::Relaxed);
+            Progress::at(Stage::Fitting).done(so_far).out_of(parts.len())
+        };
+        let inside = |_: Progress<'_>| watch.go_on(progress());
+        let fit = |&(repeat, fold): &(usize, usize)| -> Result<Option<(Values, Vec<f64>)>> {
+            watch.tell(progress())?;
+            let dealt = &deals[repeat];
+            let Ok(others) = dealt.without(fold) else { return Ok(None) };
+            let model = self.recipe.fit(&others, Watch::new(&inside))?;
+            let values = plain(&model, &others, self.options.unseen)?;
+            let share = |i: usize| dealt.weight(i, fold) / repeats as f64;
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(Some((values, (0..self.log.entries().len()).map(share).collect())))
+        };
+        let fits: Vec<Option<(Values, Vec<f64>)>> =
+            parts.par_iter().map(fit).collect::<Result<_>>()?;
+        // A fold that holds everything leaves nothing to fit.
+        Ok(fits.into_iter().collect::<Option<_>>().unwrap_or_default())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stage 7. Evaluation: what a policy would have cost, nominally and in the worst case.
 
 mod difference;
+mod estimate;
 mod fitted;
 mod nominal;
 mod propensity;
@@ -8,8 +9,11 @@ mod robust;
 mod rows;
 
 pub use difference::ValueRange;
+pub use estimate::{Estimate, critical};
+pub(crate) use estimate::{Term, variance};
 pub use fitted::{FitOptions, Fitted};
-pub use nominal::{Estimate, Nominal, NominalDifference, Overlap};
+pub(crate) use nominal::leaf_noise;
+pub use nominal::{Nominal, NominalDifference, Overlap};
 pub use propensity::{Propensity, PropensitySource, logistic};
 pub use robust::{Robust, Solved, Support};
 pub use rows::{LoggedRows, Rows};

@@ -17,45 +17,15 @@
 //!
 //! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
+use super::estimate::{Estimate, Term, variance};
 use super::fitted::Fitted;
 use crate::error::Result;
 use crate::log::{Entry, Log};
 use crate::matrix::Matrix;
-use crate::outcome::{Leaf, Leaves, Values};
+use crate::outcome::{Leaf, Leaves, Model, Values};
 use crate::policy::Policy;
 use crate::progress::Watch;
 use serde::{Deserialize, Serialize};
-
-/// The 97.5% point of the normal distribution.
-const NORMAL: f64 = 1.959_963_984_540_054;
-
-/// An estimate with its standard error and 95% interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// The lower end of the 95% interval.
-    pub lower: f64,
-    /// The upper end.
-    pub upper: f64,
-}
-
-impl Estimate {
-    /// With the normal 95% interval.
-    pub(crate) fn new(value: f64, se: f64) -> Self {
-        Estimate { value, se, lower: value - NORMAL * se, upper: value + NORMAL * se }
-    }
-
-    /// The mean of terms over rows, each with the number of its rows.
-    pub(super) fn mean(terms: &[(f64, f64)]) -> Self {
-        let total: f64 = terms.iter().map(|t| t.0).sum();
-        let value = terms.iter().map(|t| t.0 * t.1).sum::<f64>() / total;
-        let squares: f64 = terms.iter().map(|t| t.0 * (t.1 - value).powi(2)).sum();
-        Estimate::new(value, (squares / (total - 1.0).max(1.0) / total).sqrt())
-    }
-}
 
 /// How well the log covers a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,12 +75,17 @@ impl Fitted {
         let weight = |of: &dyn Fn(usize, &Entry) -> f64| -> f64 {
             entries.iter().enumerate().map(|(i, e)| e.weight * of(i, e)).sum()
         };
-        let terms: Vec<(f64, f64)> =
-            entries.iter().zip(&ratios).map(|(e, r)| (e.weight, r * log.value(e))).collect();
+        let each = |of: &dyn Fn(&Entry, f64) -> f64| -> Vec<Term<'_>> {
+            let term =
+                |(entry, r): (_, &f64)| Term { entry, weight: entry.weight, value: of(entry, *r) };
+            entries.iter().zip(&ratios).map(term).collect()
+        };
+        let terms = each(&|e, ratio| ratio * log.value(e));
         let mass = weight(&|i, _| ratios[i]);
         let snips = weight(&|i, e| ratios[i] * log.value(e)) / mass;
-        let spread = weight(&|i, e| (ratios[i] * (log.value(e) - snips)).powi(2));
-        let squares = weight(&|i, _| ratios[i] * ratios[i]);
+        let influences = each(&|e, ratio| ratio * (log.value(e) - snips) / mass);
+        let spread = variance(influences.into_iter(), log.clusters());
+        let squares = weight(&|i, e| e.unit * ratios[i] * ratios[i]);
         let overlap = Overlap {
             effective_sample_size: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / log.total(),
@@ -120,13 +95,13 @@ impl Fitted {
         let chances = policy.probabilities();
         let dm = self.direct(chances);
         if mass == 0.0 {
-            let none = Estimate::new(f64::NAN, f64::NAN);
+            let none = Estimate::NONE;
             return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
         }
         Ok(Nominal {
             dm,
-            ips: Estimate::mean(&terms),
-            snips: Estimate::new(snips, spread.sqrt() / mass),
+            ips: Estimate::mean(&terms, log.clusters()),
+            snips: Estimate::new(snips, spread.sqrt(), log.clusters()),
             dr: self.doubly_robust(chances, &ratios, watch)?,
             overlap,
         })
@@ -146,7 +121,7 @@ impl Fitted {
         let covered = |ratios: &[f64]| ratios.iter().any(|r| *r > 0.0);
         let dr = match covered(&ratios) && covered(&others) {
             true => self.doubly_robust(&chances, &apart, watch)?,
-            false => Estimate::new(f64::NAN, f64::NAN),
+            false => Estimate::NONE,
         };
         Ok(NominalDifference { dm: self.direct(&chances), dr })
     }
@@ -191,22 +166,36 @@ impl Fitted {
         shares
     }
 
-    /// The variance that the noise of the model's leaves brings into the mean of a policy's chances
-    /// over contexts with these shares.
+    /// The variance that the noise of the model brings into the mean of a policy's chances over
+    /// contexts with these shares; 0 where the model does not say.
     pub(crate) fn leaf_noise(&self, shares: &[f64], chances: &Matrix) -> f64 {
-        let leaves = self.model().leaves();
-        leaves.map_or(0.0, |leaves| noise(self.log(), leaves, shares, chances))
+        leaf_noise(self.log(), self.model(), shares, chances).unwrap_or(0.0)
+    }
+
+    /// All rows, with a number per entry.
+    fn terms<'a>(&'a self, values: &'a [f64]) -> impl Iterator<Item = Term<'a>> {
+        let all = self.log().entries().iter().zip(values);
+        all.map(|(entry, &value)| Term { entry, weight: entry.weight, value })
     }
 
     /// The direct method of a policy's chances, or of the difference of two policies'.
     fn direct(&self, chances: &Matrix) -> Estimate {
+        let log = self.log();
         let direct = chances.weighing(self.plain().matrix());
-        let entries = self.log().entries().iter();
-        let terms: Vec<(f64, f64)> =
-            entries.map(|e| (e.weight, direct[e.context as usize])).collect();
-        let mean = Estimate::mean(&terms);
-        let noise = self.leaf_noise(&self.shares(), chances);
-        Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt())
+        let own: Vec<f64> = log.entries().iter().map(|e| direct[e.context as usize]).collect();
+        let terms: Vec<Term<'_>> = self.terms(&own).collect();
+        let mean = Estimate::mean(&terms, log.clusters());
+        let shares = self.shares();
+        let (Some(leaves), Some(_)) = (self.model().leaves(), log.clusters()) else {
+            let noise = self.leaf_noise(&shares, chances);
+            return Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt(), log.clusters());
+        };
+        // Within a cluster, contexts and the noise of outcomes go together.
+        let pulls = pulls(log, leaves, &shares, chances);
+        let both: Vec<f64> =
+            own.iter().zip(&pulls).map(|(l, p)| (l - mean.value) / log.total() + p).collect();
+        let spread = variance(self.terms(&both), log.clusters());
+        Estimate::new(mean.value, spread.sqrt(), log.clusters())
     }
 
     /// Each row is corrected by a model that was fitted without it.
@@ -218,30 +207,54 @@ impl Fitted {
     ) -> Result<Estimate> {
         let folds: &[(Values, Vec<f64>)] = self.cross_fits(watch)?;
         if folds.is_empty() {
-            return Ok(Estimate::new(f64::NAN, f64::NAN));
+            return Ok(Estimate::NONE);
         }
         let log = self.log();
-        let mut terms: Vec<(f64, f64)> = Vec::new();
+        let mut terms: Vec<Term<'_>> = Vec::new();
         for (values, rows) in folds {
             let direct = chances.weighing(values.matrix());
-            for ((e, rows), ratio) in log.entries().iter().zip(rows).zip(ratios) {
-                if *rows > 0.0 {
-                    let (x, a) = (e.context as usize, e.action as usize);
-                    let term = direct[x] + ratio * (log.value(e) - values.at(x, a));
-                    terms.push((*rows, term));
+            for ((entry, &weight), ratio) in log.entries().iter().zip(rows).zip(ratios) {
+                if weight > 0.0 {
+                    let (x, a) = (entry.context as usize, entry.action as usize);
+                    let value = direct[x] + ratio * (log.value(entry) - values.at(x, a));
+                    terms.push(Term { entry, weight, value });
                 }
             }
         }
-        Ok(Estimate::mean(&terms))
+        Ok(Estimate::mean(&terms, log.clusters()))
     }
 }
 
-/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`, contexts weighed by
-/// `shares`. A leaf of fewer than two rows borrows the spread within the action's other leaves.
-fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
-    let actions = log.actions().len();
+/// The variance that the noise of a model fitted to a log brings into the mean of a policy's chances
+/// over contexts with these shares; None where the model does not say.
+pub(crate) fn leaf_noise(
+    log: &Log,
+    model: &Model,
+    shares: &[f64],
+    chances: &Matrix,
+) -> Option<f64> {
+    let leaves = model.leaves()?;
+    Some(match log.is_plain() {
+        true => noise(log, leaves, shares, chances),
+        false => {
+            let pulls = pulls(log, leaves, shares, chances);
+            let all = log.entries().iter().zip(&pulls);
+            let terms = all.map(|(entry, &value)| Term { entry, weight: entry.weight, value });
+            variance(terms, log.clusters())
+        }
+    })
+}
+
+/// What the policy weighs on each leaf, contexts weighed by `shares`, and for each action where it has
+/// no leaf.
+fn leaf_masses(
+    log: &Log,
+    leaves: &Leaves,
+    shares: &[f64],
+    chances: &Matrix,
+) -> (Vec<f64>, Vec<f64>) {
     let mut mass = vec![0.0; leaves.all().len()];
-    let mut elsewhere = vec![0.0; actions];
+    let mut elsewhere = vec![0.0; log.actions().len()];
     for (context, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
         for (action, p) in chances.row(context).iter().enumerate() {
             match leaves.leaf_of(context, action) {
@@ -250,6 +263,33 @@ fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
             }
         }
     }
+    (mass, elsewhere)
+}
+
+/// By how much a unit of each entry's weight pulls the mean: `W_L (y − m_L) / n_L`.
+fn pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> Vec<f64> {
+    let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
+    let of: Vec<(f64, f64)> = leaves.all().iter().map(|l| (l.mean(log), l.weight())).collect();
+    let (rows, mut means) = (log.action_totals(), vec![0.0; elsewhere.len()]);
+    for e in log.entries() {
+        let action = e.action as usize;
+        means[action] += e.weight * log.value(e) / rows[action];
+    }
+    let pull = |e: &Entry| {
+        let (y, action) = (log.value(e), e.action as usize);
+        // Where the action was never seen, its mean over all its rows stood in.
+        let outside = elsewhere[action] * (y - means[action]) / rows[action];
+        let leaf = leaves.leaf_of(e.context as usize, action);
+        outside + leaf.map_or(0.0, |leaf| mass[leaf] * (y - of[leaf].0) / of[leaf].1)
+    };
+    log.entries().iter().map(pull).collect()
+}
+
+/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`, contexts weighed by
+/// `shares`. A leaf of fewer than two rows borrows the spread within the action's other leaves.
+fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
+    let actions = log.actions().len();
+    let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
     // Within each action: squared deviations from the leaves' means, and degrees of freedom.
     let mut pooled = vec![(0.0, 0.0); actions];
     for leaf in leaves.all() {

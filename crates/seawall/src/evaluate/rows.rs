@@ -8,7 +8,8 @@
 //! For logs in which every row has chances of its own. Nothing is fitted here, and an action that
 //! was never taken needs only its predicted value.
 
-use super::nominal::{Estimate, Nominal, Overlap};
+use super::estimate::{Estimate, Term};
+use super::nominal::{Nominal, Overlap};
 use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{Direction, Problem, Set, Settings, WorstCase};
 use crate::error::{Error, Result};
@@ -80,8 +81,10 @@ impl Rows<'_> {
         let ratios: Vec<f64> =
             rows.clone().map(|i| self.chances[place(i)] / self.propensities[i]).collect();
         let direct = self.direct()?;
-        let of = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
-            rows.clone().map(|i| (1.0, value(i))).collect()
+        let one = Entry::default();
+        let mean = |value: &dyn Fn(usize) -> f64| {
+            let term = |i: usize| Term { entry: &one, weight: 1.0, value: value(i) };
+            Estimate::mean(&rows.clone().map(term).collect::<Vec<_>>(), None)
         };
         let mass: f64 = ratios.iter().sum();
         let squares: f64 = ratios.iter().map(|w| w * w).sum();
@@ -92,9 +95,9 @@ impl Rows<'_> {
             uncovered: f64::NAN,
             clipped: 0.0,
         };
-        let dm = Estimate::mean(&of(&|i| direct[i]));
+        let dm = mean(&|i| direct[i]);
         if mass == 0.0 {
-            let none = Estimate::new(f64::NAN, f64::NAN);
+            let none = Estimate::NONE;
             return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
         }
         let snips = rows.clone().map(|i| ratios[i] * self.outcomes[i]).sum::<f64>() / mass;
@@ -102,11 +105,9 @@ impl Rows<'_> {
             rows.clone().map(|i| (ratios[i] * (self.outcomes[i] - snips)).powi(2)).sum();
         Ok(Nominal {
             dm,
-            ips: Estimate::mean(&of(&|i| ratios[i] * self.outcomes[i])),
-            snips: Estimate::new(snips, spread.sqrt() / mass),
-            dr: Estimate::mean(&of(&|i| {
-                direct[i] + ratios[i] * (self.outcomes[i] - self.predicted[place(i)])
-            })),
+            ips: mean(&|i| ratios[i] * self.outcomes[i]),
+            snips: Estimate::new(snips, spread.sqrt() / mass, None),
+            dr: mean(&|i| direct[i] + ratios[i] * (self.outcomes[i] - self.predicted[place(i)])),
             overlap,
         })
     }
@@ -153,6 +154,7 @@ impl LoggedRows {
             outcome: levels.partition_point(|l| *l < rows.outcomes[row]) as u32,
             propensity: rows.propensities[row],
             weight: 1.0,
+            ..Entry::default()
         };
         let entries = (0..rows.actions.len()).map(entry).collect();
         let outcomes = Arc::new(Space::grid([Feature::numeric("outcome").levels(levels.clone())])?);

@@ -1,12 +1,12 @@
 //! The bootstrap over a log's rows: everything that depends on the rows is worked out again.
 //!
 //! A replicate draws rows with replacement (multinomial), or weighs them by exponential weights
-//! (Bayesian), refits what the caller refits, and returns a few numbers. Replicate `b` has a random
+//! (Bayesian), clusters whole where there are any, refits what the caller refits, and returns a few numbers. Replicate `b` has a random
 //! stream of its own, so the answers are the same on any number of threads.
 
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
-use crate::log::Log;
+use crate::log::{Entry, Log, clusters_of};
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -108,10 +108,11 @@ pub fn bootstrap(
         .entries()
         .iter()
         .scan(0.0, |sum, e| {
-            *sum += e.weight;
+            *sum += e.rows();
             Some(*sum)
         })
         .collect();
+    let clusters = clusters_of(log.entries());
     let done = AtomicUsize::new(0);
     let one = |b: usize| -> Result<Vec<f64>> {
         let progress = || {
@@ -121,9 +122,10 @@ pub fn bootstrap(
         watch.tell(progress())?;
         let inside = |_: Progress<'_>| watch.go_on(progress());
         let mut random = Random::new(seed, b as u64);
-        let weights = match resampling {
-            Resampling::Multinomial => multinomial(log, &ends, &mut random),
-            Resampling::Bayesian => exponential(log, &mut random),
+        let weights = match (&clusters, resampling) {
+            (Some(clusters), _) => by_cluster(log, clusters, resampling, &mut random),
+            (None, Resampling::Multinomial) => multinomial(log, &ends, &mut random),
+            (None, Resampling::Bayesian) => exponential(log, &mut random),
         };
         let numbers = ask(&log.reweighted(|i, _| weights[i])?, b, Watch::new(&inside))?;
         // A solve that was stopped may have given what it had.
@@ -135,17 +137,18 @@ pub fn bootstrap(
     Ok(Replicates { all })
 }
 
+/// Rows are drawn, and each brings what it weighs.
 fn multinomial(log: &Log, ends: &[f64], random: &mut Random) -> Vec<f64> {
-    let total = log.total();
-    if total > ONE_BY_ONE {
-        let count = |w: f64| (w + w.sqrt() * random.normal()).round().max(0.0);
-        return log.entries().iter().map(|e| e.weight).map(count).collect();
+    let rows = log.rows();
+    if rows > ONE_BY_ONE {
+        let mut count = |n: f64| (n + n.sqrt() * random.normal()).round().max(0.0);
+        return log.entries().iter().map(|e| e.unit * count(e.rows())).collect();
     }
     let mut weights = vec![0.0; ends.len()];
-    for _ in 0..(total.round() as usize).max(1) {
-        let drawn = random.unit() * total;
-        let at = ends.partition_point(|&end| end <= drawn);
-        weights[at.min(ends.len() - 1)] += 1.0;
+    for _ in 0..(rows.round() as usize).max(1) {
+        let drawn = random.unit() * rows;
+        let at = ends.partition_point(|&end| end <= drawn).min(ends.len() - 1);
+        weights[at] += log.entries()[at].unit;
     }
     weights
 }
@@ -161,5 +164,23 @@ fn exponential(log: &Log, random: &mut Random) -> Vec<f64> {
         // A fraction of a row weighs that fraction of an exponential.
         whole + rows.fract() * -(1.0 - random.unit()).ln()
     };
-    log.entries().iter().map(|e| weight(e.weight)).collect()
+    log.entries().iter().map(|e| e.unit * weight(e.rows())).collect()
+}
+
+/// Whole clusters are drawn, or weighed.
+fn by_cluster(
+    log: &Log,
+    clusters: &[u32],
+    resampling: Resampling,
+    random: &mut Random,
+) -> Vec<f64> {
+    let mut times = vec![0.0; clusters.len()];
+    match resampling {
+        Resampling::Multinomial => {
+            clusters.iter().for_each(|_| times[random.below(clusters.len())] += 1.0);
+        }
+        Resampling::Bayesian => times.iter_mut().for_each(|t| *t = -(1.0 - random.unit()).ln()),
+    }
+    let place = |e: &Entry| clusters.partition_point(|c| *c < e.cluster);
+    log.entries().iter().map(|e| e.weight * times[place(e)]).collect()
 }

@@ -24,6 +24,10 @@
 
 mod bootstrap;
 mod bounds;
+mod half;
+mod halves;
 
 pub use bootstrap::{Ask, Interval, Replicates, Resampling, bootstrap};
 pub use bounds::{Bound, Constants, finite_sample};
+pub use half::{Asked, Correction, Half, HalfQuestion, crossings};
+pub use halves::{AskHalves, Crossing, Halved, Limits, halves};

@@ -19,6 +19,7 @@ pub mod order;
 pub mod packet;
 mod pass;
 mod pull;
+pub mod quantile;
 pub mod random;
 pub mod scan;
 pub mod sum;

@@ -263,6 +263,7 @@ mod tests {
             outcome: 0,
             propensity: f64::NAN,
             weight: 1.0,
+            ..Entry::default()
         });
         let entries = entries.collect();
         let actions = ["p", "q", "r"].map(str::to_owned).to_vec();

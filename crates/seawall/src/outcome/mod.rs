@@ -34,6 +34,7 @@
 mod cells;
 mod choose;
 mod leaves;
+mod left_over;
 mod predictions;
 mod predictor;
 mod tally;
@@ -42,6 +43,7 @@ mod tree;
 pub use cells::cells;
 pub use choose::{Choice, choose};
 pub use leaves::{Leaf, Leaves};
+pub use left_over::LeftOver;
 pub use predictions::Predictions;
 pub use predictor::Predictor;
 pub use tree::{Cut, Split, Tree, TreeSettings, tree};

@@ -90,6 +90,22 @@ impl Target {
         &self.squares
     }
 
+    /// Its rows dealt to two halves at random; both are all of it if it has but one row.
+    pub fn halves(&self, seed: u64, stream: u64) -> Result<[Self; 2]> {
+        let mut random = Random::new(seed, stream);
+        let mut rows = self.rows.clone();
+        for last in (1..rows.len()).rev() {
+            rows.swap(last, random.below(last + 1));
+        }
+        let half = |rows: &[(usize, f64)]| -> Result<Self> {
+            Ok(Target::new(self.population.space(), rows)?.partly_beyond(self.beyond))
+        };
+        match rows.split_at(rows.len() / 2) {
+            ([], all) => Ok([half(all)?, half(all)?]),
+            (a, b) => Ok([half(a)?, half(b)?]),
+        }
+    }
+
     /// As many rows drawn with replacement.
     pub fn drawn_again(&self, seed: u64, stream: u64) -> Result<Self> {
         let mut random = Random::new(seed, stream);

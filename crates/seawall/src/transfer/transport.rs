@@ -16,7 +16,7 @@
 
 use super::{Coverage, Odds, Target};
 use crate::error::Result;
-use crate::evaluate::{Estimate, Fitted};
+use crate::evaluate::{Estimate, Fitted, Term, variance};
 use crate::matrix::Matrix;
 use crate::outcome::{Leaves, Unseen};
 use crate::policy::Policy;
@@ -126,16 +126,20 @@ impl<'a> Transport<'a> {
     fn effective(&self, weighed: &[f64]) -> f64 {
         let parts = || self.dealt.iter().zip(weighed);
         let sum: f64 = parts().map(|((_, rows, _), w)| rows * w).sum();
-        let squares: f64 = parts().map(|((_, rows, _), w)| rows * w * w).sum();
+        let unit = |entry: usize| self.fitted.log().entries()[entry].unit;
+        let squares: f64 = parts().map(|(&(entry, rows, _), w)| rows * unit(entry) * w * w).sum();
         if squares > 0.0 { self.target.within() * sum * sum / squares } else { 0.0 }
     }
 
     fn estimate(&self, influence: &Influence) -> Estimate {
-        let log: f64 =
-            self.dealt.iter().zip(&influence.log).map(|((_, rows, _), i)| rows * i * i).sum();
+        let log = self.fitted.log();
+        let parts = self.dealt.iter().zip(&influence.log).map(|(&(entry, weight, _), &value)| {
+            Term { entry: &log.entries()[entry], weight, value }
+        });
+        let own = variance(parts, log.clusters());
         let there = self.target.squares().iter().zip(&influence.target);
         let target: f64 = there.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
-        Estimate::new(influence.value, (log + target).sqrt())
+        Estimate::new(influence.value, (own + target).sqrt(), log.clusters())
     }
 
     /// The direct method, its noise that of the target's sample and of the model's leaves.
@@ -146,7 +150,7 @@ impl<'a> Transport<'a> {
         let sampling: f64 = squares.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
         let shares = self.target.population().weights();
         let noise = self.fitted.leaf_noise(shares, chances);
-        Estimate::new(value, (sampling + noise).sqrt())
+        Estimate::new(value, (sampling + noise).sqrt(), self.fitted.log().clusters())
     }
 
     /// The mean over the target of one value per context, and what each row adds to it.

@@ -240,7 +240,14 @@ pub fn log(seed: u64) -> Log {
                 let outcome = r.below(outcomes.len()) as u32;
                 let weight = 1.0 + r.below(4) as f64;
                 let (context, action) = (context as u32, action as u32);
-                entries.push(Entry { context, action, outcome, propensity: f64::NAN, weight });
+                entries.push(Entry {
+                    context,
+                    action,
+                    outcome,
+                    propensity: f64::NAN,
+                    weight,
+                    ..Entry::default()
+                });
             }
         }
     }
@@ -314,6 +321,7 @@ impl World {
                 outcome,
                 propensity,
                 weight: 1.0,
+                ..Entry::default()
             }
         });
         let entries: Vec<Entry> = entries.collect();

@@ -3,10 +3,18 @@
 //! Rows that agree in context, action, outcome and propensity are one [`Entry`] with a weight, so
 //! a log grows with what differs and not with how often it was seen. A context is a point of one
 //! space, an outcome a point of another; every outcome has a value, a cost or a reward.
+//!
+//! Rows may come in clusters (the patients of a hospital, the visits of a user), which are then kept
+//! whole by folds and resampling and are what standard errors count; and they may weigh something
+//! else than 1 each ([`Entry::unit`]), which then is no number of rows.
+
+mod folds;
+
+pub(crate) use folds::FOLD_SEED;
+pub use folds::Folds;
 
 use crate::ambiguity::Direction;
-use crate::error::{Error, Field, Result};
-use crate::kernel::random::Random;
+use crate::error::{Error, Result};
 use crate::kernel::sum::sums;
 use crate::matrix::Matrix;
 use crate::population::{DistinctRows, Population};
@@ -14,15 +22,10 @@ use crate::space::{Feature, Space};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The seed by which rows are dealt to folds.
-const FOLD_SEED: u64 = 0x05EA_0A11;
-
-/// Equal rows beyond this are dealt in bulk.
-const MANY: f64 = 4096.0;
 /// Values beyond this have squares that do not exist.
 const LARGEST: f64 = 1e150;
 
-/// Rows that agree in everything.
+/// Rows that agree in everything. What is not said is one row of its own: [`Entry::default`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// The context, a point of the context space.
@@ -35,6 +38,34 @@ pub struct Entry {
     pub propensity: f64,
     /// How many rows, or their weights' sum.
     pub weight: f64,
+    /// What one row weighs: 1 where weights count rows, a survey's weight else.
+    pub unit: f64,
+    /// The cluster that the rows are in; [`Entry::ALONE`] if every row stands for itself.
+    pub cluster: u32,
+}
+
+impl Entry {
+    /// No cluster: rows are independent.
+    pub const ALONE: u32 = u32::MAX;
+
+    /// How many rows there are.
+    pub fn rows(&self) -> f64 {
+        self.weight / self.unit
+    }
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Entry {
+            context: 0,
+            action: 0,
+            outcome: 0,
+            propensity: f64::NAN,
+            weight: 1.0,
+            unit: 1.0,
+            cluster: Entry::ALONE,
+        }
+    }
 }
 
 /// Logged decisions, checked.
@@ -47,6 +78,9 @@ pub struct Log {
     direction: Direction,
     entries: Vec<Entry>,
     total: f64,
+    rows: f64,
+    /// How many clusters have rows; None if every row stands for itself.
+    clusters: Option<usize>,
 }
 
 impl Log {
@@ -74,8 +108,18 @@ impl Log {
         // The order of the rows must not matter.
         entries.sort_unstable_by(|a, b| {
             let key = |e: &Entry| (e.context, e.action, e.outcome);
-            key(a).cmp(&key(b)).then(a.propensity.total_cmp(&b.propensity))
+            let more = |e: &Entry| (e.cluster, e.unit.to_bits());
+            key(a)
+                .cmp(&key(b))
+                .then(a.propensity.total_cmp(&b.propensity))
+                .then(more(a).cmp(&more(b)))
         });
+        if entries
+            .windows(2)
+            .any(|e| (e[0].cluster == Entry::ALONE) != (e[1].cluster == Entry::ALONE))
+        {
+            return Err(Error::input("some rows are in clusters and some are not"));
+        }
         if !entries.is_empty() && entries.iter().all(|e| e.weight == 0.0) {
             return Err(Error::input("every row weighs 0"));
         }
@@ -84,7 +128,9 @@ impl Log {
         if let Some((name, _)) = actions.iter().zip(&taken).find(|(_, taken)| !**taken) {
             return Err(Error::input(format!("no row of the log has the action {name:?}")));
         }
-        let log = Log { contexts, actions, outcomes, values, direction, entries, total: 0.0 };
+        let (total, rows, clusters) = (0.0, 0.0, None);
+        let log =
+            Log { contexts, actions, outcomes, values, direction, entries, total, rows, clusters };
         log.reweighted(|_, e| e.weight)
     }
 
@@ -146,7 +192,7 @@ impl Log {
                 action,
                 outcome: levels.partition_point(|l| *l < outcomes[row]) as u32,
                 propensity: propensities.map_or(f64::NAN, |p| p[row]),
-                weight: 1.0,
+                ..Entry::default()
             });
         }
         if levels.is_empty() {
@@ -165,7 +211,8 @@ impl Log {
         if entries.is_empty() {
             return Err(Error::input("the log has no rows"));
         }
-        let total = sums(entries.len(), &|i: usize| [entries[i].weight])[0];
+        let [total, rows] = sums(entries.len(), &|i: usize| [entries[i].weight, entries[i].rows()]);
+        let clusters = clusters_of(&entries).map(|all| all.len());
         Ok(Log {
             contexts: self.contexts.clone(),
             actions: self.actions.clone(),
@@ -174,6 +221,8 @@ impl Log {
             direction: self.direction,
             entries,
             total,
+            rows,
+            clusters,
         })
     }
 
@@ -188,47 +237,6 @@ impl Log {
     /// To be shared by what is fitted to it.
     pub fn shared(self) -> Arc<Self> {
         Arc::new(self)
-    }
-
-    /// Deals the rows to folds of about equal size at random, the same way every time. What is
-    /// left of a fractional weight goes to one fold whole.
-    ///
-    /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
-    /// in their outcomes would make every model look better than it is.
-    pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
-        self.folds_of(count, FOLD_SEED)
-    }
-
-    /// The same, dealt by another seed.
-    pub fn folds_of(&self, count: usize, seed: u64) -> Result<Folds<'_>> {
-        if count < 2 {
-            return Err(Error::field(Field::Folds, format!("is {count}; expected at least 2")));
-        }
-        if self.total < count as f64 {
-            let rows = self.total;
-            let what = format!("is {count}, but the log has {rows} rows");
-            return Err(Error::field(Field::Folds, what));
-        }
-        let mut random = Random::new(seed, count as u64);
-        // How much each fold still lacks: what is dealt next goes to each in proportion.
-        let mut lacking = vec![self.total / count as f64; count];
-        let mut dealt = vec![0.0; self.entries.len() * count];
-        for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
-            if entry.weight > MANY {
-                share_out(entry.weight, &mut lacking, dealt, &mut random);
-                continue;
-            }
-            // Whole rows one by one, and then what is left of one.
-            let mut left = entry.weight;
-            while left > 0.0 {
-                let one = left.min(1.0);
-                let fold = drawn(&lacking, random.unit());
-                dealt[fold] += one;
-                lacking[fold] = (lacking[fold] - one).max(0.0);
-                left -= one;
-            }
-        }
-        Ok(Folds { log: self, count, dealt })
     }
 
     /// Where contexts are.
@@ -279,6 +287,27 @@ impl Log {
         self.total
     }
 
+    /// How many rows there are.
+    pub fn rows(&self) -> f64 {
+        self.rows
+    }
+
+    /// `(Σ w)² / Σ w²`: how many rows of equal weight the log is worth.
+    pub fn effective_rows(&self) -> f64 {
+        let squares: f64 = self.entries.iter().map(|e| e.weight * e.unit).sum();
+        self.total * self.total / squares
+    }
+
+    /// How many clusters have rows; None if every row stands for itself.
+    pub fn clusters(&self) -> Option<usize> {
+        self.clusters
+    }
+
+    /// Whether every row stands for itself and weighs 1.
+    pub fn is_plain(&self) -> bool {
+        self.clusters.is_none() && self.entries.iter().all(|e| e.unit == 1.0)
+    }
+
     /// The weight of the rows with each action.
     pub fn action_totals(&self) -> Vec<f64> {
         let mut totals = vec![0.0; self.actions.len()];
@@ -308,61 +337,15 @@ impl Log {
     }
 }
 
-/// A log whose rows were dealt to folds.
-#[derive(Clone, Debug)]
-pub struct Folds<'l> {
-    log: &'l Log,
-    count: usize,
-    /// `[entry · count + fold]`.
-    dealt: Vec<f64>,
-}
-
-impl Folds<'_> {
-    /// How many folds there are.
-    pub fn count(&self) -> usize {
-        self.count
+/// The clusters that entries are in, in order; None if their rows are independent.
+pub(crate) fn clusters_of(entries: &[Entry]) -> Option<Vec<u32>> {
+    if entries.first().is_none_or(|e| e.cluster == Entry::ALONE) {
+        return None;
     }
-
-    /// How much of an entry's weight is in a fold.
-    pub fn weight(&self, entry: usize, fold: usize) -> f64 {
-        self.dealt[entry * self.count + fold]
-    }
-
-    /// The rows of one fold; an action may be without any.
-    pub fn only(&self, fold: usize) -> Result<Log> {
-        self.log.reweighted(|i, _| self.weight(i, fold))
-    }
-
-    /// The rows of all other folds; an action may be without any.
-    pub fn without(&self, fold: usize) -> Result<Log> {
-        self.log.reweighted(|i, e| e.weight - self.weight(i, fold))
-    }
-}
-
-/// The place that a number from 0 to 1 falls on, each as long as it is heavy.
-fn drawn(weights: &[f64], unit: f64) -> usize {
-    let mut left = unit * weights.iter().sum::<f64>();
-    let falls = |weight: &f64| {
-        left -= weight;
-        left < 0.0
-    };
-    weights.iter().position(falls).unwrap_or(weights.len() - 1)
-}
-
-/// Deals many equal rows: binomial counts fold by fold, by their normal limit.
-fn share_out(rows: f64, lacking: &mut [f64], dealt: &mut [f64], random: &mut Random) {
-    let mut left = rows;
-    for fold in 0..lacking.len() {
-        let all: f64 = lacking[fold..].iter().sum();
-        let share = if all > 0.0 { lacking[fold] / all } else { 1.0 };
-        let spread = (left * share * (1.0 - share)).max(0.0).sqrt();
-        let last = fold + 1 == lacking.len();
-        let drawn = if last { left } else { (left * share + spread * random.normal()).round() };
-        let drawn = drawn.clamp(0.0, left);
-        dealt[fold] += drawn;
-        lacking[fold] = (lacking[fold] - drawn).max(0.0);
-        left -= drawn;
-    }
+    let mut all: Vec<u32> = entries.iter().map(|e| e.cluster).collect();
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
 }
 
 fn check_entry(
@@ -385,6 +368,12 @@ fn check_entry(
         let weight = entry.weight;
         return Err(Error::input(format!(
             "the weight of a log's row is {weight}; expected a finite number ≥ 0"
+        )));
+    }
+    if !(entry.unit > 0.0 && entry.unit.is_finite()) {
+        let unit = entry.unit;
+        return Err(Error::input(format!(
+            "a row of the log weighs {unit}; expected a finite number > 0"
         )));
     }
     if entry.propensity <= 0.0 || entry.propensity > 1.0 {

@@ -1,0 +1,253 @@
+//! One half of a log, fitted, and what two halves say of each other's worst populations.
+
+use super::halves::Crossing;
+use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status, WorstCase};
+use crate::error::{Error, Result};
+use crate::evaluate::{Estimate, Fitted, Robust, Support, Term, ValueRange, leaf_noise};
+use crate::log::{Entry, Log};
+use crate::matrix::Matrix;
+use crate::outcome::{Model, Recipe, Unseen};
+use crate::policy::Policy;
+use crate::population::Population;
+
+/// What a number is of: a policy's worst case, or the worst difference to another.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<'a> {
+    /// One policy.
+    Value(&'a Policy),
+    /// The first less the second, in one population.
+    Difference(&'a Policy, &'a Policy),
+}
+
+impl Asked<'_> {
+    /// The chances of the policy, or those of the first less those of the second.
+    pub fn chances(&self) -> Matrix {
+        match self {
+            Asked::Value(policy) => policy.probabilities().clone(),
+            Asked::Difference(policy, against) => {
+                policy.probabilities().minus(against.probabilities())
+            }
+        }
+    }
+}
+
+/// What is solved on every half.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfQuestion<'a> {
+    /// The outcome model.
+    pub recipe: &'a Recipe,
+    /// What to do where an action was never seen; a half takes its mean where this would refuse.
+    pub unseen: Unseen,
+    /// The sets of outcomes.
+    pub costs: &'a [Ambiguity],
+    /// The set of contexts.
+    pub set: Set,
+    /// Its radii.
+    pub radii: &'a [f64],
+    /// Which contexts mass may move to.
+    pub support: Support,
+}
+
+/// One half of a log, fitted.
+pub struct Half {
+    log: Log,
+    model: Model,
+    ranges: Vec<ValueRange>,
+    robust: Robust,
+}
+
+impl Half {
+    /// Fits a half; around another population than its own, if there is one.
+    pub fn new(
+        log: &Log,
+        question: &HalfQuestion<'_>,
+        centre: Option<&Population>,
+        settings: Settings<'_>,
+    ) -> Result<Self> {
+        let unseen = match question.unseen {
+            Unseen::Error => Unseen::Mean,
+            unseen => unseen,
+        };
+        let model = question.recipe.fit(log, settings.watch)?;
+        let range =
+            |&costs: &Ambiguity| ValueRange::from_model(&model, log, costs, unseen, settings);
+        let ranges = question.costs.iter().map(range).collect::<Result<_>>()?;
+        let robust = match centre {
+            None => Robust::new(log, question.support)?,
+            Some(centre) => Robust::around(log, centre, question.support)?,
+        };
+        Ok(Half { log: log.clone(), model, ranges, robust })
+    }
+
+    /// The worst cases of what is asked, one per radius.
+    fn worst(
+        &self,
+        asked: Asked<'_>,
+        cost: usize,
+        question: &HalfQuestion<'_>,
+        settings: Settings<'_>,
+    ) -> Result<Vec<WorstCase>> {
+        let (set, radii, range) = (question.set, question.radii, &self.ranges[cost]);
+        let settings = settings.detail(Detail::Population);
+        let (cases, _) = match asked {
+            Asked::Value(policy) => {
+                self.robust.evaluate(policy, &range.worst, set, radii, None, settings)?
+            }
+            Asked::Difference(a, b) => {
+                self.robust.worst_difference((a, b), range, set, radii, None, settings)?
+            }
+        };
+        match cases.iter().any(|case| case.status() == Status::Stopped) {
+            true => Err(Error::stopped()),
+            false => Ok(cases),
+        }
+    }
+
+    /// What is asked, context by context of another half's support.
+    fn values(&self, asked: Asked<'_>, cost: usize, on: &Robust) -> Result<Vec<f64>> {
+        let range = &self.ranges[cost];
+        match asked {
+            Asked::Value(policy) => on.values(policy, &range.worst),
+            Asked::Difference(a, b) => on.difference(a, b, range),
+        }
+    }
+}
+
+/// What held-out residuals need to know of the whole log.
+pub struct Correction<'a> {
+    fitted: &'a Fitted,
+    /// Each context's share of the log.
+    shares: Population,
+    /// The rows of each context and action.
+    rows: Matrix,
+}
+
+impl<'a> Correction<'a> {
+    /// Of everything that was fitted to a log.
+    pub fn new(fitted: &'a Fitted) -> Result<Self> {
+        let log = fitted.log();
+        Ok(Correction { fitted, shares: log.population()?, rows: log.cell_totals() })
+    }
+
+    /// The share of what is asked, in a population, that the log has rows of; and how many rows the
+    /// residuals that correct it are worth.
+    pub fn cover(&self, asked: Asked<'_>, weights: &[f64], points: &[usize]) -> (f64, f64) {
+        let (chances, population) = (asked.chances(), self.spread(weights, points));
+        let (mut covered, mut all) = (0.0, 0.0);
+        for &x in points.iter().filter(|x| population[**x] > 0.0) {
+            for (action, p) in chances.row(x).iter().enumerate() {
+                let mass = population[x] * p.abs();
+                all += mass;
+                covered += if self.rows.at(x, action) > 0.0 { mass } else { 0.0 };
+            }
+        }
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for e in self.fitted.log().entries() {
+            let weight = self.weight(e, &population, &chances).abs();
+            sum += e.weight * weight;
+            squares += e.weight * e.unit * weight * weight;
+        }
+        let share = if all > 0.0 { covered / all } else { 0.0 };
+        (share, if squares > 0.0 { sum * sum / squares } else { 0.0 })
+    }
+
+    /// A population on a support, as one weight per context.
+    fn spread(&self, weights: &[f64], points: &[usize]) -> Vec<f64> {
+        let mut all = vec![0.0; self.fitted.log().contexts().len()];
+        points.iter().zip(weights).for_each(|(&x, q)| all[x] = *q);
+        all
+    }
+
+    /// `(q(x)/p(x)) π(a|x)/p` of a row.
+    fn weight(&self, e: &Entry, population: &[f64], chances: &Matrix) -> f64 {
+        let (x, action) = (e.context as usize, e.action as usize);
+        let ratio = chances.at(x, action) / self.fitted.propensity_of(e);
+        let most = self.fitted.options().clip.unwrap_or(f64::INFINITY);
+        population[x] / self.shares.weights()[x] * ratio.clamp(-most, most)
+    }
+
+    /// The value of one half's population, its values corrected by the other half's residuals, and
+    /// the variance of that.
+    fn corrected(
+        &self,
+        (own, other): (&Half, &Half),
+        chances: &Matrix,
+        weights: &[f64],
+        cost: usize,
+    ) -> (f64, f64) {
+        let population = self.spread(weights, own.robust.points());
+        let (here, there) = (&own.ranges[cost].worst, &other.ranges[cost].worst);
+        let mut value = 0.0;
+        for (x, q) in population.iter().enumerate().filter(|(_, q)| **q > 0.0) {
+            for (action, p) in chances.row(x).iter().enumerate() {
+                let seen = self.rows.at(x, action) > 0.0;
+                value += q * p * if seen { here } else { there }.at(x, action);
+            }
+        }
+        let log = &other.log;
+        let term = |entry| {
+            let e: &Entry = entry;
+            let residual = log.value(e) - here.at(e.context as usize, e.action as usize);
+            let value = self.weight(e, &population, chances) * residual;
+            Term { entry, weight: e.weight, value }
+        };
+        let terms: Vec<Term<'_>> = log.entries().iter().map(term).collect();
+        let mean = Estimate::mean(&terms, log.clusters());
+        (value + mean.value, mean.se * mean.se)
+    }
+}
+
+/// Everything that is asked, found on each half and valued on the other: cost radius by cost radius,
+/// question by question, radius by radius. Only what is marked in `corrected`, in the same order, is
+/// corrected by held-out residuals.
+pub fn crossings(
+    halves: [&Half; 2],
+    asked: &[Asked<'_>],
+    question: &HalfQuestion<'_>,
+    (correction, corrected): (&Correction<'_>, &[bool]),
+    settings: Settings<'_>,
+) -> Result<Vec<Crossing>> {
+    let mut found = Vec::new();
+    for cost in 0..question.costs.len() {
+        for &one in asked {
+            let chances = one.chances();
+            let mut both = Vec::new();
+            for (own, other) in [(halves[0], halves[1]), (halves[1], halves[0])] {
+                let there = other.values(one, cost, &own.robust)?;
+                let noise = leaf_noise_of(other, own, &chances);
+                let cases = own.worst(one, cost, question, settings)?;
+                let side = cases.iter().enumerate().map(|(k, case)| {
+                    let weights = case.weights();
+                    let honest: f64 = weights.iter().zip(&there).map(|(q, l)| q * l).sum();
+                    let corrected = match corrected.get(found.len() + k) {
+                        Some(true) => correction.corrected((own, other), &chances, &weights, cost),
+                        _ => (f64::NAN, f64::NAN),
+                    };
+                    (case.value(), honest, noise(&weights), corrected)
+                });
+                both.push(side.collect::<Vec<_>>());
+            }
+            let pairs = both[0].iter().zip(&both[1]);
+            found.extend(pairs.map(|(a, b)| Crossing {
+                fitted: [a.0, b.0],
+                honest: [a.1, b.1],
+                noise: [a.2, b.2],
+                corrected: [a.3, b.3],
+            }));
+        }
+    }
+    Ok(found)
+}
+
+/// The noise of one half's model in the mean over a population on another's support.
+fn leaf_noise_of<'a>(
+    half: &'a Half,
+    on: &'a Half,
+    chances: &'a Matrix,
+) -> impl Fn(&[f64]) -> f64 + 'a {
+    move |weights| {
+        let mut shares = vec![0.0; half.log.contexts().len()];
+        on.robust.points().iter().zip(weights).for_each(|(&x, q)| shares[x] = *q);
+        leaf_noise(&half.log, &half.model, &shares, chances).unwrap_or(f64::NAN)
+    }
+}

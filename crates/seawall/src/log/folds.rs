@@ -1,0 +1,152 @@
+//! Rows dealt to folds and halves: at random, the same way for a seed, clusters whole.
+
+use super::{Entry, Log, clusters_of};
+use crate::error::{Error, Field, Result};
+use crate::kernel::random::Random;
+use std::collections::HashMap;
+
+/// The seed by which rows are dealt to folds.
+pub(crate) const FOLD_SEED: u64 = 0x05EA_0A11;
+
+/// Equal rows beyond this are dealt in bulk.
+const MANY: f64 = 4096.0;
+
+impl Log {
+    /// Deals the rows to folds of about equal size at random, the same way every time; clusters
+    /// whole. What is left of a fractional weight goes to one fold whole.
+    ///
+    /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
+    /// in their outcomes would make every model look better than it is.
+    pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
+        self.folds_of(count, FOLD_SEED)
+    }
+
+    /// The same, dealt by another seed.
+    pub fn folds_of(&self, count: usize, seed: u64) -> Result<Folds<'_>> {
+        if count < 2 {
+            return Err(Error::field(Field::Folds, format!("is {count}; expected at least 2")));
+        }
+        let (most, of) = match self.clusters {
+            Some(clusters) => (clusters as f64, "clusters"),
+            None => (self.rows, "rows"),
+        };
+        if most < count as f64 {
+            let what = format!("is {count}, but the log has {most} {of}");
+            return Err(Error::field(Field::Folds, what));
+        }
+        let mut random = Random::new(seed, count as u64);
+        let dealt = match clusters_of(&self.entries) {
+            Some(clusters) => self.dealt_by_cluster(count, clusters, &mut random),
+            None => self.dealt_by_row(count, &mut random),
+        };
+        Ok(Folds { log: self, count, dealt })
+    }
+
+    /// `[entry · count + fold]`: each row to a fold.
+    fn dealt_by_row(&self, count: usize, random: &mut Random) -> Vec<f64> {
+        // How much each fold still lacks: what is dealt next goes to each in proportion.
+        let mut lacking = vec![self.total / count as f64; count];
+        let mut dealt = vec![0.0; self.entries.len() * count];
+        for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
+            if entry.rows() > MANY {
+                share_out(entry, &mut lacking, dealt, random);
+                continue;
+            }
+            // Whole rows one by one, and then what is left of one.
+            let mut left = entry.weight;
+            while left > 0.0 {
+                let one = left.min(entry.unit);
+                let fold = drawn(&lacking, random.unit());
+                dealt[fold] += one;
+                lacking[fold] = (lacking[fold] - one).max(0.0);
+                left -= one;
+            }
+        }
+        dealt
+    }
+
+    /// The same by whole clusters: in random order, each to the fold that has least.
+    fn dealt_by_cluster(
+        &self,
+        count: usize,
+        mut clusters: Vec<u32>,
+        random: &mut Random,
+    ) -> Vec<f64> {
+        let mut weights: HashMap<u32, f64> = HashMap::new();
+        self.entries.iter().for_each(|e| *weights.entry(e.cluster).or_default() += e.weight);
+        for last in (1..clusters.len()).rev() {
+            clusters.swap(last, random.below(last + 1));
+        }
+        let mut has = vec![0.0f64; count];
+        let mut fold_of: HashMap<u32, usize> = HashMap::new();
+        for (at, cluster) in clusters.iter().enumerate() {
+            let least = (0..count).min_by(|a, b| has[*a].total_cmp(&has[*b])).unwrap_or(0);
+            // The first ones in turn, so that no fold is left empty by clusters of no weight.
+            let fold = if at < count { at } else { least };
+            has[fold] += weights[cluster];
+            fold_of.insert(*cluster, fold);
+        }
+        let mut dealt = vec![0.0; self.entries.len() * count];
+        for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
+            dealt[fold_of[&entry.cluster]] = entry.weight;
+        }
+        dealt
+    }
+}
+
+/// A log whose rows were dealt to folds.
+#[derive(Clone, Debug)]
+pub struct Folds<'l> {
+    log: &'l Log,
+    count: usize,
+    /// `[entry · count + fold]`.
+    dealt: Vec<f64>,
+}
+
+impl Folds<'_> {
+    /// How many folds there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How much of an entry's weight is in a fold.
+    pub fn weight(&self, entry: usize, fold: usize) -> f64 {
+        self.dealt[entry * self.count + fold]
+    }
+
+    /// The rows of one fold; an action may be without any.
+    pub fn only(&self, fold: usize) -> Result<Log> {
+        self.log.reweighted(|i, _| self.weight(i, fold))
+    }
+
+    /// The rows of all other folds; an action may be without any.
+    pub fn without(&self, fold: usize) -> Result<Log> {
+        self.log.reweighted(|i, e| e.weight - self.weight(i, fold))
+    }
+}
+
+/// The place that a number from 0 to 1 falls on, each as long as it is heavy.
+fn drawn(weights: &[f64], unit: f64) -> usize {
+    let mut left = unit * weights.iter().sum::<f64>();
+    let falls = |weight: &f64| {
+        left -= weight;
+        left < 0.0
+    };
+    weights.iter().position(falls).unwrap_or(weights.len() - 1)
+}
+
+/// Deals many equal rows: binomial counts fold by fold, by their normal limit.
+fn share_out(entry: &Entry, lacking: &mut [f64], dealt: &mut [f64], random: &mut Random) {
+    let mut left = entry.rows();
+    for fold in 0..lacking.len() {
+        let all: f64 = lacking[fold..].iter().sum();
+        let share = if all > 0.0 { lacking[fold] / all } else { 1.0 };
+        let spread = (left * share * (1.0 - share)).max(0.0).sqrt();
+        let last = fold + 1 == lacking.len();
+        let drawn = if last { left } else { (left * share + spread * random.normal()).round() };
+        let drawn = drawn.clamp(0.0, left);
+        dealt[fold] += drawn * entry.unit;
+        lacking[fold] = (lacking[fold] - drawn * entry.unit).max(0.0);
+        left -= drawn;
+    }
+}

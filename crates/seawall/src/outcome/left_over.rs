@@ -1,0 +1,142 @@
+//! What a model has smoothed away: main effects that are left in its residuals.
+//!
+//! A model that smooths is too low where costs are highest, and a worst case on its values with it.
+//! Residuals of the rows that it was fitted to still hold what it did not take; by action, and with
+//! `s_j(x)` the step of feature j that a context is on,
+//!
+//! ```text
+//! ρ(x, a) = Σ_j f_j(s_j(x)),   minimising  Σ_i w_i (y_i − m(x_i, a) − ρ(x_i, a))² + κ Σ_j Σ_s f_j(s)²
+//! ```
+//!
+//! with κ a few rows. `m + ρ` is the model under-smoothed: nearer to the truth where it has smoothed,
+//! and noisier, which a worst case only raises. It serves upper limits and nothing else. Interactions
+//! that the model did not take are not in it.
+
+use super::Values;
+use crate::error::Result;
+use crate::log::Log;
+use crate::matrix::Matrix;
+use crate::space::Space;
+
+/// Steps of a feature at most.
+const STEPS: usize = 12;
+/// How many rows of no effect each step is given.
+const ROWS: f64 = 1.0;
+/// Sweeps over the features at most, and the change relative to the outcomes' range that ends them.
+const SWEEPS: usize = 50;
+const CHANGE: f64 = 1e-6;
+
+/// What is left in a model's residuals, by context and action.
+#[derive(Clone, Debug)]
+pub struct LeftOver {
+    matrix: Matrix,
+    /// The least and the largest outcome.
+    range: (f64, f64),
+}
+
+impl LeftOver {
+    /// Of a model's plain means.
+    pub fn new(log: &Log, plain: &Values) -> Result<Self> {
+        log.contexts().same_as(plain.space())?;
+        let features = 0..log.contexts().names().len();
+        let steps: Vec<Steps> = features.map(|k| Steps::new(log, k)).collect();
+        let ends = |(low, high): (f64, f64), v: &f64| (low.min(*v), high.max(*v));
+        let range = log.values().iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        let of = |action| effects(log, plain, action, &steps, range.1 - range.0);
+        let effects: Vec<Vec<Vec<f64>>> = (0..log.actions().len()).map(of).collect();
+        let left = |context: usize, action: usize| {
+            let parts = steps.iter().zip(&effects[action]);
+            parts.map(|(s, f)| f[s.of[context] as usize]).sum()
+        };
+        let matrix = Matrix::from_fn(plain.contexts(), plain.actions(), left);
+        Ok(LeftOver { matrix, range })
+    }
+
+    /// Values with what is left added back, within the range of the outcomes.
+    pub fn added_to(&self, values: &Values) -> Values {
+        let (low, high) = self.range;
+        let value = |context: usize, action: usize| {
+            let own = values.at(context, action);
+            // Values that were beyond the outcomes already stay where they are.
+            (own + self.matrix.at(context, action)).clamp(low.min(own), high.max(own))
+        };
+        let matrix = Matrix::from_fn(values.contexts(), values.actions(), value);
+        Values { matrix, ..values.clone() }
+    }
+}
+
+/// Which step of a feature each context is on.
+struct Steps {
+    of: Vec<u32>,
+    count: usize,
+}
+
+impl Steps {
+    /// Each level a step; where there are many, neighbours together so that steps have about equally
+    /// many rows.
+    fn new(log: &Log, feature: usize) -> Self {
+        let space: &Space = log.contexts();
+        let code = |x: usize| space.code(x, feature);
+        let mut levels: Vec<f64> = (0..space.len()).map(code).collect();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup_by(|a, b| a.total_cmp(b).is_eq());
+        let place = |c: f64| levels.partition_point(|l| l.total_cmp(&c).is_lt());
+        let mut rows = vec![0.0; levels.len()];
+        log.entries().iter().for_each(|e| rows[place(code(e.context as usize))] += e.weight);
+        let few = levels.len() <= STEPS;
+        let (mut so_far, mut step_of) = (0.0, Vec::with_capacity(levels.len()));
+        for (level, rows) in rows.iter().enumerate() {
+            let quantile = ((so_far + 0.5 * rows) / log.total() * STEPS as f64) as usize;
+            step_of.push(if few { level } else { quantile.min(STEPS - 1) } as u32);
+            so_far += rows;
+        }
+        let of = (0..space.len()).map(|x| step_of[place(code(x))]).collect();
+        Steps { of, count: if few { levels.len() } else { STEPS } }
+    }
+}
+
+/// The effects of one action's steps, feature by feature, by sweeping over the features.
+fn effects(
+    log: &Log,
+    values: &Values,
+    action: usize,
+    steps: &[Steps],
+    range: f64,
+) -> Vec<Vec<f64>> {
+    let mut effects: Vec<Vec<f64>> = steps.iter().map(|s| vec![0.0; s.count]).collect();
+    // Each context's rows and what is left of them.
+    let mut cells: Vec<(usize, f64, f64)> = Vec::new();
+    for e in log.entries().iter().filter(|e| e.action as usize == action) {
+        let context = e.context as usize;
+        let left = e.weight * (log.value(e) - values.at(context, action));
+        match cells.last_mut() {
+            Some(cell) if cell.0 == context => {
+                (cell.1, cell.2) = (cell.1 + e.weight, cell.2 + left)
+            }
+            _ => cells.push((context, e.weight, left)),
+        }
+    }
+    for _ in 0..SWEEPS {
+        let mut most = 0.0f64;
+        for (s, own) in steps.iter().zip(&mut effects) {
+            let mut sums = vec![(ROWS, 0.0); s.count];
+            for (context, rows, left) in &cells {
+                let sum = &mut sums[s.of[*context] as usize];
+                (sum.0, sum.1) = (sum.0 + rows, sum.1 + left);
+            }
+            // What is left of a step with its own effect put back.
+            let fresh: Vec<f64> =
+                sums.iter().zip(&*own).map(|((n, sum), f)| (sum + (n - ROWS) * f) / n).collect();
+            for (context, rows, left) in &mut cells {
+                let step = s.of[*context] as usize;
+                *left -= *rows * (fresh[step] - own[step]);
+            }
+            own.iter().zip(&fresh).for_each(|(f, g)| most = most.max((f - g).abs()));
+            *own = fresh;
+        }
+        if most <= CHANGE * range {
+            break;
+        }
+    }
+    effects
+}
