@@ -67,7 +67,9 @@ fn the_stroke_trial_to_eight_digits() {
                 "gap",
                 "lambda",
                 "status",
-                "unobserved_mass"
+                "unobserved_mass",
+                "honest",
+                "limits"
             ]
         );
         if name != "uniform" {

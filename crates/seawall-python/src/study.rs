@@ -14,7 +14,7 @@ use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::count_batches;
 use seawall_study::distance::to_target;
-use seawall_study::evaluate::{Bootstrap, Changes, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, Changes, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
@@ -71,6 +71,10 @@ impl Wording for OfLearn {
 
 fn learned(error: &Error) -> PyErr {
     ConfigError::new_err(error.worded(&OfLearn))
+}
+
+fn halving(count: usize, level: f64, seed: u64) -> Option<Halving> {
+    (count > 0).then_some(Halving { count, level, seed })
 }
 
 fn bootstrap(
@@ -237,7 +241,7 @@ impl Study {
 
     /// What policies would have cost.
     #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
-        bootstrap, level, bayesian, seed, bounds, threads, progress))]
+        halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
@@ -251,6 +255,7 @@ impl Study {
         support: Option<&str>,
         curve: bool,
         compare: bool,
+        halves: usize,
         bootstrap: Option<usize>,
         level: f64,
         bayesian: bool,
@@ -267,6 +272,7 @@ impl Study {
             cost_radii: cost_radius,
             cost_set,
             support: self::support(support)?,
+            halves: halving(halves, level, seed),
             bootstrap: self::bootstrap(bootstrap, level, bayesian, seed)?,
             bounds,
             no_compare: !compare,
@@ -364,7 +370,7 @@ impl Study {
     }
 
     /// Writes the report.
-    #[pyo3(signature = (path, policy, learn, replicates, level, seed, threads, progress))]
+    #[pyo3(signature = (path, policy, learn, halves, replicates, level, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
@@ -372,6 +378,7 @@ impl Study {
         path: PathBuf,
         policy: Vec<String>,
         learn: Vec<String>,
+        halves: usize,
         replicates: Option<usize>,
         level: f64,
         seed: u64,
@@ -385,8 +392,8 @@ impl Study {
             kinds.push((text, spec));
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
-        let fewer = false;
-        let request = report::Request { policies, learn: kinds, bootstrap, fewer, seed };
+        let halves = halving(halves, level, seed);
+        let request = report::Request { policies, learn: kinds, halves, bootstrap, seed };
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let mut out = path.clone();
             let none = Path::new("");

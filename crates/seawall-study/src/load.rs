@@ -149,7 +149,7 @@ impl Loaded {
     /// The same fitted to other rows of the log.
     pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
-        let options = FitOptions { clip, unseen, folds: FOLDS };
+        let options = FitOptions { clip, unseen, folds: FOLDS, ..FitOptions::default() };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
     }
 

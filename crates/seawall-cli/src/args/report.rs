@@ -5,10 +5,10 @@ use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
 use seawall::inference::Resampling;
 use seawall::{Error, Field, Wording};
-use seawall_study::evaluate::Bootstrap;
+use seawall_study::evaluate::{Bootstrap, Halving};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::Spec;
-use seawall_study::report::{LEARN, REPLICATES};
+use seawall_study::report::LEARN;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
 
@@ -47,10 +47,13 @@ pub(super) struct Report {
     /// Learn no policy
     #[arg(long, conflicts_with = "learn")]
     no_learn: bool,
-    /// Resampled logs for the bands; 0 for none. 200 if not said, fewer where a solve takes long
-    #[arg(long, value_name = "N")]
-    bootstrap: Option<usize>,
-    /// The level of the bands
+    /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none
+    #[arg(long, value_name = "R", default_value_t = 20)]
+    halves: usize,
+    /// Intervals from so many resampled logs, beside the limits; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    bootstrap: usize,
+    /// The level of limits and intervals
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
     /// The seed of everything random
@@ -62,13 +65,13 @@ impl Report {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
         let bootstrap = Bootstrap {
-            replicates: self.bootstrap.unwrap_or(REPLICATES),
+            replicates: self.bootstrap,
             level: self.level,
             resampling: Resampling::Multinomial,
             seed: self.seed,
         };
         Bootstrap { replicates: 1, ..bootstrap }.check_counts()?;
-        let fewer = self.bootstrap.is_none();
+        let halving = Halving { count: self.halves, level: self.level, seed: self.seed };
         let bootstrap = (bootstrap.replicates > 0).then_some(bootstrap);
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
@@ -89,8 +92,8 @@ impl Report {
             target: self.target,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
+            halves: (self.halves > 0).then_some(halving),
             bootstrap,
-            fewer,
             seed: self.seed,
         })
     }

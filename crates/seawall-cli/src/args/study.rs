@@ -6,7 +6,7 @@ use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
-use seawall_study::evaluate::{Bootstrap, Changes};
+use seawall_study::evaluate::{Bootstrap, Changes, Halving};
 use seawall_study::init::Asked;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
@@ -149,16 +149,20 @@ pub(super) struct Evaluate {
     /// Write the worst-case populations beside the nominal one
     #[arg(long, value_name = "OUT.csv")]
     worst: Option<PathBuf>,
+    /// How often the rows are halved to say how much is noise: the worst population found on one half
+    /// is valued on the other; 0 for no limits
+    #[arg(long, value_name = "R", default_value_t = 20)]
+    halves: usize,
     /// Intervals from so many resampled logs, the outcome model refitted on each
     #[arg(long, value_name = "N")]
     bootstrap: Option<usize>,
-    /// The level of the bootstrap's intervals; 0.95 if not said
-    #[arg(long, value_name = "LEVEL", requires = "bootstrap", allow_negative_numbers = true)]
-    level: Option<f64>,
+    /// The level of limits and of the bootstrap's intervals
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
     /// Weigh rows by exponential weights instead of drawing them
     #[arg(long, requires = "bootstrap")]
     bayesian: bool,
-    /// The seed of the bootstrap
+    /// The seed of halves and of the bootstrap
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// A sample of another population (the context columns are enough): what would it cost there?
@@ -198,10 +202,11 @@ impl Evaluate {
     pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
         let bootstrap = self.bootstrap.map(|replicates| Bootstrap {
             replicates,
-            level: self.level.unwrap_or(0.95),
+            level: self.level,
             resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
             seed: self.seed,
         });
+        let halving = Halving { count: self.halves, level: self.level, seed: self.seed };
         let changes = Changes {
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             radii: self.radius,
@@ -210,6 +215,7 @@ impl Evaluate {
             cost_radii: self.cost_radius,
             cost_set: self.cost_set,
             support: self.support.map(SupportName::meaning),
+            halves: (self.halves > 0).then_some(halving),
             bootstrap,
             bounds: self.bounds,
             no_compare: self.no_compare,

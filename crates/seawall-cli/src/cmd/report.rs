@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::show;
 use seawall::Watch;
-use seawall_study::evaluate::Bootstrap;
+use seawall_study::evaluate::{Bootstrap, Halving};
 use seawall_study::learn::Spec;
 use seawall_study::report::{Request, report};
 use seawall_study::study::PolicySpec;
@@ -23,10 +23,10 @@ pub struct Asked {
     pub policies: Vec<PolicySpec>,
     /// Kinds of policies to learn, as typed and as meant.
     pub learn: Vec<(String, Spec)>,
-    /// How the bands are made.
+    /// How the rows are halved.
+    pub halves: Option<Halving>,
+    /// How rows are drawn again.
     pub bootstrap: Option<Bootstrap>,
-    /// Whether there may be fewer replicates where a solve takes long.
-    pub fewer: bool,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -42,8 +42,8 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let request = Request {
         policies: asked.policies,
         learn: asked.learn,
+        halves: asked.halves,
         bootstrap: asked.bootstrap,
-        fewer: asked.fewer,
         seed: asked.seed,
     };
     let page = report(&loaded, &request, Watch::new(&wait.follow()))?.html()?;

@@ -48,12 +48,11 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     writeln!(out)?;
     values(found, &names, out)?;
     if !found.comparisons.is_empty() {
-        writeln!(out)?;
         differences(found, &names, out)?;
     }
-    writeln!(out)?;
+    claims(found, &names, out)?;
     hurts(found, &names, out)?;
-    if found.question.bootstrap.is_some() {
+    if found.question.halves.is_none() && found.question.bootstrap.is_some() {
         wrapped(
             "Intervals: paired bootstrap of the rows. Where leaves are small they hold the truth less \
              often than they say (simulated: 55% to 92%).",
@@ -62,8 +61,9 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     }
     super::evaluate::files(found, outputs, out)?;
     let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
-    if found.question.bootstrap.is_none() && found.comparisons.iter().any(crowned) {
-        wrapped("Verdicts are as fitted: --bootstrap N says how much of them is noise.", out)?;
+    let (halves, bootstrap) = (found.question.halves, found.question.bootstrap);
+    if halves.is_none() && bootstrap.is_none() && found.comparisons.iter().any(crowned) {
+        wrapped("Verdicts are as fitted: --halves 20 says how much of them is noise.", out)?;
     }
     writeln!(out, "{} --full prints every table.", certificates(found))
 }
@@ -110,75 +110,67 @@ fn estimates(policy: &PolicyResult) -> (Estimate, Estimate) {
     }
 }
 
-/// A policy a row, a radius a column; a row a radius where there are intervals to show.
+/// A policy a row, a radius a column, and below each worst case its limits; as many radii as fit.
 fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let place = if found.target.is_some() { "in the target" } else { "if nothing shifts" };
     let extreme = match found.direction {
         seawall::Direction::Cost => "highest",
         seawall::Direction::Reward => "lowest",
     };
-    let more = found.question.context.radii.len().saturating_sub(RADII);
-    let wide = found.question.bootstrap.is_none();
-    let beyond = match wide && more > 0 {
-        true => format!(" ({more} more radii: --full)"),
-        false => String::new(),
-    };
-    wrapped(
-        &format!(
-            "The mean {place} (doubly robust, 95% interval; direct), and from the latter on the \
-             {extreme} it could be within each radius{beyond}:"
-        ),
-        out,
-    )?;
-    if wide { by_radius(found, names, out) } else { with_intervals(found, names, out) }
-}
-
-fn by_radius(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let (radii, costs) = (&found.question.context.radii, shows_costs(found));
-    let columns: Vec<String> = radii.iter().take(RADII).map(|r| number(*r)).collect();
-    let mut header = vec!["policy", "doubly robust", "direct"];
-    header.extend(costs.then_some("cost radius"));
-    header.extend(columns.iter().map(String::as_str));
-    let mut shown = table(&header);
+    let mut header = vec!["policy".to_owned(), "doubly robust".to_owned()];
+    header.extend(costs.then(|| "cost radius".to_owned()));
+    let first = header.len();
+    header.extend(radii.iter().map(|r| number(*r)));
+    let mut rows: Vec<Vec<String>> = Vec::new();
     for (policy, name) in found.policies.iter().zip(names) {
         let (dr, dm) = estimates(policy);
         for (k, row) in policy.results.chunks(radii.len()).enumerate() {
-            let mut cells = first_cells(k == 0, name, &dr, &dm);
+            let own = if k == 0 { [name.clone(), estimate(&dr)] } else { Default::default() };
+            let mut cells = Vec::from(own);
             cells.extend(costs.then(|| number(row[0].cost_radius)));
-            cells.extend(row.iter().take(RADII).map(|r| safe(r, found, dm.se)));
-            shown.add_row(cells);
+            let se = |r: &RobustValue| Some(r.shown_se()).filter(|se| !se.is_nan());
+            cells.extend(row.iter().map(|r| safe(r, found, se(r).unwrap_or(dm.se))));
+            rows.push(cells);
+            if let Some(interval) = interval_name(found) {
+                let mut cells = vec![String::new(), interval];
+                cells.extend(costs.then(String::new));
+                cells.extend(row.iter().map(|r| ends(r.shown(), r.shown_se())));
+                rows.push(cells);
+            }
         }
     }
-    writeln!(out, "{shown}")
-}
-
-fn with_intervals(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
-    let costs = shows_costs(found);
-    let interval = interval_name(found).unwrap_or_default();
-    let mut header = vec!["policy", "doubly robust", "direct", "radius"];
-    header.extend(costs.then_some("cost radius"));
-    header.extend(["worst case", interval.as_str()]);
+    let kept = first + fitting(&header, &rows, first);
+    let beyond = match header.len() - kept {
+        0 => String::new(),
+        1 => " (one more radius: --full)".to_owned(),
+        more => format!(" ({more} more radii: --full)"),
+    };
+    wrapped(
+        &format!("The mean {place}, and the {extreme} it could be within each radius{beyond}:"),
+        out,
+    )?;
+    let header: Vec<&str> = header.iter().take(kept).map(String::as_str).collect();
     let mut shown = table(&header);
-    for (policy, name) in found.policies.iter().zip(names) {
-        let (dr, dm) = estimates(policy);
-        for (k, r) in policy.results.iter().enumerate() {
-            let mut row = first_cells(k == 0, name, &dr, &dm);
-            row.push(number(r.radius));
-            row.extend(costs.then(|| number(r.cost_radius)));
-            let se = r.interval.map_or(f64::NAN, |i| i.se);
-            row.extend([supported(r.value, se), ends(r.shown(), se)]);
-            shown.add_row(row);
-        }
+    for row in &rows {
+        shown.add_row(row.iter().take(kept));
     }
     writeln!(out, "{shown}")
 }
 
-/// A policy's name and estimates, on the first of its rows.
-fn first_cells(first: bool, name: &str, dr: &Estimate, dm: &Estimate) -> Vec<String> {
-    match first {
-        true => vec![name.to_owned(), estimate(dr), supported(dm.value, dm.se)],
-        false => vec![String::new(); 3],
-    }
+/// So many columns after the first ones fit side by side, at least one.
+fn fitting(header: &[String], rows: &[Vec<String>], first: usize) -> usize {
+    let wide = |k: usize| {
+        let cells = rows.iter().map(|row| row[k].chars().count());
+        2 + cells.chain([header[k].chars().count()]).max().unwrap_or(0)
+    };
+    let mut room = width().saturating_sub((0..first).map(wide).sum());
+    let fits = |k: &usize| {
+        let enough = room >= wide(*k);
+        room = room.saturating_sub(wide(*k));
+        enough
+    };
+    (first..header.len()).take(RADII).take_while(fits).count().max(1)
 }
 
 /// Whether outcomes shift, too.
@@ -187,15 +179,16 @@ fn shows_costs(found: &Evaluation) -> bool {
     radii.len() > 1 || radii[0] > 0.0
 }
 
-/// The header of intervals, if there are any.
+/// What intervals are called, if there are any.
 fn interval_name(found: &Evaluation) -> Option<String> {
-    found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level)))
+    let limits = found.question.halves.map(|h| format!("{} limits", super::level(h.level)));
+    limits.or(found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level))))
 }
 
-/// An interval to the digits that its standard error supports.
+/// An interval, to one digit of its standard error.
 fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
     interval.map_or(String::new(), |(low, high)| {
-        format!("({}, {})", supported(low, se), supported(high, se))
+        format!("({}, {})", supported(low, 10.0 * se), supported(high, 10.0 * se))
     })
 }
 
@@ -233,15 +226,13 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     let mut header = vec!["pair", "radius"];
     header.extend(costs.then_some("cost radius"));
     header.extend(["at worst", "at best"]);
-    let of_worst =
-        interval.as_ref().map(|name| format!("{} of worst", name.replace(" interval", "")));
-    header.extend(of_worst.as_deref());
-    header.push("so the first is");
+    header.extend(interval.as_deref());
+    header.push("the first is");
     let mut shown = table(&header);
     for c in pairs.iter().take(PAIRS) {
         let plain = c.estimate();
         for (k, r) in c.results.iter().take(ROWS).enumerate() {
-            let se = r.interval.map_or(plain.se, |i| i.se);
+            let se = Some(r.shown_se()).filter(|se| !se.is_nan()).unwrap_or(plain.se);
             let pair = format!("{} − {}", of(&c.policy), of(&c.against));
             let mut row = vec![if k == 0 { pair } else { String::new() }, number(r.radius)];
             row.extend(costs.then(|| number(r.cost_radius)));
@@ -272,10 +263,24 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     Ok(())
 }
 
+/// What can be claimed of the first policy at its first positive radius, and how much is noise.
+fn claims(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
+    let Some((policy, name)) = found.policies.iter().zip(names).next() else { return Ok(()) };
+    let Some(at) = policy.results.iter().find(|r| r.radius > 0.0) else { return Ok(()) };
+    let (direction, target) = (found.direction, found.target.is_some());
+    let Some([most, least]) = at.claims(direction, target) else { return Ok(()) };
+    let noise = at
+        .noise(direction, found.diagnostics.model)
+        .map_or(String::new(), |words| format!(" The worst case is {words}."));
+    wrapped(&format!("{name}: {}, and {least}.{noise}", uncapital(&most)), out)
+}
+
 /// What would hurt each policy most at the first positive radius, in a line.
 fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let set = found.question.context.set;
-    for (policy, name) in found.policies.iter().zip(names).take(4) {
+    // With limits to tell, the first policy's alone.
+    let told = if found.question.halves.is_some() { 1 } else { 4 };
+    for (policy, name) in found.policies.iter().zip(names).take(told) {
         let at = policy.results.iter().position(|r| r.radius > 0.0);
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
         let changes = shift::changes(&found.population, worst, set, CHANGES);
@@ -339,6 +344,12 @@ fn short_names(found: &Evaluation) -> Vec<String> {
 fn file_name(path: &str) -> String {
     let name = std::path::Path::new(path).file_name();
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+fn uncapital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_lowercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn capital(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! The answers of `seawall evaluate --full`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
-use super::{between, check, gap, label, level, number, percent, shift, short, table};
+use super::{between, check, gap, label, level, number, percent, shift, short, supported, table};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall::Direction;
@@ -30,10 +30,11 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
             "Note: an entropic value alone is no bound of the worst case; the exact one is between exact lower and exact upper.\n"
         )?;
     }
+    noise(question, found, out)?;
     if question.bootstrap.is_some() {
         writeln!(
             out,
-            "Intervals: basic bootstrap, for the sampling of rows. Noise makes worst cases look worse, so an interval reaches far to the better side of its value; where leaves are small it still holds the truth less often than it says (simulated: 55% to 92%).\n"
+            "Bootstrap intervals are for the sampling of rows alone. Noise makes worst cases look worse, which resampling cannot undo: where leaves are small they hold the truth less often than they say (simulated: 55% to 92%).\n"
         )?;
     }
     comparisons(found, out)?;
@@ -136,8 +137,6 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
         header.extend(["exact lower", "exact upper"]);
     }
     header.push("unobserved");
-    let interval = question.bootstrap.map(|b| format!("{} interval", level(b.level)));
-    header.extend(interval.as_deref());
     let mut shown = table(&header);
     for policy in &found.policies {
         for answer in &policy.results {
@@ -167,13 +166,67 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
             row.push(percent(answer.unobserved_mass));
-            // The basic one, with the value itself: worst cases are biased upwards by noise, which
-            // the percentile interval adds to and the basic one takes off.
-            row.extend(answer.shown().map(between));
             shown.add_row(row);
         }
     }
     shown
+}
+
+/// How much of each worst case may be noise: the value as fitted, the honest one, limits and whatever
+/// intervals were asked for.
+fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    if question.halves.is_none() && question.bootstrap.is_none() {
+        return Ok(());
+    }
+    let limits = question.halves.map(|h| format!("{} limits", level(h.level)));
+    let intervals = question.bootstrap.map(|b| {
+        [("basic", b), ("percentile", b)]
+            .map(|(name, b)| format!("{} {name} interval", level(b.level)))
+    });
+    let several_costs = question.cost.radii.iter().any(|r| *r > 0.0);
+    let mut header = vec!["policy", "radius"];
+    header.extend(several_costs.then_some("cost radius"));
+    header.push("as fitted");
+    if let Some(limits) = &limits {
+        header.extend(["honest (se)", limits, "of it smoothing", "doubly robust (se; rows)"]);
+    }
+    header.extend(intervals.iter().flatten().map(String::as_str));
+    let mut shown = table(&header);
+    let tell =
+        |(value, se): (f64, f64)| format!("{} ({})", supported(value, se), supported(se, se));
+    for policy in &found.policies {
+        for answer in &policy.results {
+            let mut row = vec![label(&policy.name), number(answer.radius)];
+            row.extend(several_costs.then(|| number(answer.cost_radius)));
+            row.push(number(answer.value));
+            if let (Some(h), Some(l)) = (answer.honest, answer.limits) {
+                let corrected = answer.doubly_robust.map_or(String::new(), |d| {
+                    let told = tell((d.value, d.se)).replace(')', "");
+                    format!("{told}; {})", number(d.effective_rows.round()))
+                });
+                let ends = between((l.lower, l.upper));
+                row.extend([tell((h.value, h.se)), ends, short(l.smoothing), corrected]);
+            }
+            row.extend(
+                answer.interval.iter().flat_map(|i| [between(i.basic), between(i.percentile)]),
+            );
+            shown.add_row(row);
+        }
+    }
+    writeln!(out, "How much of that may be noise:\n\n{shown}\n")?;
+    for policy in &found.policies {
+        let Some(at) = policy.results.iter().find(|r| r.radius > 0.0) else { continue };
+        let (direction, target) = (found.direction, found.target.is_some());
+        if let Some([most, least]) = at.claims(direction, target) {
+            let noise = at.noise(direction, found.diagnostics.model);
+            let noise = noise.map_or(String::new(), |words| format!(" The worst case is {words}."));
+            writeln!(out, "{}: {most}, and {least}.{noise}", label(&policy.name))?;
+        }
+    }
+    writeln!(
+        out,
+        "Limits: from the honest value (the worst population found on one half of the rows, valued on the other) to the value as fitted, with their standard errors and what the model may smooth away.\n"
+    )
 }
 
 /// Pairs of policies in one population: every order, radius and cost radius.
@@ -181,10 +234,14 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     if found.comparisons.is_empty() {
         return Ok(());
     }
+    let limits = found.question.halves.map(|h| format!("{} limits", level(h.level)));
     let interval = found.question.bootstrap.map(|b| format!("{} interval", level(b.level)));
     writeln!(out, "In one and the same population, the first policy less the second:\n")?;
     let mut header = vec!["policy", "against", "radius", "cost radius", "worst", "lower", "upper"];
     header.extend(["best", "gap", "status", "unobserved"]);
+    if let Some(limits) = &limits {
+        header.extend(["honest", limits]);
+    }
     header.extend(interval.as_deref());
     let mut shown = table(&header);
     for c in &found.comparisons {
@@ -193,7 +250,10 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
             row.extend([number(r.cost_radius), number(r.worst), number(r.lower), number(r.upper)]);
             row.extend([number(r.best), gap(r.gap), r.status.to_string()]);
             row.push(r.unobserved_mass.map_or(String::new(), percent));
-            row.extend(r.shown().map(between));
+            if let (Some(h), Some(l)) = (r.honest, r.limits) {
+                row.extend([supported(h.value, h.se), between((l.lower, l.upper))]);
+            }
+            row.extend(r.interval.map(|i| between(i.basic)));
             shown.add_row(row);
         }
     }
@@ -263,7 +323,7 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "It asks for {} rows and there are {}{}; smallest context mass {}, smallest propensity {}, \
-         largest outcome {}. Such bounds are very wide: read them beside the bootstrap.\n",
+         largest outcome {}. Such bounds are very wide: read them beside the limits.\n",
         number(b.needed_rows),
         number(b.rows),
         if b.holds { "" } else { ", so it says nothing yet" },

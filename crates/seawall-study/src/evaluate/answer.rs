@@ -4,7 +4,7 @@ use super::{Comparison, PolicyRadii, Question};
 use crate::check::Check;
 use crate::target::TargetAnswer;
 use seawall::evaluate::{Nominal, Overlap, Support};
-use seawall::inference::Interval;
+use seawall::inference::{Interval, Limits};
 use seawall::policy::Policy;
 use seawall::transfer::Transported;
 use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
@@ -112,6 +112,16 @@ pub struct RobustValue {
     pub status: Status,
     /// The share of the worst-case population on contexts never observed.
     pub unobserved_mass: f64,
+    /// What the population found on one half of the rows costs on the other; None without halves.
+    pub honest: Option<Honest>,
+    /// Limits of the worst case; None without halves.
+    pub limits: Option<Limits>,
+    /// The honest value corrected by held-out residuals, where the log covers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubly_robust: Option<Doubled>,
+    /// The standard error of the value as fitted, by half-samples.
+    #[serde(skip)]
+    pub fitted_se: Option<f64>,
     /// The interval by the bootstrap, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
@@ -124,11 +134,47 @@ pub struct RobustValue {
 }
 
 impl RobustValue {
-    /// The interval as it is shown: the basic one, and the value itself.
+    /// The interval as it is shown: the limits; without them the basic one of the bootstrap, and the
+    /// value itself.
     pub fn shown(&self) -> Option<(f64, f64)> {
         let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
-        self.interval.map(|i| hold(i.basic))
+        let limits = self.limits.map(|l| (l.lower, l.upper));
+        limits.or(self.interval.map(|i| hold(i.basic)))
     }
+
+    /// The standard error that the digits shown go by; NaN where there is none.
+    pub fn shown_se(&self) -> f64 {
+        self.fitted_se.or(self.interval.map(|i| i.se)).unwrap_or(f64::NAN)
+    }
+}
+
+/// What the worst population found on one half of the rows costs on the other, over many halvings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Honest {
+    /// The value.
+    pub value: f64,
+    /// Its standard error.
+    pub se: f64,
+}
+
+impl Honest {
+    /// Of the other end of a difference.
+    pub(super) fn turned(self) -> Self {
+        Honest { value: -self.value, se: self.se }
+    }
+}
+
+/// An honest value corrected by held-out residuals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Doubled {
+    /// The value.
+    pub value: f64,
+    /// Its standard error.
+    pub se: f64,
+    /// The share of the worst population's choices that the log has rows of.
+    pub covered: f64,
+    /// How many rows the residuals are worth.
+    pub effective_rows: f64,
 }
 
 /// The paper's finite-sample bound, term by term.

@@ -1,6 +1,6 @@
 //! What is asked differently from the study file.
 
-use super::{Bootstrap, Question};
+use super::{Bootstrap, Halving, Question};
 use crate::study::{PolicySpec, SetSpec};
 use seawall::evaluate::Support;
 use seawall::{Error, Field, Result, Set};
@@ -80,6 +80,9 @@ pub struct Changes {
     pub cost_set: Option<String>,
     /// Another support.
     pub support: Option<Support>,
+    /// Halvings of the rows, the level of the limits and the seed; the usual ones where not said. None
+    /// is for no halvings at all.
+    pub halves: Option<Halving>,
     /// Intervals by resampling the rows.
     pub bootstrap: Option<Bootstrap>,
     /// The probability of error of finite-sample bounds.
@@ -106,6 +109,10 @@ impl Changes {
             b.check_counts()?;
         }
         question.bootstrap = self.bootstrap;
+        if let Some(halving) = &self.halves {
+            halving.check_counts()?;
+        }
+        question.halves = self.halves;
         if let Some(delta) = self.bounds.filter(|d| !(*d > 0.0 && *d < 1.0)) {
             let what = format!("is {delta}; expected a number between 0 and 1");
             return Err(Error::field(Field::Bounds, what));
@@ -118,15 +125,29 @@ impl Changes {
 impl Bootstrap {
     /// Refuses no replicates, and a level that is none.
     pub fn check_counts(&self) -> Result<()> {
-        if self.replicates == 0 {
-            return Err(Error::field(Field::Bootstrap, "is 0; expected at least 1"));
+        match self.replicates {
+            0 => Err(Error::field(Field::Bootstrap, "is 0; expected at least 1")),
+            _ => check_level(self.level),
         }
-        match self.level > 0.0 && self.level < 1.0 {
-            true => Ok(()),
-            false => {
-                let what = format!("is {}; expected a number between 0 and 1", self.level);
-                Err(Error::field(Field::Level, what))
-            }
+    }
+}
+
+impl Halving {
+    /// Refuses no halvings, and a level that is none.
+    pub fn check_counts(&self) -> Result<()> {
+        match self.count {
+            0 => Err(Error::field(Field::Halves, "is 0; expected at least 1")),
+            _ => check_level(self.level),
+        }
+    }
+}
+
+fn check_level(level: f64) -> Result<()> {
+    match level > 0.0 && level < 1.0 {
+        true => Ok(()),
+        false => {
+            let what = format!("is {level}; expected a number between 0 and 1");
+            Err(Error::field(Field::Level, what))
         }
     }
 }

@@ -227,6 +227,11 @@ fn solved_difference(radius: f64, cost_radius: f64, case: &WorstCase) -> Differe
         best_upper: f64::NAN,
         verdict: None,
         unobserved_mass: Some(case.unobserved_mass()).filter(|m| m.is_finite()),
+        honest: None,
+        limits: None,
+        best_honest: None,
+        best_limits: None,
+        doubly_robust: None,
         interval: None,
         best_interval: None,
     }
@@ -249,6 +254,11 @@ fn read_difference(radius: f64, cost_radius: f64, curve: &Curve) -> DifferenceVa
         best_upper: f64::NAN,
         verdict: None,
         unobserved_mass: None,
+        honest: None,
+        limits: None,
+        best_honest: None,
+        best_limits: None,
+        doubly_robust: None,
         interval: None,
         best_interval: None,
     }

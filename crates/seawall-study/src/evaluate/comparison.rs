@@ -1,9 +1,10 @@
 //! Pairs of policies in one population: by how much one could be worse than the other, by how much
 //! better, how far nothing reverses that, and what can be said.
 
+use super::{Doubled, Honest};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
-use seawall::inference::Interval;
+use seawall::inference::{Interval, Limits};
 use seawall::transfer::Transported;
 use seawall::{Curve, Direction, Status, WorstCase};
 use serde::Serialize;
@@ -92,6 +93,18 @@ pub struct DifferenceValue {
     pub verdict: Option<Verdict>,
     /// The share of the worst population on contexts never observed; None where it was not looked at.
     pub unobserved_mass: Option<f64>,
+    /// What the population found on one half of the rows makes of the worst difference on the other;
+    /// None without halves.
+    pub honest: Option<Honest>,
+    /// Limits of the worst difference; None without halves.
+    pub limits: Option<Limits>,
+    /// The same of the best difference.
+    pub best_honest: Option<Honest>,
+    /// The same of the best difference.
+    pub best_limits: Option<Limits>,
+    /// The honest worst difference corrected by held-out residuals, where the log covers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubly_robust: Option<Doubled>,
     /// The interval of the worst difference by the paired bootstrap, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
@@ -116,14 +129,22 @@ pub enum Verdict {
 }
 
 impl DifferenceValue {
-    /// The interval of the worst difference as it is shown: the basic one, and the value itself.
+    /// The interval of the worst difference as it is shown: the limits; without them the basic one of
+    /// the bootstrap, and the value itself.
     pub fn shown(&self) -> Option<(f64, f64)> {
-        self.interval.map(|i| holding(i.basic, self.worst))
+        let basic = self.interval.map(|i| holding(i.basic, self.worst));
+        self.limits.map(|l| (l.lower, l.upper)).or(basic)
     }
 
     /// The same of the best difference.
     pub fn best_shown(&self) -> Option<(f64, f64)> {
-        self.best_interval.map(|i| holding(i.basic, self.best))
+        let basic = self.best_interval.map(|i| holding(i.basic, self.best));
+        self.best_limits.map(|l| (l.lower, l.upper)).or(basic)
+    }
+
+    /// The standard error that the digits shown go by; NaN where there is none.
+    pub fn shown_se(&self) -> f64 {
+        self.honest.map(|h| h.se).or(self.interval.map(|i| i.se)).unwrap_or(f64::NAN)
     }
 }
 
@@ -148,8 +169,8 @@ impl Comparison {
         self.target.is_some_and(|there| there.effective_rows < FEW_ROWS)
     }
 
-    /// What can be said at one of the radii: by the bounds, and by the bootstrap's interval there, or
-    /// without one by that of the estimate without a shift.
+    /// What can be said at one of the radii: by the bounds, and by the limits there, or without them by
+    /// the interval of the estimate without a shift.
     pub fn verdict(&self, result: usize) -> Verdict {
         let Some(at) = self.results.get(result).filter(|_| !self.is_thin()) else {
             return Verdict::TooClose;
@@ -171,7 +192,15 @@ impl Comparison {
             (true, false) => Verdict::Better,
             (false, true) if noisy(at.best_shown()) => Verdict::TooClose,
             (false, true) => Verdict::Worse,
-            (false, false) if worst.0 > 0.0 && best.1 < 0.0 => Verdict::Depends,
+            (false, false) if worst.0 > 0.0 && best.1 < 0.0 => match (at.limits, at.best_limits) {
+                // A population for each is found on one half and holds on the other.
+                (Some(w), Some(b))
+                    if turned(w.lower, w.upper).0 <= 0.0 || turned(b.lower, b.upper).1 >= 0.0 =>
+                {
+                    Verdict::TooClose
+                }
+                _ => Verdict::Depends,
+            },
             (false, false) => Verdict::TooClose,
         }
     }
@@ -230,7 +259,9 @@ impl Comparison {
             (None, _) => "; beyond, there is one that reverses it".to_owned(),
         };
         let claim = format!("{policy} {less} {against} in every population within");
-        match self.beyond_noise() {
+        // Radii that were asked about say nothing of smaller ones.
+        let asked = self.results.iter().map(|r| r.radius).fold(f64::INFINITY, f64::min);
+        match self.beyond_noise().filter(|_| asked <= certain.lower) {
             None => format!("{claim} {within}{cost}{beyond}."),
             Some(Some(radius)) => format!(
                 "{claim} {}{around}, noise allowed for (as fitted, within {within}{cost}{beyond}).",
@@ -246,7 +277,7 @@ impl Comparison {
     /// With intervals: the largest radius asked about up to which the policy is better at each,
     /// noise allowed for; None in it if there is none.
     fn beyond_noise(&self) -> Option<Option<f64>> {
-        self.results.first()?.interval?;
+        self.results.first()?.shown()?;
         let first = self.results[0].cost_radius;
         let mut own: Vec<(f64, Verdict)> = (0..self.results.len())
             .filter(|&k| self.results[k].cost_radius == first)

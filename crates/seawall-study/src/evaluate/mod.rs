@@ -2,8 +2,10 @@
 
 mod answer;
 mod changes;
+mod claims;
 mod compare;
 mod comparison;
+mod halving;
 mod radii;
 mod resample;
 
@@ -61,10 +63,29 @@ pub struct Question {
     pub curve_up_to: f64,
     /// Whether the worst-case populations will be looked at.
     pub worst: bool,
+    /// How much is noise, by halves of the rows; None if nobody wants to know.
+    pub halves: Option<Halving>,
     /// Intervals by resampling the rows, if wanted.
     pub bootstrap: Option<Bootstrap>,
     /// The probability of error δ of finite-sample bounds, if wanted.
     pub bounds: Option<f64>,
+}
+
+/// How the rows are halved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Halving {
+    /// Halvings.
+    pub count: usize,
+    /// The level of the limits.
+    pub level: f64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for Halving {
+    fn default() -> Self {
+        Halving { count: 20, level: 0.95, seed: 1 }
+    }
 }
 
 /// How intervals are made.
@@ -93,6 +114,7 @@ impl Question {
             curve: false,
             curve_up_to: f64::INFINITY,
             worst: true,
+            halves: Some(Halving::default()),
             bootstrap: None,
             bounds: None,
         }
@@ -186,6 +208,9 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         population: robust.population().clone(),
         question: question.clone(),
     };
+    if let Some(asked) = &question.halves {
+        halving::brackets(loaded, question, asked, both, &mut found, watch)?;
+    }
     if let Some(asked) = &question.bootstrap {
         resample::intervals(loaded, question, asked, &mut found, watch)?;
     }
@@ -332,6 +357,10 @@ fn robust_value(
         lambda: Some(case.lambda()).filter(|l| l.is_finite()),
         status: case.status(),
         unobserved_mass: case.unobserved_mass(),
+        honest: None,
+        limits: None,
+        doubly_robust: None,
+        fitted_se: None,
         interval: None,
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),

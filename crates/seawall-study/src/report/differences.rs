@@ -129,11 +129,11 @@ fn moves(
 }
 
 fn row(c: &Comparison, texts: &mut Texts) -> Row {
-    let digits = |x: f64, r: &DifferenceValue| match r.interval {
-        Some(i) => supported(x, i.se),
-        None => number(x),
+    let digits = |x: f64, r: &DifferenceValue| match r.shown_se() {
+        se if se.is_nan() => number(x),
+        se => supported(x, se),
     };
-    let has_interval = c.results.iter().any(|r| r.interval.is_some());
+    let has_interval = c.results.iter().any(|r| r.shown().is_some());
     let shown = |r: &DifferenceValue| match r.shown() {
         Some((low, high)) => format!("{} to {}", digits(low, r), digits(high, r)),
         None => String::new(),

@@ -49,6 +49,20 @@ pub(super) fn methods(
             format!("{}, {} rows; worst cases start there", facts.path, facts.rows),
         ));
     }
+    if let Some(h) = &question.halves {
+        all.push((
+            "Limits",
+            format!(
+                "{}: {} random halvings of the rows; the worst population found on one half is valued \
+                 on the other (honest), everything refitted; from the honest value to the value as \
+                 fitted, with their standard errors and an allowance for what the model may smooth \
+                 away; seed {}",
+                level(h.level),
+                h.count,
+                h.seed
+            ),
+        ));
+    }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {
             Resampling::Multinomial => "rows drawn again with replacement",
@@ -87,11 +101,13 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     if let Some(path) = loaded.target.as_ref().and_then(|t| t.file.as_ref()) {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
-    let replicates = question.bootstrap.map_or(0, |b| b.replicates);
-    words.extend(["--bootstrap".to_owned(), replicates.to_string()]);
-    if let Some(b) = request.bootstrap {
-        words.extend(["--level".to_owned(), b.level.to_string()]);
+    let halvings = question.halves.map_or(0, |h| h.count);
+    words.extend(["--halves".to_owned(), halvings.to_string()]);
+    if let Some(b) = question.bootstrap {
+        words.extend(["--bootstrap".to_owned(), b.replicates.to_string()]);
     }
+    let level = request.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
+    words.extend(level.into_iter().flat_map(|l| ["--level".to_owned(), l.to_string()]));
     words.extend(["--seed".to_owned(), request.seed.to_string()]);
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -14,11 +14,11 @@ mod populations;
 mod sentences;
 mod stops;
 
-use crate::evaluate::{self, Bootstrap, Evaluation, Question};
+use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
 use crate::study::{PolicySpec, Scale, Study};
-use crate::words::{between, gap, number, percent, short};
+use crate::words::{between, gap, number, percent, short, supported};
 use chart::Series;
 use live::{Live, Texts};
 use seawall::{Direction, Error, Progress, Result, Stage, Status, Watch};
@@ -28,9 +28,6 @@ use stops::{Mark, Stops};
 
 /// The class of policies that is learned where nobody says otherwise.
 pub const LEARN: &str = "tree:1";
-/// Bootstrap replicates where nobody says otherwise, and where then a solve takes long.
-pub const REPLICATES: usize = 200;
-const SLOW_REPLICATES: usize = 60;
 
 /// Chance is marked on the chart if it is no further than so many times the largest radius.
 const FURTHER: f64 = 4.0;
@@ -42,10 +39,10 @@ pub struct Request {
     pub policies: Vec<PolicySpec>,
     /// Classes of policies to learn from, as typed and as meant, at the study's first radius.
     pub learn: Vec<(String, Spec)>,
+    /// How much is noise, by halves of the rows, if wanted: the bands of the charts.
+    pub halves: Option<Halving>,
     /// Intervals by resampling the rows, if wanted.
     pub bootstrap: Option<Bootstrap>,
-    /// Whether there may be fewer replicates where a solve takes long: nobody asked for so many.
-    pub fewer: bool,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -67,6 +64,8 @@ pub struct Report {
     rows: Vec<Row>,
     entropic: bool,
     level: Option<f64>,
+    halved: bool,
+    claims: Option<Live>,
     charts: Vec<chart::Chart>,
     marks: Vec<Mark>,
     differences: Option<differences::Differences>,
@@ -87,6 +86,7 @@ struct Row {
     policy: String,
     nominal: String,
     value: Live,
+    honest: Option<Live>,
     interval: Option<Live>,
     exact: Option<Live>,
     gap: Live,
@@ -131,10 +131,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     question.cost.radii.truncate(1);
     question.curve = true;
     question.curve_up_to = stops.largest;
+    question.halves = request.halves;
     question.bootstrap = request.bootstrap;
-    if let Some(b) = question.bootstrap.as_mut().filter(|_| slow && request.fewer) {
-        b.replicates = b.replicates.min(SLOW_REPLICATES);
-    }
     let found = evaluate::evaluate(loaded, &question, watch)?;
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
@@ -146,7 +144,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let charts = chart::charts(&series, false, &stops, &marks, &mut texts);
     let differences =
         differences::differences(loaded, &found, &stops, start, &marks, &mut texts, watch)?;
-    let level = request.bootstrap.map(|b| b.level);
+    let level = request.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
     let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
@@ -171,6 +169,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         rows: found.policies.iter().map(|p| row(p, &mut texts)).collect(),
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
+        halved: request.halves.is_some(),
+        claims: sentences::claims(&found, start, &mut texts),
         charts,
         differences,
         studied: studied(&found, &others, &stops, &own, &cost_radii),
@@ -255,7 +255,7 @@ fn other_costs(
     asked.context.radii = own.to_vec();
     asked.cost.radii = cost_radii[1..].to_vec();
     (asked.curve, asked.worst, asked.bootstrap) = (false, false, None);
-    asked.compare = false;
+    (asked.compare, asked.halves) = (false, None);
     evaluate::evaluate(loaded, &asked, watch).map(Some)
 }
 
@@ -265,6 +265,7 @@ fn chance(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<f64>
     asked.context.radii = vec![0.0];
     asked.cost.radii.truncate(1);
     (asked.compare, asked.worst, asked.bootstrap) = (false, false, None);
+    asked.halves = None;
     let found = evaluate::evaluate(loaded, &asked, watch)?;
     Ok(found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max))
 }
@@ -321,7 +322,8 @@ fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
     let results = &policy.results;
     let mut place =
         |text: &dyn Fn(&evaluate::RobustValue) -> String| texts.add(results.iter().map(text));
-    let has_interval = results.iter().any(|r| r.interval.is_some());
+    let has_interval = results.iter().any(|r| r.shown().is_some());
+    let has_honest = results.iter().any(|r| r.honest.is_some());
     let smoothed = results.iter().any(|r| r.exact_lower.is_some());
     let exact = |r: &evaluate::RobustValue| match (r.exact_lower, r.exact_upper) {
         (Some(lower), Some(upper)) => format!("{} to {}", number(lower), number(upper)),
@@ -331,6 +333,8 @@ fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
         policy: policy.name.clone(),
         nominal: number(policy.target.map_or(policy.nominal.dm, |there| there.dm).value),
         value: place(&|r| number(r.value)),
+        honest: has_honest
+            .then(|| place(&|r| r.honest.map_or(String::new(), |h| supported(h.value, h.se)))),
         interval: has_interval.then(|| place(&|r| r.shown().map_or(String::new(), between))),
         exact: smoothed.then(|| place(&exact)),
         gap: place(&|r| gap(r.gap)),

@@ -92,6 +92,21 @@ pub(super) fn answer(
     }
 }
 
+/// What can be claimed of the leading policy, and how much of its worst case may be noise; None
+/// without halves.
+pub(super) fn claims(found: &Evaluation, start: usize, texts: &mut Texts) -> Option<Live> {
+    let policy = found.policies.get(leader(found, start))?;
+    let (direction, target) = (found.direction, found.target.is_some());
+    policy.results.first()?.limits?;
+    let sentence = |r: &RobustValue| {
+        let Some([most, least]) = r.claims(direction, target) else { return String::new() };
+        let noise = r.noise(direction, found.diagnostics.model);
+        let noise = noise.map_or(String::new(), |words| format!(" The worst case is {words}."));
+        format!("{}: {most}, and {least}.{noise}", isolated(&policy.name))
+    };
+    Some(texts.add(policy.results.iter().map(sentence)))
+}
+
 /// The policy that could lose least to any other in one population.
 pub(super) fn leader(found: &Evaluation, k: usize) -> usize {
     let sign = found.direction.sign();
@@ -129,7 +144,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         Direction::Cost => ("cost", "less", "more"),
         Direction::Reward => ("bring", "more", "less"),
     };
-    let se = at.interval.map_or(f64::NAN, |i| i.se);
+    let se = at.shown_se();
     let size = |x: f64| supported(x.abs(), se);
     let interval = match (at.shown(), level) {
         (Some((low, high)), Some(level)) => format!(

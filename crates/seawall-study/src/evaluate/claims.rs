@@ -1,0 +1,64 @@
+//! Sentences that people can quote: what no population costs more than, what some population costs at
+//! least, and how much of a worst case may be noise.
+
+use super::RobustValue;
+use crate::words::{level, number, supported};
+use seawall::Direction;
+use seawall::outcome::ModelKind;
+
+impl RobustValue {
+    /// What can be claimed with confidence; None without limits. Populations are those around the log,
+    /// or around the target if there is one.
+    pub fn claims(&self, direction: Direction, target: bool) -> Option<[String; 2]> {
+        let limits = self.limits?;
+        let (bad, good) = match direction {
+            Direction::Cost => (limits.upper, limits.lower),
+            Direction::Reward => (limits.lower, limits.upper),
+        };
+        let (beyond, least) = match direction {
+            Direction::Cost => ("costs more than", "costs at least"),
+            Direction::Reward => ("brings less than", "brings at most"),
+        };
+        let around = if target { " of the target" } else { "" };
+        let within = format!("{}{around}", number(self.radius));
+        // To one digit of the standard error.
+        let tell = |x: f64| supported(x, 10.0 * self.shown_se());
+        let sure = level(limits.level);
+        Some([
+            format!("With {sure} confidence no population within {within} {beyond} {}", tell(bad)),
+            format!("there is a population within {within} that {least} {}", tell(good)),
+        ])
+    }
+
+    /// How much of the worst case may be noise, and what to try; None without halves, and where the
+    /// difference is within its own error.
+    pub fn noise(&self, direction: Direction, model: ModelKind) -> Option<String> {
+        let honest = self.honest?;
+        let noise = direction.sign() * (self.value - honest.value);
+        let se = self.shown_se();
+        if noise <= honest.se.max(if se.is_nan() { 0.0 } else { se }) {
+            return None;
+        }
+        let tell = |x: f64| supported(x, 10.0 * honest.se);
+        let (low, high) = match direction {
+            Direction::Cost => (honest.value, self.value),
+            Direction::Reward => (self.value, honest.value),
+        };
+        Some(format!(
+            "between {} and {}: {} of it may be noise of the outcome model{}",
+            tell(low),
+            tell(high),
+            tell(noise),
+            remedy(model)
+        ))
+    }
+}
+
+/// What makes a model less noisy.
+fn remedy(model: ModelKind) -> &'static str {
+    match model {
+        ModelKind::Cells => "; try a tree or a forest",
+        ModelKind::Tree => "; try larger leaves or a forest",
+        _ => "",
+    }
+}

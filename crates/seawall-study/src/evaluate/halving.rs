@@ -1,0 +1,286 @@
+//! How much of the worst cases is noise: populations found on one half of the rows and valued on the
+//! other, and the limits that follow.
+//!
+//! Where there are many radii the halves are solved at a few of them; between these the distance of
+//! the honest value to the value as fitted, its standard errors and the allowance for smoothing are
+//! read off straight lines.
+
+use super::{Doubled, Evaluation, FEW_RADII, Halving, Honest, Question};
+use crate::load::Loaded;
+use seawall::evaluate::{Fitted, Robust, ValueRange};
+use seawall::inference::{
+    Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
+};
+use seawall::policy::Policy;
+use seawall::{Ambiguity, Detail, Log, Result, Settings, Watch};
+
+/// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
+const COVERED: f64 = 0.9;
+const EFFECTIVE: f64 = 30.0;
+/// Streams of random numbers for the target's halves begin here, away from the log's.
+const TARGET_STREAM: u64 = 1 << 33;
+
+/// One number's bracket.
+#[derive(Clone, Copy)]
+struct Bracket {
+    halved: Halved,
+    /// The worst case with what is left in the model's residuals added back.
+    rough: f64,
+    /// The share that residuals correct, and the rows that they are worth, if they do.
+    cover: Option<(f64, f64)>,
+}
+
+/// Fills in honest values and limits of worst cases and differences.
+pub(super) fn brackets(
+    loaded: &Loaded,
+    question: &Question,
+    asked: &Halving,
+    (fitted, robust): (&Fitted, &Robust),
+    found: &mut Evaluation,
+    watch: Watch<'_>,
+) -> Result<()> {
+    let radii = anchors(&question.context.radii);
+    let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
+    let named = |name: &str| policies.iter().find(|p| p.name() == name).copied();
+    let alone = policies.iter().map(|p| Asked::Value(p));
+    let pairs = found
+        .comparisons
+        .iter()
+        .filter_map(|c| Some(Asked::Difference(named(&c.policy)?, named(&c.against)?)));
+    let questions: Vec<Asked<'_>> = alone.chain(pairs).collect();
+    let costs: Vec<Ambiguity> =
+        question.cost.radii.iter().map(|r| question.cost.set.at(*r)).collect();
+    let half_question = HalfQuestion {
+        recipe: &loaded.recipe,
+        unseen: loaded.study.unseen,
+        costs: &costs,
+        set: question.context.set,
+        radii: &radii,
+        support: question.support,
+    };
+    let correction = Correction::new(fitted)?;
+    let whole = radii.len() == question.context.radii.len();
+    let cover = match whole {
+        true => covers(&correction, found, &questions, robust, costs.len()),
+        // Between the radii that are solved there is no population to correct.
+        false => vec![None; costs.len() * questions.len() * radii.len()],
+    };
+    let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
+    let halved = halves(loaded.log(), asked.count, asked.seed, watch, &|a, b, halving, watch| {
+        let settings = Settings { watch, ..Settings::default() };
+        let (a, b) = match &loaded.target {
+            None => {
+                let half = |log: &Log| Half::new(log, &half_question, None, settings);
+                (half(a)?, half(b)?)
+            }
+            Some(target) => {
+                let stream = TARGET_STREAM + halving as u64;
+                let [one, other] = target.sample.halves(asked.seed, stream)?;
+                let half = |log: &Log, centre: &seawall::transfer::Target| {
+                    Half::new(log, &half_question, Some(centre.population()), settings)
+                };
+                (half(a, &one)?, half(b, &other)?)
+            }
+        };
+        let correcting = (&correction, &corrected[..]);
+        crossings([&a, &b], &questions, &half_question, correcting, settings)
+    })?;
+    let rough = rough(question, (fitted, robust), &questions, &radii, watch)?;
+    let brackets: Vec<Bracket> = halved
+        .into_iter()
+        .zip(rough)
+        .zip(cover)
+        .map(|((halved, rough), cover)| Bracket { halved, rough, cover })
+        .collect();
+    let clusters = loaded.log().clusters();
+    fill(question, asked, &radii, &brackets, clusters, found);
+    Ok(())
+}
+
+/// The radii at which halves are solved: all, or a few of many, the ends among them.
+fn anchors(radii: &[f64]) -> Vec<f64> {
+    if radii.len() <= FEW_RADII {
+        return radii.to_vec();
+    }
+    let mut sorted = radii.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.dedup();
+    let last = sorted.len() - 1;
+    let mut places: Vec<usize> = (0..FEW_RADII).map(|k| k * last / (FEW_RADII - 1)).collect();
+    places.dedup();
+    places.into_iter().map(|k| sorted[k]).collect()
+}
+
+/// Where held-out residuals can correct a value: by the worst population of the whole log.
+fn covers(
+    correction: &Correction<'_>,
+    found: &Evaluation,
+    questions: &[Asked<'_>],
+    robust: &Robust,
+    costs: usize,
+) -> Vec<Option<(f64, f64)>> {
+    let radii = found.question.context.radii.len();
+    let mut all = Vec::with_capacity(costs * questions.len() * radii);
+    for cost in 0..costs {
+        for (k, asked) in questions.iter().enumerate() {
+            let worst = match k.checked_sub(found.policies.len()) {
+                None => &found.policies[k].worst,
+                Some(pair) => &found.comparisons[pair].worst,
+            };
+            for at in 0..radii {
+                let plain = found.question.cost.radii[cost] == 0.0
+                    && !found.question.cost.set.is_smoothed();
+                let weights = worst.get(cost * radii + at).map(|case| case.weights());
+                let weights = weights.filter(|w| plain && !w.is_empty());
+                let cover = weights.map(|w| correction.cover(*asked, &w, robust.points()));
+                all.push(cover.filter(|(share, rows)| *share >= COVERED && *rows >= EFFECTIVE));
+            }
+        }
+    }
+    all
+}
+
+/// The worst cases with what is left in the model's residuals added back, in the order of brackets.
+fn rough(
+    question: &Question,
+    (fitted, robust): (&Fitted, &Robust),
+    questions: &[Asked<'_>],
+    radii: &[f64],
+    watch: Watch<'_>,
+) -> Result<Vec<f64>> {
+    let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
+    let (left, set) = (fitted.left_over()?, question.context.set);
+    let mut all = Vec::new();
+    for &radius in &question.cost.radii {
+        let range: ValueRange = fitted.value_range(question.cost.set.at(radius), settings)?;
+        let range = range.with_left_over(&left);
+        for asked in questions {
+            let (cases, _) = match *asked {
+                Asked::Value(policy) => {
+                    robust.evaluate(policy, &range.worst, set, radii, None, settings)?
+                }
+                Asked::Difference(a, b) => {
+                    robust.worst_difference((a, b), &range, set, radii, None, settings)?
+                }
+            };
+            all.extend(cases.iter().map(|case| case.value()));
+        }
+    }
+    Ok(all)
+}
+
+fn fill(
+    question: &Question,
+    asked: &Halving,
+    anchors: &[f64],
+    brackets: &[Bracket],
+    clusters: Option<usize>,
+    found: &mut Evaluation,
+) {
+    let (count, radii) = (found.policies.len() + found.comparisons.len(), &question.context.radii);
+    let direction = found.direction;
+    // A mean of outcomes is never beyond them; a smoothed value may be.
+    let (low, high) = found.diagnostics.outcome_range;
+    let spread = high - low;
+    // The value as fitted at the radii that were solved, to read the others off.
+    let of = |number: usize, values: &[f64], at: usize| -> (Halved, Limits, Option<(f64, f64)>) {
+        let (cost, place) = (at / radii.len(), at % radii.len());
+        let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
+        let value = values[at];
+        let bracket = match anchors.len() == radii.len() {
+            true => row[place],
+            false => {
+                let own = |radius: f64| {
+                    let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
+                    values[cost * radii.len() + same]
+                };
+                between(row, anchors, radii[place], value, own)
+            }
+        };
+        let ends = (value, bracket.rough);
+        (
+            bracket.halved,
+            bracket.halved.limits(ends, direction, asked.level, clusters),
+            bracket.cover,
+        )
+    };
+    for (k, policy) in found.policies.iter_mut().enumerate() {
+        let values: Vec<f64> = policy.results.iter().map(|r| r.value).collect();
+        for (at, result) in policy.results.iter_mut().enumerate() {
+            let (halved, mut limits, cover) = of(k, &values, at);
+            if result.exact_lower.is_none() {
+                let ends = (low.min(result.value), high.max(result.value));
+                limits.lower = limits.lower.clamp(ends.0, ends.1);
+                limits.upper = limits.upper.clamp(ends.0, ends.1);
+            }
+            result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
+            result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
+            result.fitted_se = Some(halved.fitted_se);
+            result.limits = Some(limits);
+        }
+    }
+    let first = found.policies.len();
+    for (k, c) in found.comparisons.iter_mut().enumerate() {
+        let values: Vec<f64> = c.results.iter().map(|r| r.worst).collect();
+        for (at, result) in c.results.iter_mut().enumerate() {
+            let (halved, mut limits, cover) = of(first + k, &values, at);
+            limits.lower =
+                limits.lower.clamp((-spread).min(result.worst), spread.max(result.worst));
+            limits.upper =
+                limits.upper.clamp((-spread).min(result.worst), spread.max(result.worst));
+            result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
+            result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
+            result.limits = Some(limits);
+        }
+    }
+    // The best difference to another is the worst one of the other, turned round.
+    let turned: Vec<Vec<(Option<Honest>, Option<Limits>)>> = found
+        .comparisons
+        .iter()
+        .map(|c| {
+            let other =
+                found.comparisons.iter().find(|o| o.policy == c.against && o.against == c.policy);
+            let results = other.map_or(&[][..], |o| &o.results);
+            results.iter().map(|r| (r.honest.map(Honest::turned), r.limits.map(flipped))).collect()
+        })
+        .collect();
+    for (c, turned) in found.comparisons.iter_mut().zip(turned) {
+        for (result, (honest, limits)) in c.results.iter_mut().zip(turned) {
+            (result.best_honest, result.best_limits) = (honest, limits);
+        }
+    }
+}
+
+fn doubled(halved: &Halved, (covered, effective_rows): (f64, f64)) -> Doubled {
+    let (value, se) = halved.corrected;
+    Doubled { value, se, covered, effective_rows }
+}
+
+fn flipped(limits: Limits) -> Limits {
+    Limits { lower: -limits.upper, upper: -limits.lower, ..limits }
+}
+
+/// The bracket between two radii that were solved: how far the honest value and the rough one are
+/// from the value as fitted there, on a straight line.
+fn between(
+    row: &[Bracket],
+    anchors: &[f64],
+    radius: f64,
+    value: f64,
+    own: impl Fn(f64) -> f64,
+) -> Bracket {
+    let above = anchors.partition_point(|a| *a < radius).min(anchors.len() - 1);
+    let below = above.saturating_sub(1);
+    let (low, high) = (anchors[below], anchors[above]);
+    let share = if high > low { ((radius - low) / (high - low)).clamp(0.0, 1.0) } else { 1.0 };
+    let mix = |of: &dyn Fn(&Bracket, f64) -> f64| {
+        (1.0 - share) * of(&row[below], own(low)) + share * of(&row[above], own(high))
+    };
+    let halved = Halved {
+        honest: value - mix(&|b, own| own - b.halved.honest),
+        honest_se: mix(&|b, _| b.halved.honest_se),
+        fitted_se: mix(&|b, _| b.halved.fitted_se),
+        ..row[above].halved
+    };
+    Bracket { halved, rough: value + mix(&|b, own| b.rough - own), cover: None }
+}
