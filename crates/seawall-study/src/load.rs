@@ -170,7 +170,7 @@ impl Loaded {
     }
 
     /// The contexts of a support: all, or those with rows of the log or the target.
-    pub(crate) fn contexts_on(&self, support: Support) -> Result<Vec<usize>> {
+    pub fn contexts_on(&self, support: Support) -> Result<Vec<usize>> {
         let own = self.log().population()?;
         let there = self.target.as_ref().map(|t| t.sample.population().weights());
         let seen = |i: usize| own.weights()[i] > 0.0 || there.is_some_and(|t| t[i] > 0.0);

@@ -22,8 +22,9 @@
 //!         let mut sums = vec![0.0; log.actions().len()];
 //!         log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
 //!         let rows = log.action_totals();
-//!         let mean = |_, action: usize| sums[action] / rows[action];
-//!         Predictions::new(Matrix::from_fn(log.contexts().len(), rows.len(), mean))
+//!         let means: Vec<f64> = sums.iter().zip(&rows).map(|(sum, n)| sum / n).collect();
+//!         let contexts = log.contexts().len();
+//!         Predictions::new(Matrix::new(contexts, rows.len(), means.repeat(contexts))?)
 //!     }
 //! }
 //!
