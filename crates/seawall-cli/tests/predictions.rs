@@ -81,8 +81,7 @@ fn csv(rows: &[Row]) -> String {
     let mut text = "age,sex,arm,y,n,used,m1,m0\n".to_owned();
     for r in rows {
         let [m1, m0] = &r.predictions;
-        let line =
-            format!("{},{},{},{},{},{},{m1},{m0}\n", r.age, r.sex, r.arm, r.y, r.n, r.used);
+        let line = format!("{},{},{},{},{},{},{m1},{m0}\n", r.age, r.sex, r.arm, r.y, r.n, r.used);
         text.push_str(&line);
     }
     text
@@ -130,7 +129,10 @@ fn alike(a: &Value, b: &Value, place: &str) {
         }
         (Value::Array(x), Value::Array(y)) => {
             assert_eq!(x.len(), y.len(), "{place}");
-            x.iter().zip(y).enumerate().for_each(|(k, (x, y))| alike(x, y, &format!("{place}[{k}]")));
+            x.iter()
+                .zip(y)
+                .enumerate()
+                .for_each(|(k, (x, y))| alike(x, y, &format!("{place}[{k}]")));
         }
         (Value::Object(x), Value::Object(y)) => {
             assert!(x.keys().eq(y.keys()), "{place}");
@@ -188,8 +190,11 @@ fn predictions_that_do_not_vary_are_kept_to_the_last_bit() {
         .collect();
     lines.sort();
     lines.dedup();
-    std::fs::write(path.join("table.csv"), format!("age,sex,treat,control\n{}\n", lines.join("\n")))
-        .unwrap();
+    std::fs::write(
+        path.join("table.csv"),
+        format!("age,sex,treat,control\n{}\n", lines.join("\n")),
+    )
+    .unwrap();
     std::fs::write(path.join("t.toml"), by_context()).unwrap();
     let [own, table] = ["s", "t"].map(|s| json(path, &format!("evaluate {s}.toml --json")));
     assert_eq!(own["policies"], table["policies"]);
@@ -246,7 +251,10 @@ fn every_action_has_one_column_and_no_other_has_any() {
             rules("predictions = { treat = \"m1\", control = \"m0\", cure = \"m0\" }"),
             vec!["line 22", "predictions.cure", "no such action; there are treat, control"],
         ),
-        (rules("predictions = { treat = \"m1\", control = 3 }"), vec!["line 22", "a text in quotes"]),
+        (
+            rules("predictions = { treat = \"m1\", control = 3 }"),
+            vec!["line 22", "a text in quotes"],
+        ),
         (rules("predictions = \"m1\""), vec!["line 22", "expected a table"]),
         (rules("columns = {}"), vec!["line 20", "\"model.predictions\" is missing"]),
         (rules("predictions = { treat = \"m9\", control = \"m0\" }"), vec!["line 22", "\"m9\""]),
@@ -268,8 +276,8 @@ fn every_action_has_one_column_and_no_other_has_any() {
     }
     let there = there(&named("predictions = { 1 = \"m1\", 0 = \"m0\" }"), &rows(false));
     std::fs::write(there.path().join("r.toml"), STUDY).unwrap();
-    let [by_name, by_rule] =
-        ["s", "r"].map(|s| json(there.path(), &format!("evaluate {s}.toml --policy uniform --json")));
+    let [by_name, by_rule] = ["s", "r"]
+        .map(|s| json(there.path(), &format!("evaluate {s}.toml --policy uniform --json")));
     let value = |found: &Value| found["policies"][0]["results"][1]["value"].clone();
     close(&value(&by_name), &value(&by_rule), "actions by column and by rule");
 }
@@ -300,8 +308,11 @@ fn an_observed_support_needs_values_where_rows_are() {
         std::fs::write(path.join("w.toml"), filled).unwrap();
         let filled = json(path, "evaluate w.toml --json");
         for k in 0..2 {
-            alike(&filled["policies"][k]["results"], &json(path, "evaluate o.toml --json")
-                ["policies"][k]["results"], model);
+            alike(
+                &filled["policies"][k]["results"],
+                &json(path, "evaluate o.toml --json")["policies"][k]["results"],
+                model,
+            );
         }
         for command in [
             "learn s.toml --policy tree:1 --support observed --radius 0.05 --json",
@@ -342,7 +353,11 @@ fn where_an_observed_context_lacks_an_action_a_model_of_cells_is_refused() {
     let there = there(&cells, &all);
     let found = run(there.path(), "evaluate s.toml");
     assert!(found.code == 2 && found.err.contains("of 9 observed contexts"), "{}", found.err);
-    assert!(found.err.contains("1 for \"treat\"") && !found.err.contains("control"), "{}", found.err);
+    assert!(
+        found.err.contains("1 for \"treat\"") && !found.err.contains("control"),
+        "{}",
+        found.err
+    );
     // Predictions row by row need no row of the action.
     std::fs::write(there.path().join("s.toml"), STUDY).unwrap();
     assert_eq!(run(there.path(), "evaluate s.toml").code, 0);

@@ -12,14 +12,18 @@ import numpy.typing as npt
 
 from seawall import _native
 
-try:
-    import pandas
-except ImportError:
-    pandas = None
-
 Floats = npt.NDArray[np.float64]
 # Name, kind, numbers or codes, and of levels their labels and positions.
 Column = tuple[str, str, npt.NDArray[Any], Optional[list[Optional[str]]], Optional[Floats]]
+
+
+def _pandas() -> Any:
+    """The library if it is there, else None."""
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas
 
 
 def estimators(model: Any) -> list[Any]:
@@ -57,7 +61,7 @@ class Learner:
         """The contexts as estimators take them."""
         names = [column[0] for column in columns]
         arrays = [_coded(*column[1:]) if self._encode == "codes" else _labelled(*column[1:]) for column in columns]
-        if pandas is not None:
+        if (pandas := _pandas()) is not None:
             return pandas.DataFrame(dict(zip(names, arrays)))
         kind = np.float64 if self._encode == "codes" else object
         return np.column_stack([np.asarray(array, dtype=kind) for array in arrays])
@@ -118,11 +122,20 @@ def _check(estimator: Any) -> None:
             raise _native.ConfigError(
                 f"model {estimator!r} has no {method}; expected an object with fit and predict"
             )
-    if getattr(estimator, "_estimator_type", None) == "classifier" and not _classifies(estimator):
+    if _is_classifier(estimator) and not _classifies(estimator):
         raise _native.ConfigError(
             f"model {estimator!r} is a classifier without predict_proba: labels are no means; expected "
             "probabilities, or a regressor"
         )
+
+
+def _is_classifier(estimator: Any) -> bool:
+    try:
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(estimator))
+    except Exception:  # no scikit-learn, or an object that is none of its own
+        return getattr(estimator, "_estimator_type", None) == "classifier"
 
 
 def _classifies(estimator: Any) -> bool:
@@ -171,7 +184,7 @@ def _labelled(kind: str, values: npt.NDArray[Any], labels: Any, positions: Float
     """A column as numbers, or as the texts of its levels."""
     if kind == "numeric":
         return np.asarray(values, dtype=np.float64)
-    if pandas is not None:
+    if (pandas := _pandas()) is not None:
         known = [label for label in labels if label is not None]
         return pandas.Categorical.from_codes(values, categories=known, ordered=kind == "ordinal")
     texts = np.array([np.nan if label is None else label for label in labels] + [np.nan], dtype=object)

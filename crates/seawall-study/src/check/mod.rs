@@ -240,7 +240,8 @@ fn actions(
         }),
         _ => None,
     };
-    let each = log.actions().iter().zip(log.action_totals()).zip(model.unseen_at(needed)).enumerate();
+    let each =
+        log.actions().iter().zip(log.action_totals()).zip(model.unseen_at(needed)).enumerate();
     each.map(|(a, ((name, rows), unseen))| ActionFacts {
         name: name.clone(),
         rows,

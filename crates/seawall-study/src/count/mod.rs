@@ -357,7 +357,12 @@ impl<'s> Counter<'s> {
         Ok(())
     }
 
-    fn finish(mut self, files: Vec<PathBuf>, rows: usize, distinct: &[Distinct]) -> Result<Counted> {
+    fn finish(
+        mut self,
+        files: Vec<PathBuf>,
+        rows: usize,
+        distinct: &[Distinct],
+    ) -> Result<Counted> {
         let path = &self.study.data;
         if self.entries.is_empty() {
             return Err(Error::input(format!(

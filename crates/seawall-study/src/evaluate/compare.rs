@@ -49,7 +49,11 @@ pub(super) fn comparisons(
     let settings = Settings { watch, ..Settings::default() };
     let mut ranges = Vec::new();
     for &radius in &question.cost.radii {
-        ranges.push(fitted.value_range_on(robust.points(), question.cost.set.at(radius), settings)?);
+        ranges.push(fitted.value_range_on(
+            robust.points(),
+            question.cost.set.at(radius),
+            settings,
+        )?);
     }
     let mut found: Vec<Comparison> = Vec::new();
     for &(a, b) in &pairs {

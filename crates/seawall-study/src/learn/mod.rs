@@ -230,7 +230,8 @@ impl Found {
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
         let robust = loaded.robust(fitted, question.support)?;
-        let range = fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
+        let range =
+            fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
         let values = range.worst.clone();
         let baseline = baseline(loaded, question, &values, watch)?;
         let task = match &baseline {

@@ -99,12 +99,8 @@ pub(super) fn parse(
 ) -> Result<(ModelSpec, Unseen)> {
     let Some(value) = value else { return Ok((ModelSpec::Cells, Unseen::Error)) };
     let mut table = value.table()?;
-    let kind = table.need("kind")?.word(&[
-        ("cells", 0),
-        ("tree", 1),
-        ("table", 2),
-        ("column", 3),
-    ])?;
+    let kind =
+        table.need("kind")?.word(&[("cells", 0), ("tree", 1), ("table", 2), ("column", 3)])?;
     let words = [("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)];
     let unseen = table.take("unseen").map_or(Ok(Unseen::Error), |v| v.word(&words))?;
     let spec = match kind {
@@ -175,7 +171,9 @@ fn column(value: Value<'_>, actions: &Actions) -> Result<ModelSpec> {
     if let Actions::Rules(rules) = actions
         && let Some((name, _)) = rules.iter().find(|(n, _)| !columns.iter().any(|c| c.0 == *n))
     {
-        return Err(table.error(format!("\"model.predictions\": no column for the action {name:?}")));
+        return Err(
+            table.error(format!("\"model.predictions\": no column for the action {name:?}"))
+        );
     }
     Ok(ModelSpec::Column { columns, line })
 }

@@ -193,8 +193,7 @@ impl Fitted {
         if let Some(values) = known(&lock()) {
             return Ok(values);
         }
-        let values =
-            Arc::new(self.model.extremes(&self.log, costs, side, unseen, settings)?);
+        let values = Arc::new(self.model.extremes(&self.log, costs, side, unseen, settings)?);
         lock().push((key, values.clone()));
         Ok(values)
     }
