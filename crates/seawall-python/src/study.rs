@@ -142,6 +142,14 @@ impl Study {
         self.loaded.log().actions().to_vec()
     }
 
+    /// How many rows there are, and each context column's kind.
+    fn shown(&self) -> (f64, Vec<(String, &'static str)>) {
+        let log = self.loaded.log();
+        let names = log.contexts().names().enumerate();
+        let columns = names.map(|(k, name)| (name.to_owned(), log.contexts().kind(k).name()));
+        (log.total(), columns.collect())
+    }
+
     /// Every context: for each column its numbers, or its levels as text.
     fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let space = self.loaded.log().contexts();

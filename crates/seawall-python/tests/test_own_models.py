@@ -348,6 +348,7 @@ def test_wrong_answers_are_told(answer, words):
 
 
 def test_what_an_estimator_raises_is_the_cause():
+    assert "Study of 800 rows" in repr(study(model=Raises())), "nothing is fitted to show it"
     for ask in [lambda s: s.evaluate(), lambda s: s.check(), lambda s: s.outcomes(), lambda s: s.learn("tree:1")]:
         with pytest.raises(seawall.InputError, match="Raises: fitting it to .* rows of '.*' raised ZeroDivisionError: too") as told:
             ask(study(model=Raises()))

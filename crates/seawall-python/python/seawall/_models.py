@@ -90,7 +90,7 @@ class Learner:
         except _native.SeawallError:
             raise
         except Exception as error:
-            raise _raised("fitting it to", action, len(y), "rows", error) from error
+            raise _raised("fitting it to", action, weights.sum(), "rows", error) from error
         try:
             found = fitted.predict_proba(table) if classifies else fitted.predict(table)
         except Exception as error:
@@ -99,8 +99,6 @@ class Learner:
 
     def _weights(self, estimator: Any, weights: Floats) -> dict[str, Floats] | None:
         """How rows' weights are given to `fit`; None if rows are to be repeated."""
-        if (weights == 1).all():
-            return {}
         if self._rows == "repeated" and (weights == np.floor(weights)).all():
             return None
         if _takes_weights(estimator):
@@ -148,7 +146,7 @@ def _copy(estimator: Any) -> Any:
         from sklearn.base import clone
 
         return clone(estimator)
-    except (ImportError, TypeError):
+    except Exception:  # no scikit-learn, or not its own, or a constructor that changes what it is given
         return copy.deepcopy(estimator)
 
 
@@ -177,7 +175,8 @@ def _coded(kind: str, values: npt.NDArray[Any], labels: Any, positions: Floats |
         return np.asarray(values, dtype=np.float64)
     if positions is not None:
         return np.where(values < 0, np.nan, positions[np.maximum(values, 0)])
-    return np.where(values < 0, len(labels), values).astype(np.float64)
+    known = sum(label is not None for label in labels)
+    return np.where(values < 0, known, values).astype(np.float64)
 
 
 def _labelled(kind: str, values: npt.NDArray[Any], labels: Any, positions: Floats | None) -> Any:
@@ -191,9 +190,9 @@ def _labelled(kind: str, values: npt.NDArray[Any], labels: Any, positions: Float
     return texts[values]
 
 
-def _raised(doing: str, action: str, count: int, what: str, error: Exception) -> _native.InputError:
+def _raised(doing: str, action: str, count: float, what: str, error: Exception) -> _native.InputError:
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _native.InputError(f"{doing} {count} {what} of {action!r} raised {told}")
+    return _native.InputError(f"{doing} {count:g} {what} of {action!r} raised {told}")
 
 
 def _values(fitted: Any, action: str, table: Any, found: Any, classifies: bool) -> Floats:

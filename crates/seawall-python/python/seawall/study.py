@@ -456,11 +456,12 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        # Of the data alone: a target that cannot be read is no reason not to be shown.
-        check = Check._of(self._native.check())
-        features = ", ".join(f"{f.name} ({f.kind})" for f in check.features)
+        # Of the data alone: a target that cannot be read or a model that cannot be fitted is no reason
+        # not to be shown.
+        rows, columns = self._native.shown()
+        features = ", ".join(f"{name} ({kind})" for name, kind in columns)
         return (
-            f"Study of {check.rows:g} rows ({self.direction})\n"
+            f"Study of {rows:g} rows ({self.direction})\n"
             f"context: {features}\nactions: {', '.join(self.actions)}"
         )
 
