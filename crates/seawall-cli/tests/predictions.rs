@@ -217,7 +217,7 @@ fn rows_without_a_prediction_are_counted_and_the_first_is_told() {
     let found = run(there.path(), "check s.toml");
     assert_eq!(found.code, 2);
     let first = format!("d.csv: row {}, column \"m0\": a missing value or NaN", places[3] + 1);
-    for words in ["3 of the rows used lack a prediction", &first, "expected a finite number"] {
+    for words in ["3 of the rows used lack a prediction", &first, "expected a number"] {
         assert!(found.err.contains(words), "{}", found.err);
     }
     // Infinite ones are said as they are.
@@ -227,6 +227,10 @@ fn rows_without_a_prediction_are_counted_and_the_first_is_told() {
     std::fs::write(there.path().join("d.csv"), csv(&all)).unwrap();
     let found = run(there.path(), "check s.toml");
     assert!(found.err.contains("1 of the rows used lack") && found.err.contains("\"m1\": inf;"));
+    all[places[9]].predictions[0] = "1e200".to_owned();
+    std::fs::write(there.path().join("d.csv"), csv(&all)).unwrap();
+    let found = run(there.path(), "check s.toml");
+    assert!(found.err.contains("at most 1e150 in size"), "{}", found.err);
     all[places[9]].predictions[0] = "high".to_owned();
     std::fs::write(there.path().join("d.csv"), csv(&all)).unwrap();
     let found = run(there.path(), "check s.toml");

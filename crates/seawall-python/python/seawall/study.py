@@ -122,7 +122,8 @@ class Study:
         given = {"model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where}
         for argument, value in [("action", action), *((k, v) for k, v in given.items() if v is not None)]:
             if not isinstance(value, (str, Mapping)):
-                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary")
+                more = ", or an object with fit and predict" if argument == "model" else ""
+                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary{more}")
         if eta is not None and "entropic" not in (set, cost_set):
             raise _native.ConfigError("eta belongs to an entropic set: set=\"entropic\"")
         path = os.path.abspath(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else "data"

@@ -13,6 +13,9 @@ use crate::study::{ModelSpec, Study};
 use seawall::{Error, Matrix, Result, Space};
 use std::path::Path;
 
+/// Values beyond this have squares that do not exist, as those of outcomes.
+const LARGEST: f64 = 1e150;
+
 /// Predictions that the rows brought, by context.
 #[derive(Clone, Debug)]
 pub struct RowPredictions {
@@ -109,7 +112,7 @@ impl Predicted {
         let mut lacks = false;
         for ((_, column), mean) in self.columns.iter().zip(&mut self.means[from..]) {
             let value = columns.numbers[*column][row];
-            if value.is_finite() {
+            if value.abs() <= LARGEST {
                 mean.take(value, weight);
                 continue;
             }
@@ -120,7 +123,8 @@ impl Predicted {
                     false => value.to_string(),
                 };
                 format!(
-                    "{}: row {}, column {:?}: {what}; expected a finite number",
+                    "{}: row {}, column {:?}: {what}; expected a number of at most {LARGEST:e} in \
+                     size",
                     at.0.display(),
                     at.1 + 1,
                     names[*column]
@@ -146,30 +150,34 @@ impl Predicted {
             )));
         }
         let count = actions.len();
-        let mut merged = vec![Mean::NONE; space.len() * count];
-        for (combination, means) in self.means.chunks(count).enumerate() {
-            let place = context_of[combination] as usize * count;
-            for (action, &column) in column_of.iter().enumerate() {
-                merged[place + action].merge(&means[column]);
-            }
-        }
+        let of = |combination: usize| &self.means[combination * count..][..count];
+        let weighs = |&combination: &usize| of(combination)[0].weight > 0.0;
+        let place = |combination: usize| (context_of[combination] as usize, combination);
+        let mut places: Vec<(usize, usize)> =
+            (0..self.means.len() / count).filter(weighs).map(place).collect();
+        places.sort_unstable();
+        let mut cells = vec![f64::NAN; space.len() * count];
         let (mut contexts, mut varying) = (0, 0);
         let mut largest: Option<(f64, usize, usize)> = None;
-        for (context, means) in merged.chunks(count).enumerate() {
-            contexts += usize::from(means[0].weight > 0.0);
-            varying += usize::from(means.iter().any(|m| m.high > m.low));
-            for (action, mean) in means.iter().enumerate().filter(|(_, m)| m.high > m.low) {
+        for same in places.chunk_by(|a, b| a.0 == b.0) {
+            let (context, mut varies) = (same[0].0, false);
+            for (action, &column) in column_of.iter().enumerate() {
+                let mut mean = Mean::NONE;
+                same.iter().for_each(|&(_, combination)| mean.merge(&of(combination)[column]));
+                cells[context * count + action] = mean.value();
                 let apart = mean.high - mean.low;
-                if largest.is_none_or(|known| apart > known.0) {
+                varies |= apart > 0.0;
+                if apart > largest.map_or(0.0, |known| known.0) {
                     largest = Some((apart, action, context));
                 }
             }
+            contexts += 1;
+            varying += usize::from(varies);
         }
-        let means = merged.iter().map(Mean::value).collect();
         let told = |(apart, action, context): (f64, usize, usize)| {
             (apart, actions[action].clone(), space.describe(context))
         };
-        let means = Matrix::new(space.len(), count, means)?;
+        let means = Matrix::new(space.len(), count, cells)?;
         Ok(RowPredictions { means, contexts, varying, largest: largest.map(told) })
     }
 
