@@ -129,6 +129,8 @@ fn two_policies_and_three_radii_fit_a_screen() {
     assert!(both.code == 2 && both.err.contains("--json"), "{}", both.err);
     // With intervals the verdict is theirs.
     let sure = run(path, &format!("{asked} --bootstrap 60 --radius 0.01"));
+    assert!(sure.out.contains("95% limits"), "{}", sure.out);
+    let sure = run(path, &format!("{asked} --halves 0 --bootstrap 60 --radius 0.01"));
     assert!(sure.out.contains("95% interval"), "{}", sure.out);
 }
 

@@ -26,9 +26,18 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Stopped", py.get_type::<Stopped>())
 }
 
-/// The library's error as an exception.
+/// The library's error as an exception; what Python raised before it is its cause.
 pub fn raised(error: seawall::Error) -> PyErr {
     let words = error.worded(&FrontEnd::Python);
+    let raised = of_kind(&error, words);
+    let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<PyErr>());
+    if let Some(cause) = cause {
+        Python::attach(|py| raised.set_cause(py, Some(cause.clone_ref(py))));
+    }
+    raised
+}
+
+fn of_kind(error: &seawall::Error, words: String) -> PyErr {
     if error.is_input() || error.is_io() {
         InputError::new_err(words)
     } else if error.is_config() {

@@ -3,6 +3,7 @@
 //! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
 //! - [`answers`]: what comes of them;
 //! - [`arrays`]: worst cases, curves, distances and logged policies on plain arrays;
+//! - [`learner`]: estimators of Python's as outcome models;
 //! - [`policy`]: a saved policy on rows of its own;
 //! - [`run`]: work off the interpreter's lock, with progress and Ctrl-C;
 //! - [`frame`]: columns as an Arrow table.
@@ -13,6 +14,7 @@ mod answers;
 mod arrays;
 mod error;
 mod frame;
+mod learner;
 mod policy;
 mod run;
 mod study;

@@ -2,6 +2,7 @@
 
 use crate::answers::{Evaluation, Learned, sentences};
 use crate::error::{ConfigError, InputError, json, raised};
+use crate::learner::PyLearner;
 use crate::run::run;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -145,6 +146,14 @@ impl Study {
         self.loaded.log().actions().to_vec()
     }
 
+    /// How many rows there are, and each context column's kind.
+    fn shown(&self) -> (f64, Vec<(String, &'static str)>) {
+        let log = self.loaded.log();
+        let names = log.contexts().names().enumerate();
+        let columns = names.map(|(k, name)| (name.to_owned(), log.contexts().kind(k).name()));
+        (log.total(), columns.collect())
+    }
+
     /// Every context: for each column its numbers, or its levels as text.
     fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let space = self.loaded.log().contexts();
@@ -169,15 +178,29 @@ impl Study {
         Ok(columns)
     }
 
-    /// What the outcome model says: a row per context, a column per action.
+    /// What the outcome model says: a row per context, a column per action; NaN off the support.
     fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let values = run(py, None, None, |watch| {
+        let (values, elsewhere) = run(py, None, None, |watch| {
             let settings = Settings { watch, ..Settings::default() };
-            self.loaded.fitted(watch)?.values(Wasserstein.at(0.0), settings)
+            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.support);
+            let on = self.loaded.contexts_on(support)?;
+            let values = fitted.values_on(&on, Wasserstein.at(0.0), settings)?;
+            let mut elsewhere = vec![true; values.contexts()];
+            on.iter().for_each(|&x| elsewhere[x] = false);
+            Ok((values, elsewhere))
         })?;
         let shape = (values.contexts(), values.actions());
-        let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| values.at(x, a));
+        let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| match elsewhere[x] {
+            true => f64::NAN,
+            false => values.at(x, a),
+        });
         Ok(table.into_pyarray(py))
+    }
+
+    /// The same study with an outcome model of one's own, a `seawall._models.Learner`.
+    fn with_model(&self, learner: Py<PyAny>, name: String) -> Self {
+        let recipe = Recipe::Learner(Arc::new(PyLearner::new(learner, name)));
+        Study { loaded: Arc::new(self.loaded.with_recipe(recipe)) }
     }
 
     /// The same study with predicted outcomes of one's own: a row per context, a column per action.
@@ -191,8 +214,14 @@ impl Study {
                 values.shape()
             )));
         }
-        if let Some(bad) = values.iter().find(|v| !v.is_finite()) {
-            return Err(InputError::new_err(format!("a predicted outcome is {bad}")));
+        let needed = self.loaded.contexts_on(self.loaded.study.support).map_err(raised)?;
+        for context in needed {
+            if let Some(action) = (0..actions).find(|&a| !values[[context, a]].is_finite()) {
+                return Err(InputError::new_err(format!(
+                    "predicted outcomes[{context}, {action}] is {}; expected a finite number",
+                    values[[context, action]]
+                )));
+            }
         }
         let cells = values.iter().copied().collect();
         let predictions = Matrix::new(contexts, actions, cells).and_then(Predictions::new);

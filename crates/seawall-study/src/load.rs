@@ -6,7 +6,7 @@ use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::PlacedTarget;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
-use seawall::outcome::{Choice, Predictions, Recipe, Values, choose};
+use seawall::outcome::{Choice, ModelKind, Predictions, Recipe, Values, choose};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Extension, Log, Matrix, Result, Watch};
@@ -51,6 +51,11 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
     let mut choices = None;
     let recipe = match (&study.model, offered) {
         (ModelSpec::Table(path), _) => Recipe::Predictions(predictions(path, &study, log)?),
+        (ModelSpec::Column { .. }, _) => {
+            let brought = counted.predictions.as_ref();
+            let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
+            Recipe::Predictions(Predictions::new(brought.means.clone())?)
+        }
         (ModelSpec::Tree { folds, .. }, Some(offered)) => {
             if offered.iter().any(|settings| settings.len() > 1) {
                 let chosen = choose(log, &offered, *folds, watch)?;
@@ -164,6 +169,15 @@ impl Loaded {
         }
     }
 
+    /// The contexts of a support: all, or those with rows of the log or the target.
+    pub fn contexts_on(&self, support: Support) -> Result<Vec<usize>> {
+        let own = self.log().population()?;
+        let there = self.target.as_ref().map(|t| t.sample.population().weights());
+        let seen = |i: usize| own.weights()[i] > 0.0 || there.is_some_and(|t| t[i] > 0.0);
+        let on = |i: &usize| support == Support::All || seen(*i);
+        Ok((0..own.weights().len()).filter(on).collect())
+    }
+
     /// The contexts that a larger space must keep: those with rows, and all that predictions are for.
     pub(crate) fn needed_contexts(&self) -> Result<Vec<usize>> {
         let population = self.log().population()?;
@@ -196,6 +210,14 @@ impl Loaded {
     #[must_use]
     pub(crate) fn without_target(&self) -> Self {
         Loaded { target: None, ..self.clone() }
+    }
+
+    /// Which kind of outcome model it has.
+    pub fn model_kind(&self) -> ModelKind {
+        match self.study.model {
+            ModelSpec::Column { .. } if !self.handed_in => ModelKind::Column,
+            _ => self.recipe.kind(),
+        }
     }
 
     /// The same study with another outcome model.

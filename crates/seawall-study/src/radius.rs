@@ -245,7 +245,10 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         None => None,
     };
     let settings = Settings { watch, ..Settings::default() };
-    let values = fitted.values(question.cost.set.at(question.cost.radii[0]), settings)?;
+    let values = {
+        let costs = question.cost.set.at(question.cost.radii[0]);
+        fitted.values_on(robust.points(), costs, settings)?
+    };
     let mut made = Vec::new();
     for spec in &question.policies {
         made.push((spec.clone(), loaded.policy(spec, &values, watch)?));

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What went wrong, in one line that names the thing, its value and what was expected.
 #[derive(Clone, Debug)]
@@ -17,6 +18,7 @@ pub struct Error {
     field: Option<Field>,
     message: String,
     advice: Option<(Field, &'static [&'static str])>,
+    cause: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,7 +159,7 @@ impl Wording for Plain {
 impl Error {
     fn new(kind: Kind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        Error { kind, within: Vec::new(), field: None, message, advice: None }
+        Error { kind, within: Vec::new(), field: None, message, advice: None, cause: None }
     }
 
     /// The data are wrong: a value, a weight, a level, a length.
@@ -249,6 +251,13 @@ impl Error {
         self
     }
 
+    /// The same error with what caused it, its [`source`](std::error::Error::source).
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.cause = Some(Arc::new(cause));
+        self
+    }
+
     /// Values of a field that would do.
     #[must_use]
     pub fn advise(mut self, field: Field, values: &'static [&'static str]) -> Self {
@@ -284,7 +293,11 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| &**cause as _)
+    }
+}
 
 #[cfg(test)]
 mod tests {

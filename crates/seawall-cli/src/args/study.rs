@@ -140,7 +140,8 @@ pub(super) struct Evaluate {
     /// The set of populations of outcomes
     #[arg(long, value_name = SET, value_parser = set_text)]
     cost_set: Option<String>,
-    /// Which contexts mass may move to: every combination of levels, or those observed
+    /// Which contexts mass may move to: every combination of levels, or those observed, where alone
+    /// the outcome model then needs values
     #[arg(long, value_enum)]
     support: Option<SupportName>,
     /// Write the whole curve of the worst case against the radius, for every policy
@@ -153,7 +154,8 @@ pub(super) struct Evaluate {
     /// is valued on the other; 0 for no limits
     #[arg(long, value_name = "R", default_value_t = 20)]
     halves: usize,
-    /// Intervals from so many resampled logs, the outcome model refitted on each
+    /// Intervals from so many resampled logs, the outcome model refitted on each; predictions that the
+    /// study brings are kept, and their noise is left out
     #[arg(long, value_name = "N")]
     bootstrap: Option<usize>,
     /// The level of limits and of the bootstrap's intervals

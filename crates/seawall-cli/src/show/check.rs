@@ -62,6 +62,12 @@ const SHOWN: usize = 12;
 fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
     match found.model {
         ModelKind::Table => return writeln!(out, "Outcome model: predicted values from a table."),
+        ModelKind::Column => {
+            return writeln!(
+                out,
+                "Outcome model: predicted values of the rows, averaged in each context."
+            );
+        }
         ModelKind::Cells => writeln!(out, "Outcome model: every context and action by itself.\n")?,
         _ => writeln!(out, "Outcome model: a regression tree per action.\n")?,
     }
@@ -130,7 +136,7 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
             number(a.rows),
             number(a.mean),
             format!("{} of {}", a.observed_cells_without, found.observed_cells),
-            format!("{} of {}", a.unseen, found.cells),
+            format!("{} of {}", a.unseen, found.needed_cells),
         ]);
     }
     writeln!(out, "{actions}")?;

@@ -82,6 +82,7 @@ class Check(_Result):
     scale: str
     cells: int
     observed_cells: int
+    needed_cells: int
     grid: bool
     outcomes: int
     outcome_range: tuple[float, float]

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from seawall import _given, _native
+from seawall import _given, _models, _native
 from seawall._tables import ArrowStream, _data_name, _stream
 from seawall._written import (
     PathText,
@@ -67,7 +67,9 @@ class Study:
     propensity
         The column of logged propensities, `"cells"`, `"logistic"`, or `{"design": {...}}`.
     model
-        `"tree"`, `"cells"`, or a dictionary as in a study file.
+        `"tree"`, `"cells"`, a dictionary as in a study file (predictions of the rows, a column per
+        action: `{"kind": "column", "predictions": {"treat": "m1", "control": "m0"}}`), or an estimator
+        with `fit` and `predict`, or one for each action: see `with_model`.
     policy
         The policies to evaluate: `"uniform"`, `"behaviour"`, `"greedy"`, `"constant:ACTION"`, a file.
     radius, set, eta, cost_radius, cost_set, support
@@ -88,7 +90,7 @@ class Study:
         cost: str | Mapping[str, Any] | None = None,
         reward: str | Mapping[str, Any] | None = None,
         propensity: str | Mapping[str, Any] | None = None,
-        model: str | Mapping[str, Any] | None = None,
+        model: Any = None,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         radius: float | Sequence[float] | None = None,
         set: str = "wasserstein",
@@ -115,10 +117,13 @@ class Study:
                 raise _native.ConfigError(
                     f"context {column!r} is {kind!r}; expected a kind, or a dictionary with one"
                 )
+        model_given, learner = model, _models.estimators(model)
+        model = None if learner else model
         given = {"model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where}
         for argument, value in [("action", action), *((k, v) for k, v in given.items() if v is not None)]:
             if not isinstance(value, (str, Mapping)):
-                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary")
+                more = ", or an object with fit and predict" if argument == "model" else ""
+                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary{more}")
         if eta is not None and "entropic" not in (set, cost_set):
             raise _native.ConfigError("eta belongs to an entropic set: set=\"entropic\"")
         path = os.path.abspath(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else "data"
@@ -155,8 +160,12 @@ class Study:
             parts.append(_target_section(target))
         if title or outcome:
             parts.append(_section("report", {"title": title, "outcome": outcome}))
+        if learner:
+            parts.append(f"# The outcome model is {_models.name(learner)}, fitted from Python.\n")
         text = "\n".join(parts)
-        needed = _named(columns, actions, cost, reward, where, weight)
+        brought = model.get("predictions") if isinstance(model, Mapping) else None
+        brought = list(brought.values()) if isinstance(brought, Mapping) else []
+        needed = _named(columns, actions, cost, reward, where, weight, *brought)
         stream = None if is_path else _stream(data, needed)
         name = path if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
@@ -165,6 +174,8 @@ class Study:
             self._native = _native.Study.from_text(text, os.getcwd(), stream, name, workers, told)
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{name}: {error}") from None
+        if learner:
+            self._native = self.with_model(model_given)._native
 
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
@@ -220,12 +231,13 @@ class Study:
 
     def outcomes(self) -> npt.NDArray[np.float64]:
         """What the outcome model says of each action (a column) in each context (a row, as in
-        `contexts()`)."""
+        `contexts()`); NaN off the study's support."""
         return self._native.outcomes()
 
     def with_outcomes(self, values: Any) -> Study:
         """The same study with predicted outcomes of your own: a row for each of `contexts()`, a column
-        for each of `actions`, in that order, or by name in a frame."""
+        for each of `actions`, in that order, or by name in a frame. Contexts off the study's support may be
+        NaN. They are taken as given: intervals leave out their noise, which `with_model` does not."""
         if hasattr(values, "columns"):
             names = [str(c) for c in values.columns]
             if sorted(names) != sorted(self.actions):
@@ -233,7 +245,54 @@ class Study:
                     f"predicted outcomes have the columns {names}; expected the actions {self.actions}"
                 )
             values = np.column_stack([np.asarray(values[a]) for a in self.actions])
-        return self._of(self._native.with_outcomes(_given.array("predicted outcomes", values, 2)))
+        given = _given.array("predicted outcomes", values, 2, missing=True)
+        return self._with(self._native.with_outcomes(given))
+
+    def with_model(self, model: Any, *, encode: str = "codes", rows: str = "weighted") -> Study:
+        """The same study with an outcome model of your own: an object with `fit` and `predict`
+        (scikit-learn and its pipelines, LightGBM, CatBoost), or a dictionary with one for each action.
+
+        For each action a fresh copy is fitted to the rows of that action, and predicts every context: for
+        the whole log, and again for every fold, half and replicate of a bootstrap, one fit at a time. With
+        a `random_state` (where it has one) results are the same every time and on any number of threads;
+        without, they are not. Values are all it gives: a cost radius above 0 is refused.
+
+        >>> import numpy as np, seawall
+        >>> class Mean:
+        ...     def fit(self, X, y, sample_weight):
+        ...         self.mean = np.average(y, weights=sample_weight)
+        ...     def predict(self, X):
+        ...         return np.full(len(X), self.mean)
+        >>> found = seawall.demo().with_model(Mean()).evaluate("constant:treat", radius=[0, 0.1])
+        >>> [round(result.value, 3) for result in found.policies[0].results]
+        [0.305, 0.305]
+
+        Parameters
+        ----------
+        model
+            What is fitted. A classifier (`predict_proba`) is for outcomes of 0 and 1, and its probability
+            of 1 is the value; where all rows of an action have the same outcome, that is, and nothing is
+            fitted.
+        encode
+            How contexts are given, in a pandas frame with the columns' names if pandas is there, else in an
+            array. `"codes"`: all as numbers; a bin by its middle, an ordinal level by its position, a
+            nominal one by its place among the levels. `"labels"`: ordinal and nominal columns by their
+            levels' texts (categories in a frame), for pipelines that encode them
+            (`OneHotEncoder(handle_unknown="ignore")`: an action may lack a level that others have) and
+            models that take categories. Missing numbers and labels are NaN, a missing nominal level has a
+            code of its own.
+        rows
+            `"weighted"`: rows of the same context and outcome are one with a `sample_weight`, where `fit`
+            takes one, else they are repeated. `"repeated"`: always repeated, so that settings that count
+            rows (`min_samples_leaf`, a forest's draws) count the log's own; slower.
+        """
+        learner = _models.Learner(model, self.actions, encode, rows)
+        return self._with(self._native.with_model(learner, learner.name))
+
+    def _with(self, native: _native.Study) -> Study:
+        study = self._of(native)
+        study._policies = self._policies
+        return study
 
     def check(self, target: Target | None = None) -> Check:
         """Everything about the data, nothing robust; and how well they cover a `target` (as for
@@ -398,11 +457,12 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        # Of the data alone: a target that cannot be read is no reason not to be shown.
-        check = Check._of(self._native.check())
-        features = ", ".join(f"{f.name} ({f.kind})" for f in check.features)
+        # Of the data alone: a target that cannot be read or a model that cannot be fitted is no reason
+        # not to be shown.
+        rows, columns = self._native.shown()
+        features = ", ".join(f"{name} ({kind})" for name, kind in columns)
         return (
-            f"Study of {check.rows:g} rows ({self.direction})\n"
+            f"Study of {rows:g} rows ({self.direction})\n"
             f"context: {features}\nactions: {', '.join(self.actions)}"
         )
 

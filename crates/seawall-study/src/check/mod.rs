@@ -3,13 +3,13 @@
 mod notes;
 mod twins;
 
-pub(crate) use notes::{policy_notes, target_note};
+pub(crate) use notes::{given_note, policy_notes, target_note};
 
 use crate::load::Loaded;
 use crate::study::{PolicySpec, Scale};
 use crate::target::TargetAnswer;
 use crate::words::{percent, short};
-use seawall::evaluate::{Fitted, PropensitySource};
+use seawall::evaluate::{Fitted, PropensitySource, Support};
 use seawall::outcome::{ModelKind, Recipe, Unseen};
 use seawall::transfer::Transport;
 use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
@@ -39,6 +39,8 @@ pub struct Check {
     pub cells: usize,
     /// Those with rows.
     pub observed_cells: usize,
+    /// Contexts in which the outcome model must have values: the support's.
+    pub needed_cells: usize,
     /// Whether the space is every combination of levels, rather than the contexts seen.
     pub grid: bool,
     /// Points of the outcome space.
@@ -47,7 +49,7 @@ pub struct Check {
     pub outcome_range: (f64, f64),
     /// The propensities.
     pub propensity: PropensityFacts,
-    /// The outcome model: `cells`, `tree` or `table`.
+    /// The outcome model: `cells`, `tree`, `table`, `column` or `learner`.
     pub model: ModelKind,
     /// What to do about contexts where an action has no value of its own.
     pub unseen: Unseen,
@@ -80,7 +82,7 @@ pub struct ActionFacts {
     pub observed_cells_without: usize,
     /// Contexts of the whole space in which it was never taken.
     pub cells_without: usize,
-    /// Contexts in which the outcome model has no value of its own for it.
+    /// Contexts of the support in which the outcome model has no value of its own for it.
     pub unseen: usize,
     /// Its leaves in the outcome model, if that has any.
     pub leaves: Option<usize>,
@@ -142,13 +144,14 @@ pub struct PropensityFacts {
 /// Looks at a study's data.
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     let fitted = loaded.fitted(watch)?;
-    let mut check = facts(loaded, fitted, watch)?;
+    let mut check = facts(loaded, fitted, loaded.study.support, watch)?;
     if let Some(target) = &loaded.target {
         check.target = Some(target.answer(&Transport::new(fitted, &target.sample, watch)?));
     }
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
-    if let Ok(values) = fitted.values(Wasserstein.at(0.0), settings) {
+    let needed = loaded.contexts_on(loaded.study.support)?;
+    if let Ok(values) = fitted.values_on(&needed, Wasserstein.at(0.0), settings) {
         for spec in loaded.study.policies.iter().filter(|p| !matches!(p, PolicySpec::File(_))) {
             let policy = loaded.policy(spec, &values, watch)?;
             let nominal = fitted.nominal(&policy, watch)?;
@@ -159,14 +162,20 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
 }
 
 /// The facts, given what was fitted already.
-pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted, watch: Watch<'_>) -> Result<Check> {
+pub(crate) fn facts(
+    loaded: &Loaded,
+    fitted: &Fitted,
+    support: Support,
+    watch: Watch<'_>,
+) -> Result<Check> {
     let errors = fitted.held_out_errors(watch)?;
     let propensities = fitted.propensities();
     let (study, counted, log) = (&loaded.study, &loaded.counted, loaded.log());
     let space = log.contexts();
     let totals = log.cell_totals();
     let observed = totals.rows().filter(|row| row.iter().any(|n| *n > 0.0)).count();
-    let actions = actions(loaded, fitted, &totals);
+    let needed = loaded.contexts_on(support)?;
+    let actions = actions(loaded, fitted, &totals, &needed);
     let features = (0..space.names().len()).map(|k| feature(loaded, k, &totals)).collect();
     let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
     let propensity = PropensityFacts {
@@ -190,11 +199,12 @@ pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted, watch: Watch<'_>) -> Resul
         scale: study.scale,
         cells: space.len(),
         observed_cells: observed,
+        needed_cells: needed.len(),
         grid,
         outcomes: log.outcomes().len(),
         outcome_range,
         propensity,
-        model: loaded.recipe.kind(),
+        model: loaded.model_kind(),
         unseen: study.unseen,
         notes: Vec::new(),
         target: None,
@@ -203,7 +213,12 @@ pub(crate) fn facts(loaded: &Loaded, fitted: &Fitted, watch: Watch<'_>) -> Resul
     Ok(check)
 }
 
-fn actions(loaded: &Loaded, fitted: &Fitted, totals: &Matrix) -> Vec<ActionFacts> {
+fn actions(
+    loaded: &Loaded,
+    fitted: &Fitted,
+    totals: &Matrix,
+    needed: &[usize],
+) -> Vec<ActionFacts> {
     let (log, model) = (loaded.log(), fitted.model());
     let count = log.actions().len();
     let mut sums = vec![0.0; count];
@@ -225,7 +240,8 @@ fn actions(loaded: &Loaded, fitted: &Fitted, totals: &Matrix) -> Vec<ActionFacts
         }),
         _ => None,
     };
-    let each = log.actions().iter().zip(log.action_totals()).zip(model.unseen()).enumerate();
+    let each =
+        log.actions().iter().zip(log.action_totals()).zip(model.unseen_at(needed)).enumerate();
     each.map(|(a, ((name, rows), unseen))| ActionFacts {
         name: name.clone(),
         rows,

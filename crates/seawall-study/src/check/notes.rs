@@ -1,6 +1,7 @@
 //! What a reader should know before trusting a number.
 
 use super::{Check, twins};
+use crate::count::RowPredictions;
 use crate::load::Loaded;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
@@ -59,7 +60,30 @@ pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> V
     for (name, rows) in &loaded.counted.missing_outcomes {
         notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
     }
+    notes.extend(loaded.counted.predictions.as_ref().and_then(varying));
     notes
+}
+
+/// A note about predictions that differ between rows of one context.
+fn varying(brought: &RowPredictions) -> Option<String> {
+    let (apart, action, context) = brought.largest.as_ref()?;
+    Some(format!(
+        "predictions differ between rows of the same context in {} of {} contexts, by up to {} \
+         ({action:?} at {context}): each context has its rows' mean; what else the model knows is \
+         lost unless it is a context column",
+        brought.varying,
+        brought.contexts,
+        number(*apart)
+    ))
+}
+
+/// A note about intervals of a model that is not fitted again.
+pub(crate) fn given_note(loaded: &Loaded) -> Option<String> {
+    (!loaded.recipe.is_refitted()).then(|| {
+        "the outcome model's values were brought along: folds, halves and resampling do not fit it \
+         again, so intervals and standard errors leave out its noise"
+            .to_owned()
+    })
 }
 
 fn propensities(check: &Check, notes: &mut Vec<String>) {

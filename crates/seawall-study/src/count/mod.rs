@@ -8,10 +8,12 @@ mod axis;
 mod binned;
 mod check;
 mod combine;
+mod predicted;
 mod spread;
 
 pub(crate) use check::{Check, complaint};
 pub(crate) use combine::Combinations;
+pub use predicted::RowPredictions;
 
 use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
 use crate::study::{Actions, Condition, Scale, Study};
@@ -22,6 +24,7 @@ use binned::BinnedColumn;
 use check::outcome_complaint;
 use combine::Pairs;
 use foldhash::fast::FixedState;
+use predicted::Predicted;
 use seawall::{Entry, Error, Log, Progress, Result, Stage, Watch};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +52,8 @@ pub struct Counted {
     pub missing_outcomes: Vec<(String, f64)>,
     /// Combinations of context, action, outcome and propensity that were counted.
     pub combinations: usize,
+    /// Predicted values that the rows brought, if the study names columns of them.
+    pub predictions: Option<RowPredictions>,
 }
 
 /// Reads and counts a study's data.
@@ -133,6 +138,7 @@ struct Counter<'s> {
     propensities: HashMap<(u32, u64), u32, FixedState>,
     /// What was counted: a result, its propensity and the weight.
     entries: Vec<(u32, f64, f64)>,
+    predicted: Option<Predicted>,
     filtered: usize,
     no_action: usize,
 }
@@ -175,8 +181,10 @@ impl<'s> Counter<'s> {
             study.contexts.iter().map(|c| column_of(&c.name, Reading::Values)).collect();
         let outcomes: Vec<usize> =
             study.outcome.iter().map(|(n, _)| column_of(n, Reading::Values)).collect();
+        let predicted = Predicted::new(study, |name| column_of(name, Reading::Numbers));
         Counter {
             study,
+            predicted,
             filters,
             rules,
             action_column,
@@ -273,6 +281,9 @@ impl<'s> Counter<'s> {
                 self.entries.push((result, propensity, 0.0));
             }
             self.entries[entry].2 += weight;
+            if let Some(predicted) = &mut self.predicted {
+                predicted.take((columns, row), &self.names, at, (context, weight));
+            }
         }
         Ok(())
     }
@@ -346,7 +357,12 @@ impl<'s> Counter<'s> {
         Ok(())
     }
 
-    fn finish(self, files: Vec<PathBuf>, rows: usize, distinct: &[Distinct]) -> Result<Counted> {
+    fn finish(
+        mut self,
+        files: Vec<PathBuf>,
+        rows: usize,
+        distinct: &[Distinct],
+    ) -> Result<Counted> {
         let path = &self.study.data;
         if self.entries.is_empty() {
             return Err(Error::input(format!(
@@ -409,6 +425,10 @@ impl<'s> Counter<'s> {
             }
         });
         let entries = entries.collect();
+        let predictions = match self.predicted.take() {
+            Some(p) => Some(p.finish(self.study, (&contexts, &context_of), &actions)?),
+            None => None,
+        };
         let direction = self.study.direction;
         let log = Log::new(contexts, actions, outcomes, values, direction, entries)
             .map_err(|e| e.within(path.display()))?;
@@ -420,6 +440,7 @@ impl<'s> Counter<'s> {
             no_action: self.no_action,
             missing_outcomes: self.missing_outcomes(distinct),
             combinations: self.entries.len(),
+            predictions,
         })
     }
 

@@ -49,7 +49,11 @@ pub(super) fn comparisons(
     let settings = Settings { watch, ..Settings::default() };
     let mut ranges = Vec::new();
     for &radius in &question.cost.radii {
-        ranges.push(fitted.value_range(question.cost.set.at(radius), settings)?);
+        ranges.push(fitted.value_range_on(
+            robust.points(),
+            question.cost.set.at(radius),
+            settings,
+        )?);
     }
     let mut found: Vec<Comparison> = Vec::new();
     for &(a, b) in &pairs {
@@ -90,7 +94,7 @@ pub(crate) fn worst_populations(
     let robust = loaded.robust(fitted, question.support)?;
     let settings = Settings { plan_floor: 1e-5, watch, ..Settings::default() };
     let costs = question.cost.set.at(question.cost.radii[0]);
-    let range = fitted.value_range(costs, settings)?;
+    let range = fitted.value_range_on(robust.points(), costs, settings)?;
     let (set, radii) = (question.context.set, &question.context.radii);
     let pair = (policy, against);
     let (cases, _) = robust.worst_difference(pair, &range, set, radii, None, settings)?;

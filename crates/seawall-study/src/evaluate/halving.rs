@@ -152,7 +152,8 @@ fn rough(
     let (left, set) = (fitted.left_over()?, question.context.set);
     let mut all = Vec::new();
     for &radius in &question.cost.radii {
-        let range: ValueRange = fitted.value_range(question.cost.set.at(radius), settings)?;
+        let costs = question.cost.set.at(radius);
+        let range: ValueRange = fitted.value_range_on(robust.points(), costs, settings)?;
         let range = range.with_left_over(&left);
         for asked in questions {
             let (cases, _) = match *asked {

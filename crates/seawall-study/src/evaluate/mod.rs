@@ -18,7 +18,7 @@ pub use radii::PolicyRadii;
 pub(crate) use radii::policy_radii;
 use radii::saturated;
 
-use crate::check::{facts, policy_notes, target_note};
+use crate::check::{facts, given_note, policy_notes, target_note};
 use crate::load::Loaded;
 use crate::study::{PolicySpec, SetSpec};
 use answer::count;
@@ -140,14 +140,14 @@ impl Question {
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let log = loaded.log();
     let fitted = loaded.fitted(watch)?;
-    let mut diagnostics = facts(loaded, fitted, watch)?;
+    let mut diagnostics = facts(loaded, fitted, question.support, watch)?;
     let settings = Settings { watch, ..Settings::default() };
+    let robust = loaded.robust(fitted, question.support)?;
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
-        let at = question.cost.set.at(radius);
-        costs.push(fitted.values(at, settings).map_err(|e| e.about_field(Field::CostRadius))?);
+        let values = fitted.values_on(robust.points(), question.cost.set.at(radius), settings);
+        costs.push(values.map_err(|e| e.about_field(Field::CostRadius))?);
     }
-    let robust = loaded.robust(fitted, question.support)?;
     let transport = match &loaded.target {
         Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
         None => None,
@@ -176,6 +176,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
+    diagnostics.notes.extend(given_note(loaded));
     // What bears on the numbers themselves comes first.
     diagnostics.notes.splice(0..0, urgent);
     let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();

@@ -27,8 +27,8 @@ impl<'a> Half<'a> {
         watch: Watch<'a>,
     ) -> Result<Self> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-        let range = fitted.value_range(question.cost, settings)?;
         let robust = loaded.robust(&fitted, question.support)?;
+        let range = fitted.value_range_on(robust.points(), question.cost, settings)?;
         Ok(Half { question, fitted, range, robust, settings })
     }
 

@@ -229,9 +229,10 @@ impl Found {
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
-        let range = fitted.value_range(question.cost, settings).map_err(of_costs)?;
-        let values = range.worst.clone();
         let robust = loaded.robust(fitted, question.support)?;
+        let range =
+            fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
+        let values = range.worst.clone();
         let baseline = baseline(loaded, question, &values, watch)?;
         let task = match &baseline {
             None => Task::new(log, &robust, &values, question.context)?,
@@ -296,7 +297,7 @@ impl Found {
             Err(error) if error.is_stopped() => None,
             bounds => bounds?,
         };
-        let plain = fitted.value_range(Wasserstein.at(0.0), settings)?;
+        let plain = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
         let mean = |other: Option<&Policy>| -> Result<f64> {
             let values = match other {
                 None => robust.values(learned.policy(), &plain.worst)?,

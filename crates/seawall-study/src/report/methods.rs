@@ -7,6 +7,9 @@ use crate::words::{level, number};
 use seawall::Set;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
+use seawall::outcome::{ModelKind, Recipe};
+
+const REFITTED: &str = "the outcome model refitted each time";
 
 /// What was done, a term and its meaning each.
 pub(super) fn methods(
@@ -26,6 +29,7 @@ pub(super) fn methods(
         Support::All => "every point of the context space",
         _ => "contexts that were observed",
     };
+    let (model, refitted) = outcome_model(loaded);
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
         ("Set of contexts", set(question.context.set)),
@@ -71,7 +75,7 @@ pub(super) fn methods(
         all.push((
             "Intervals",
             format!(
-                "{}, basic bootstrap, {} replicates, {how}, the outcome model refitted each time, \
+                "{}, basic bootstrap, {} replicates, {how}, {refitted}, \
                  the policies kept, values read off each replicate's curve to 1e-3 of the largest \
                  outcome; seed {}",
                 level(b.level),
@@ -80,9 +84,32 @@ pub(super) fn methods(
             ),
         ));
     }
+    all.push(("Outcome model", model));
     all.push(("Seed", request.seed.to_string()));
     all.push(("Command", command(loaded, question, request)));
     all
+}
+
+/// What the outcome model is, and whether it is fitted to resampled rows.
+fn outcome_model(loaded: &Loaded) -> (String, &'static str) {
+    const GIVEN: &str = "the outcome model's values kept as given";
+    let given = |from: &str| {
+        format!(
+            "values brought along {from}: folds, halves and resampling do not fit them again, so \
+             intervals and standard errors leave out the noise of the model that made them"
+        )
+    };
+    match (&loaded.recipe, loaded.model_kind()) {
+        (Recipe::Learner(learner), _) => {
+            (format!("{}, fitted for each action", learner.name()), REFITTED)
+        }
+        (_, ModelKind::Column) => (given("row by row, averaged in each context"), GIVEN),
+        (_, ModelKind::Table) => (given("by context"), GIVEN),
+        (_, ModelKind::Cells) => ("every context and action by itself".to_owned(), REFITTED),
+        (_, ModelKind::Tree) => ("a regression tree for each action".to_owned(), REFITTED),
+        (recipe, _) if !recipe.is_refitted() => (given("from elsewhere"), GIVEN),
+        (_, kind) => (format!("{kind:?}").to_lowercase(), REFITTED),
+    }
 }
 
 /// The command that makes the same report.

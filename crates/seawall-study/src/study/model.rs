@@ -30,6 +30,13 @@ pub enum ModelSpec {
     },
     /// Predicted values from a file: the context columns, and a column per action.
     Table(PathBuf),
+    /// Predicted values of every row: for each action the column of the data that has them.
+    Column {
+        /// Actions and their columns.
+        columns: Vec<(String, String)>,
+        /// The line of the study that says so.
+        line: usize,
+    },
 }
 
 /// What a setting may be: for every action, and for those that have their own.
@@ -92,7 +99,8 @@ pub(super) fn parse(
 ) -> Result<(ModelSpec, Unseen)> {
     let Some(value) = value else { return Ok((ModelSpec::Cells, Unseen::Error)) };
     let mut table = value.table()?;
-    let kind = table.need("kind")?.word(&[("cells", 0), ("tree", 1), ("table", 2)])?;
+    let kind =
+        table.need("kind")?.word(&[("cells", 0), ("tree", 1), ("table", 2), ("column", 3)])?;
     let words = [("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)];
     let unseen = table.take("unseen").map_or(Ok(Unseen::Error), |v| v.word(&words))?;
     let spec = match kind {
@@ -133,7 +141,8 @@ pub(super) fn parse(
                 },
             }
         }
-        _ => ModelSpec::Table(folder.join(table.need("path")?.text()?)),
+        2 => ModelSpec::Table(folder.join(table.need("path")?.text()?)),
+        _ => column(table.need("predictions")?, actions)?,
     };
     table.finish(match kind {
         1 => &[
@@ -145,9 +154,28 @@ pub(super) fn parse(
             "ccp_alpha",
             "folds",
         ],
-        _ => &["kind", "unseen", "path"],
+        2 => &["kind", "unseen", "path"],
+        _ => &["kind", "unseen", "predictions"],
     })?;
     Ok((spec, unseen))
+}
+
+/// `{ ACTION = "COL", ... }`: a column for every action.
+fn column(value: Value<'_>, actions: &Actions) -> Result<ModelSpec> {
+    let (line, mut columns) = (value.line(), Vec::new());
+    let mut table = value.table()?;
+    for (name, v) in table.rest() {
+        actions.check_name(&name, &v)?;
+        columns.push((name, v.text()?));
+    }
+    if let Actions::Rules(rules) = actions
+        && let Some((name, _)) = rules.iter().find(|(n, _)| !columns.iter().any(|c| c.0 == *n))
+    {
+        return Err(
+            table.error(format!("\"model.predictions\": no column for the action {name:?}"))
+        );
+    }
+    Ok(ModelSpec::Column { columns, line })
 }
 
 /// A number, a list of them, or a table of either by action.

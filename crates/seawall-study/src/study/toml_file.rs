@@ -13,9 +13,14 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The line of a place, counted from 1.
+    fn line(self, at: usize) -> usize {
+        1 + self.text[..at.min(self.text.len())].matches('\n').count()
+    }
+
     /// An error about the place of a value.
     pub fn error(self, at: usize, what: impl std::fmt::Display) -> Error {
-        let line = 1 + self.text[..at.min(self.text.len())].matches('\n').count();
+        let line = self.line(at);
         Error::config(format!("{}: line {line}: {what}", self.path.display()))
     }
 
@@ -121,6 +126,11 @@ impl<'a> Value<'a> {
     /// An error about this value.
     pub fn error(&self, what: impl std::fmt::Display) -> Error {
         self.source.error(self.at, format!("{:?}: {what}", self.name))
+    }
+
+    /// Its line, counted from 1.
+    pub fn line(&self) -> usize {
+        self.source.line(self.at)
     }
 
     fn expected(&self, what: &str) -> Error {

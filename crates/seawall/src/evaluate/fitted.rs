@@ -31,7 +31,7 @@ use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Field, Result};
 use crate::log::{Entry, FOLD_SEED, Folds, Log};
-use crate::outcome::{LeftOver, Model, Recipe, Side, Unseen, Values};
+use crate::outcome::{LeftOver, Model, Recipe, Side, Unseen, Values, lacking};
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,8 +67,9 @@ pub(crate) type CrossFits = Vec<(Values, Vec<f64>)>;
 /// Values of cross-fits that are kept at most.
 const MOST_VALUES: usize = 1 << 27;
 
-/// What robust values depend on: the set of outcomes, and how closely it is solved.
-type ValuesKey = (Ambiguity, Side, f64, usize);
+/// What robust values depend on: the set of outcomes, what stands in where an action was never seen,
+/// and how closely they are solved for.
+type ValuesKey = (Ambiguity, Side, Unseen, f64, usize);
 
 /// A log with everything that is fitted to it. What is asked for twice is worked out once.
 pub struct Fitted {
@@ -150,21 +151,62 @@ impl Fitted {
     /// The robust value of every context and action, outcomes shifting within a set. What was
     /// worked out before is given again.
     pub fn values(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<Arc<Values>> {
-        self.extremes(costs, Side::Worst, settings)
+        self.extremes(costs, Side::Worst, self.options.unseen, settings)
+    }
+
+    /// The same where only some contexts are asked about: those of a support. Elsewhere an action's
+    /// mean stands in where it was never seen, whatever the options refuse.
+    pub fn values_on(
+        &self,
+        contexts: &[usize],
+        costs: Ambiguity,
+        settings: Settings<'_>,
+    ) -> Result<Arc<Values>> {
+        self.extremes(costs, Side::Worst, self.unseen_on(contexts)?, settings)
     }
 
     /// The worst and the best mean of every context and action, outcomes shifting within a set.
     pub fn value_range(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<ValueRange> {
-        ValueRange::from_sides(costs, |side| self.extremes(costs, side, settings))
+        let unseen = self.options.unseen;
+        ValueRange::from_sides(costs, |side| self.extremes(costs, side, unseen, settings))
+    }
+
+    /// The same where only some contexts are asked about, as [`values_on`](Self::values_on) has them.
+    pub fn value_range_on(
+        &self,
+        contexts: &[usize],
+        costs: Ambiguity,
+        settings: Settings<'_>,
+    ) -> Result<ValueRange> {
+        let unseen = self.unseen_on(contexts)?;
+        ValueRange::from_sides(costs, |side| self.extremes(costs, side, unseen, settings))
+    }
+
+    /// What stands in where an action was never seen; refused if it is to be and one of the contexts
+    /// asked about is such a one.
+    fn unseen_on(&self, contexts: &[usize]) -> Result<Unseen> {
+        let all = self.log.contexts().len();
+        if let Some(context) = contexts.iter().find(|&&x| x >= all) {
+            return Err(Error::input(format!("context {context} of {all}")));
+        }
+        if self.options.unseen != Unseen::Error || contexts.len() == all {
+            return Ok(self.options.unseen);
+        }
+        let missing = self.model.unseen_at(contexts);
+        match missing.iter().all(|&n| n == 0) {
+            true => Ok(Unseen::Mean),
+            false => Err(lacking(&self.log, contexts.len(), &missing)),
+        }
     }
 
     fn extremes(
         &self,
         costs: Ambiguity,
         side: Side,
+        unseen: Unseen,
         settings: Settings<'_>,
     ) -> Result<Arc<Values>> {
-        let key = (costs, side, settings.tolerance, settings.max_evaluations);
+        let key = (costs, side, unseen, settings.tolerance, settings.max_evaluations);
         let known = |all: &[(ValuesKey, Arc<Values>)]| {
             all.iter().find(|(known, _)| *known == key).map(|(_, values)| values.clone())
         };
@@ -172,8 +214,7 @@ impl Fitted {
         if let Some(values) = known(&lock()) {
             return Ok(values);
         }
-        let values =
-            Arc::new(self.model.extremes(&self.log, costs, side, self.options.unseen, settings)?);
+        let values = Arc::new(self.model.extremes(&self.log, costs, side, unseen, settings)?);
         lock().push((key, values.clone()));
         Ok(values)
     }

@@ -3,8 +3,9 @@
 //! A model cuts the contexts, for each action, into leaves that share their outcomes
 //! ([`Leaves`]): every context a leaf of its own ([`cells`]), or the leaves of a regression tree
 //! ([`tree`], its settings [`choose`]n by cross-validation if wanted). Or it is made of
-//! [`Predictions`] that the user brings. A [`Recipe`] says which, so that a model can be fitted
-//! again on other rows.
+//! [`Predictions`] that the user brings, or of those of a [`Learner`] of the user's own. A
+//! [`Recipe`] says which, so that a model can be fitted again on other rows; predictions alone
+//! cannot be ([`Recipe::is_refitted`]).
 //!
 //! ```text
 //! m(x, a) = worst case of the value over the outcomes of the leaf of (x, a), radius ε_c
@@ -33,6 +34,7 @@
 
 mod cells;
 mod choose;
+mod learner;
 mod leaves;
 mod left_over;
 mod predictions;
@@ -42,6 +44,7 @@ mod tree;
 
 pub use cells::cells;
 pub use choose::{Choice, choose};
+pub use learner::Learner;
 pub use leaves::{Leaf, Leaves};
 pub use left_over::LeftOver;
 pub use predictions::Predictions;
@@ -101,6 +104,8 @@ pub enum Recipe {
     Tree(Vec<TreeSettings>),
     /// Values that the user brings; the log changes nothing.
     Predictions(Predictions),
+    /// A learner of the user's own, fitted to every log anew.
+    Learner(Arc<dyn Learner>),
 }
 
 impl Recipe {
@@ -114,6 +119,12 @@ impl Recipe {
                 predictions.check_against(log)?;
                 Model::Predictions(predictions.clone())
             }
+            Recipe::Learner(learner) => {
+                let of_learner = |e: Error| e.within(learner.name());
+                let predictions = learner.fit(log, watch).map_err(of_learner)?;
+                predictions.check_against(log).map_err(of_learner)?;
+                Model::Predictions(predictions)
+            }
         })
     }
 
@@ -123,7 +134,14 @@ impl Recipe {
             Recipe::Cells => ModelKind::Cells,
             Recipe::Tree(_) => ModelKind::Tree,
             Recipe::Predictions(_) => ModelKind::Table,
+            Recipe::Learner(_) => ModelKind::Learner,
         }
+    }
+
+    /// Whether another log makes another model. Predictions are taken as given: whatever resamples
+    /// rows, or deals them to folds or halves, leaves out the noise of the model that made them.
+    pub fn is_refitted(&self) -> bool {
+        !matches!(self, Recipe::Predictions(_))
     }
 }
 
@@ -136,8 +154,12 @@ pub enum ModelKind {
     Cells,
     /// A regression tree per action.
     Tree,
-    /// Values that the user brings.
+    /// Values that the user brings, by context.
     Table,
+    /// Values that the user brings, row by row.
+    Column,
+    /// A learner of the user's own.
+    Learner,
 }
 
 /// A fitted model.
@@ -165,6 +187,18 @@ impl Model {
             Model::Leaves(leaves) => leaves.unseen(),
             Model::Predictions(predictions) => predictions.unseen(),
         }
+    }
+
+    /// How many of some contexts each action has no value of its own in.
+    pub fn unseen_at(&self, contexts: &[usize]) -> Vec<usize> {
+        let count = |action: usize| {
+            let unseen = |&&context: &&usize| match self {
+                Model::Leaves(leaves) => leaves.leaf_of(context, action).is_none(),
+                Model::Predictions(predictions) => predictions.is_unseen(context, action),
+            };
+            contexts.iter().filter(unseen).count()
+        };
+        (0..self.unseen().len()).map(count).collect()
     }
 
     /// The robust value of every context and action, for one set of outcomes: the worst mean.
@@ -207,6 +241,22 @@ impl Model {
     }
 }
 
+/// The error that of so many contexts some have no value for an action.
+pub(crate) fn lacking(log: &Log, contexts: usize, missing: &[usize]) -> Error {
+    let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
+    let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
+    let (all, elsewhere) = match contexts == log.contexts().len() {
+        true => ("contexts", "the support of observed contexts or "),
+        false => ("observed contexts", ""),
+    };
+    Error::config(format!(
+        "of {contexts} {all} some have no outcome or prediction for an action: {}; say what \
+         stands in there, or use {elsewhere}a tree model",
+        words.join(", ")
+    ))
+    .advise(Field::Unseen, &["mean", "worst"])
+}
+
 /// What stands in where an action was never seen: one value per action, and by how much they may be
 /// too bad.
 fn fill(
@@ -221,17 +271,7 @@ fn fill(
         return Ok((vec![f64::NAN; missing.len()], 0.0));
     }
     match unseen {
-        Unseen::Error => {
-            let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
-            let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
-            Err(Error::config(format!(
-                "of {} contexts some have no outcome or prediction for an action: {}; say what \
-                 stands in there, or use a tree model",
-                log.contexts().len(),
-                words.join(", ")
-            ))
-            .advise(Field::Unseen, &["mean", "worst"]))
-        }
+        Unseen::Error => Err(lacking(log, log.contexts().len(), missing)),
         Unseen::Mean => {
             let worst = |action| leaves::whole(log, action).extreme(log, costs, side, settings);
             let all: Vec<(f64, f64)> = (0..missing.len()).map(worst).collect::<Result<_>>()?;

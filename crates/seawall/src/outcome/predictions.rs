@@ -43,6 +43,11 @@ impl Predictions {
         }
     }
 
+    /// Whether there is no prediction of an action in a context.
+    pub(super) fn is_unseen(&self, context: usize, action: usize) -> bool {
+        self.0.at(context, action).is_nan()
+    }
+
     pub(super) fn unseen(&self) -> Vec<usize> {
         let count = |action: usize| self.0.rows().filter(|row| row[action].is_nan()).count();
         (0..self.0.actions()).map(count).collect()

@@ -1,0 +1,210 @@
+//! Predicted values that the rows bring, a column per action: averaged over the rows of each context
+//! by their weights, with how far they are apart.
+//!
+//! ```text
+//! m(x, a) = Σ w_i m_a(i) / Σ w_i  over the rows i of context x, whatever action they took
+//! ```
+//!
+//! A context without rows has no prediction. Rows that weigh nothing need none.
+
+use super::Columns;
+use crate::read::named;
+use crate::study::{ModelSpec, Study};
+use seawall::{Error, Matrix, Result, Space};
+use std::path::Path;
+
+/// Values beyond this have squares that do not exist, as those of outcomes.
+const LARGEST: f64 = 1e150;
+
+/// Predictions that the rows brought, by context.
+#[derive(Clone, Debug)]
+pub struct RowPredictions {
+    /// Their means: a row per context, a column per action; NaN where no rows are.
+    pub means: Matrix,
+    /// Contexts with rows.
+    pub contexts: usize,
+    /// Those of them whose rows disagree.
+    pub varying: usize,
+    /// The largest difference between two rows of a context, and of which action and where.
+    pub largest: Option<(f64, String, String)>,
+}
+
+/// What is known of one action in one context so far.
+#[derive(Clone, Copy)]
+struct Mean {
+    weight: f64,
+    sum: f64,
+    /// What rounding has lost of the sum.
+    lost: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Mean {
+    const NONE: Mean =
+        Mean { weight: 0.0, sum: 0.0, lost: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+
+    fn add(&mut self, term: f64) {
+        let sum = self.sum + term;
+        self.lost += match self.sum.abs() >= term.abs() {
+            true => (self.sum - sum) + term,
+            false => (term - sum) + self.sum,
+        };
+        self.sum = sum;
+    }
+
+    fn take(&mut self, value: f64, weight: f64) {
+        self.add(weight * value);
+        self.weight += weight;
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
+    }
+
+    fn merge(&mut self, other: &Mean) {
+        self.add(other.sum);
+        self.lost += other.lost;
+        self.weight += other.weight;
+        (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
+    }
+
+    /// The mean, never beyond what it is of; NaN of nothing.
+    fn value(&self) -> f64 {
+        match self.weight > 0.0 {
+            true => ((self.sum + self.lost) / self.weight).clamp(self.low, self.high),
+            false => f64::NAN,
+        }
+    }
+}
+
+/// The columns of predictions, and what they said so far.
+pub(super) struct Predicted {
+    /// The actions as the study names them, and where each one's column is among those read.
+    columns: Vec<(String, usize)>,
+    /// `[combination · columns + column]`
+    means: Vec<Mean>,
+    /// Rows without a prediction, and what is said of the first.
+    lacking: usize,
+    first: Option<String>,
+}
+
+impl Predicted {
+    /// The study's columns of predictions, if it has any; `place` says where a column is read.
+    pub(super) fn new(study: &Study, mut place: impl FnMut(&str) -> usize) -> Option<Self> {
+        let ModelSpec::Column { columns, .. } = &study.model else { return None };
+        let columns = columns.iter().map(|(action, name)| (action.clone(), place(name))).collect();
+        Some(Predicted { columns, means: Vec::new(), lacking: 0, first: None })
+    }
+
+    /// Takes in a row of a combination of context values.
+    pub(super) fn take(
+        &mut self,
+        (columns, row): (&Columns<'_>, usize),
+        names: &[String],
+        at: (&Path, usize),
+        (context, weight): (u32, f64),
+    ) {
+        if weight == 0.0 {
+            return;
+        }
+        let (from, count) = (context as usize * self.columns.len(), self.columns.len());
+        if self.means.len() < from + count {
+            self.means.resize(from + count, Mean::NONE);
+        }
+        let mut lacks = false;
+        for ((_, column), mean) in self.columns.iter().zip(&mut self.means[from..]) {
+            let value = columns.numbers[*column][row];
+            if value.abs() <= LARGEST {
+                mean.take(value, weight);
+                continue;
+            }
+            lacks = true;
+            self.first.get_or_insert_with(|| {
+                let what = match value.is_nan() {
+                    true => "a missing value or NaN".to_owned(),
+                    false => value.to_string(),
+                };
+                format!(
+                    "{}: row {}, column {:?}: {what}; expected a number of at most {LARGEST:e} in \
+                     size",
+                    at.0.display(),
+                    at.1 + 1,
+                    names[*column]
+                )
+            });
+        }
+        self.lacking += usize::from(lacks);
+    }
+
+    /// The means by context and action; refused if a row lacked one. `context_of` says where each
+    /// combination of context values is in the space: two may be one and the same place.
+    pub(super) fn finish(
+        self,
+        study: &Study,
+        (space, context_of): (&Space, &[u32]),
+        actions: &[String],
+    ) -> Result<RowPredictions> {
+        let column_of = self.order(study, actions)?;
+        if let Some(first) = &self.first {
+            return Err(Error::input(format!(
+                "{} of the rows used lack a prediction; the first: {first}",
+                self.lacking
+            )));
+        }
+        let count = actions.len();
+        let of = |combination: usize| &self.means[combination * count..][..count];
+        let weighs = |&combination: &usize| of(combination)[0].weight > 0.0;
+        let place = |combination: usize| (context_of[combination] as usize, combination);
+        let mut places: Vec<(usize, usize)> =
+            (0..self.means.len() / count).filter(weighs).map(place).collect();
+        places.sort_unstable();
+        let mut cells = vec![f64::NAN; space.len() * count];
+        let (mut contexts, mut varying) = (0, 0);
+        let mut largest: Option<(f64, usize, usize)> = None;
+        for same in places.chunk_by(|a, b| a.0 == b.0) {
+            let (context, mut varies) = (same[0].0, false);
+            for (action, &column) in column_of.iter().enumerate() {
+                let mut mean = Mean::NONE;
+                same.iter().for_each(|&(_, combination)| mean.merge(&of(combination)[column]));
+                cells[context * count + action] = mean.value();
+                let apart = mean.high - mean.low;
+                varies |= apart > 0.0;
+                if apart > largest.map_or(0.0, |known| known.0) {
+                    largest = Some((apart, action, context));
+                }
+            }
+            contexts += 1;
+            varying += usize::from(varies);
+        }
+        let told = |(apart, action, context): (f64, usize, usize)| {
+            (apart, actions[action].clone(), space.describe(context))
+        };
+        let means = Matrix::new(space.len(), count, cells)?;
+        Ok(RowPredictions { means, contexts, varying, largest: largest.map(told) })
+    }
+
+    /// For each action of the log the place of its column; every one must have one, and no other may.
+    fn order(&self, study: &Study, actions: &[String]) -> Result<Vec<usize>> {
+        let line = match &study.model {
+            ModelSpec::Column { line, .. } => *line,
+            _ => 0,
+        };
+        let wrong = |what: String| {
+            let path = study.path.display();
+            Error::config(format!("{path}: line {line}: \"model.predictions\": {what}"))
+        };
+        let known = || actions.join(", ");
+        if let Some((name, _)) = self.columns.iter().find(|(n, _)| named(actions, n).is_none()) {
+            return Err(wrong(format!("no such action {name:?}; there are {}", known())));
+        }
+        let place = |action: &String| {
+            let own: Vec<usize> = (0..self.columns.len())
+                .filter(|&k| named(std::slice::from_ref(action), &self.columns[k].0).is_some())
+                .collect();
+            match own[..] {
+                [one] => Ok(one),
+                [] => Err(wrong(format!("no column for the action {action:?}"))),
+                _ => Err(wrong(format!("{} columns for the action {action:?}", own.len()))),
+            }
+        };
+        actions.iter().map(place).collect()
+    }
+}
