@@ -13,7 +13,9 @@
 //! Standard errors are of these means over rows; the self-normalised one by its own linearised
 //! variance `Σ w_i² (y_i − v)² / (Σ w_i)²`. The direct method's adds the noise of the model's
 //! leaves, `Σ_L W_L² s_L² / n_L` with `W_L` the policy's mass on leaf `L`; where the leaves are
-//! (the shape of a tree) is taken as given, and so are values that the user brings.
+//! (the shape of a tree) is taken as given, and so are values that the user brings. A forest's and
+//! an additive model's noise is that of the rows they are linear in; boosted trees add none, since
+//! one fit does not tell it.
 //!
 //! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
@@ -191,11 +193,15 @@ impl Fitted {
         shares
     }
 
-    /// The variance that the noise of the model's leaves brings into the mean of a policy's chances
-    /// over contexts with these shares.
+    /// The variance that the noise of the model's values brings into the mean of a policy's chances
+    /// over contexts with these shares; 0 where it is not known (see `outcome::noise`).
     pub(crate) fn leaf_noise(&self, shares: &[f64], chances: &Matrix) -> f64 {
-        let leaves = self.model().leaves();
-        leaves.map_or(0.0, |leaves| noise(self.log(), leaves, shares, chances))
+        if let Some(leaves) = self.model().leaves() {
+            return noise(self.log(), leaves, shares, chances);
+        }
+        let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
+        let mass = Matrix::from_fn(shares.len(), chances.actions(), mass);
+        self.model().noise(self.log(), &mass).unwrap_or(0.0)
     }
 
     /// The direct method of a policy's chances, or of the difference of two policies'.
