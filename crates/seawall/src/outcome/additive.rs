@@ -14,7 +14,8 @@
 //! ```
 //!
 //! `L_j` the steps of a feature: `λ` is in rows, and does not change with how finely a feature is
-//! cut. Steps without rows are interpolated, or 0. The minimum is one linear system, solved exactly;
+//! cut. A missing level's `f` is counted from the mean of the feature's other rows. Steps without
+//! rows are interpolated, or 0. The minimum is one linear system, solved exactly;
 //! each `f` is then centred on the log's rows. [`choose_additive`] chooses the penalty and the pairs
 //! by cross-validation, once, on the whole log.
 //!
@@ -218,14 +219,19 @@ impl Normal {
                 system[a * size + b] -= steep;
                 system[b * size + a] -= steep;
             }
-            // Moving all steps in order changes nothing but the mean: their rows' sum is held at 0.
             let counts = |k: usize| self.counts[at(k)];
             let own: f64 = (0..term.in_order).map(counts).sum();
+            let mean = |k: usize| if own > 0.0 { counts(k) / own } else { 0.0 };
             for j in 0..term.in_order {
+                // Moving all steps in order changes nothing but the mean: their rows' sum is held
+                // at 0, and what is missing is counted from there.
                 for k in 0..term.in_order {
-                    if own > 0.0 {
-                        system[at(j) * size + at(k)] += counts(j) * counts(k) / own;
-                    }
+                    let missing = penalty * (term.count - term.in_order) as f64;
+                    system[at(j) * size + at(k)] += (own + missing) * mean(j) * mean(k);
+                }
+                for k in term.in_order..term.count {
+                    system[at(j) * size + at(k)] -= penalty * mean(j);
+                    system[at(k) * size + at(j)] -= penalty * mean(j);
                 }
             }
             for k in term.in_order..term.count {
