@@ -17,6 +17,7 @@ use super::axes::Axes;
 use super::leaves::NONE;
 use crate::kernel::random::Random;
 use crate::log::Log;
+use std::ops::Range;
 
 /// Gains that differ by less than this share are a tie.
 const TIE: f64 = 1e-10;
@@ -99,30 +100,34 @@ pub(super) struct Growth {
 /// A grown tree; node 0 is the root.
 #[derive(Clone, Debug)]
 pub(super) struct Grown {
-    /// The nodes.
+    steps: Vec<Step>,
+    /// What each node holds.
     pub nodes: Vec<Node>,
     /// Sets of levels that go left, a bit each, for splits on levels without an order.
     sets: Vec<u64>,
 }
 
-/// A node of a grown tree.
+/// Where a node sends a place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+struct Step {
     /// The feature that is looked at; `NONE` at a leaf.
-    pub feature: u32,
+    feature: u32,
     /// The last level that goes left.
     cut: u32,
     /// Where the set of levels that go left starts, `NONE` if levels have an order.
     set: u32,
-    /// Where those that go left go.
-    pub left: u32,
-    /// Where the others go.
-    pub right: u32,
+    /// Where those that go left go; the others go to the next one.
+    left: u32,
+}
+
+/// What a node of a grown tree holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Node {
     /// The rows in here.
     pub rows: f64,
     /// Their mean, above that of the cells.
     pub mean: f64,
-    /// By how much the split lowers the sum of squared errors.
+    /// By how much the split lowers the sum of squared errors; 0 at a leaf.
     pub gain: f64,
 }
 
@@ -132,27 +137,34 @@ impl Grown {
     pub fn leaf(&self, levels: &[u32]) -> usize {
         let mut at = 0;
         loop {
-            let node = &self.nodes[at];
-            if node.feature == NONE {
+            let step = self.steps[at];
+            if step.feature == NONE {
                 return at;
             }
-            let left = self.goes_left(node, levels[node.feature as usize]);
-            at = if left { node.left } else { node.right } as usize;
+            let left = self.goes_left(step, levels[step.feature as usize]);
+            at = step.left as usize + usize::from(!left);
         }
     }
 
     #[inline]
-    fn goes_left(&self, node: &Node, level: u32) -> bool {
-        match node.set {
-            NONE => level <= node.cut,
+    fn goes_left(&self, step: Step, level: u32) -> bool {
+        match step.set {
+            NONE => level <= step.cut,
             set => self.sets[set as usize + level as usize / 64] >> (level % 64) & 1 == 1,
         }
     }
 
     /// Adds each feature's gains.
     pub fn add_gains(&self, to: &mut [f64]) {
-        let splits = self.nodes.iter().filter(|n| n.feature != NONE);
-        splits.for_each(|n| to[n.feature as usize] += n.gain);
+        let splits = self.steps.iter().zip(&self.nodes).filter(|(s, _)| s.feature != NONE);
+        splits.for_each(|(step, node)| to[step.feature as usize] += node.gain);
+    }
+
+    /// Adds a leaf.
+    fn add(&mut self) -> usize {
+        self.steps.push(Step { feature: NONE, cut: 0, set: NONE, left: 0 });
+        self.nodes.push(Node::default());
+        self.nodes.len() - 1
     }
 }
 
@@ -160,13 +172,18 @@ impl Grown {
 pub(super) struct Grower<'c> {
     axes: &'c Axes,
     cells: &'c Cells,
-    /// The cells, those of a node together.
+    /// The cells with rows, those of a node together.
     order: Vec<u32>,
     spare: Vec<u32>,
-    /// Rows and sum of each level, all 0 between two uses.
+    /// Rows and sum of each of a node's cells, in their order.
+    gathered: Vec<[f64; 2]>,
+    /// Rows and sum of each level, all 0 between two uses; every other cell is counted in a second
+    /// half, so that neighbours of the same level need not wait for each other.
     histogram: Vec<[f64; 2]>,
     /// A feature's levels in the order in which they are cut.
     in_order: Vec<u32>,
+    /// The levels that the best split sends left, where they have no order.
+    goes_left: Vec<u32>,
     features: Vec<usize>,
     /// The leaf that each cell came to.
     pub leaf_of: Vec<u32>,
@@ -177,8 +194,10 @@ pub(super) struct Grower<'c> {
 struct Best {
     gain: f64,
     feature: usize,
-    /// The last level that goes left, or how many levels in order of mean do.
+    /// The last level that goes left, and the first that does not, in order; how many do, where
+    /// levels have no order.
     cut: usize,
+    next: usize,
 }
 
 impl<'c> Grower<'c> {
@@ -190,8 +209,10 @@ impl<'c> Grower<'c> {
             cells,
             order: Vec::new(),
             spare: vec![0; cells.len()],
-            histogram: vec![[0.0; 2]; widest],
+            gathered: Vec::new(),
+            histogram: vec![[0.0; 2]; 2 * widest],
             in_order: Vec::new(),
+            goes_left: Vec::new(),
             features: Vec::new(),
             leaf_of: vec![0; cells.len()],
         }
@@ -201,35 +222,39 @@ impl<'c> Grower<'c> {
     /// are, `random` says which.
     pub fn grow(&mut self, sums: &[[f64; 2]], growth: Growth, random: &mut Random) -> Grown {
         self.order.clear();
-        self.order.extend(0..self.cells.len() as u32);
+        self.order.extend((0..self.cells.len() as u32).filter(|c| sums[*c as usize][0] > 0.0));
         let squares: f64 = sums.iter().filter(|s| s[0] > 0.0).map(|s| s[1] * s[1] / s[0]).sum();
         let nothing = NOTHING * squares;
-        let mut tree = Grown { nodes: Vec::new(), sets: Vec::new() };
+        let mut tree = Grown { steps: Vec::new(), nodes: Vec::new(), sets: Vec::new() };
         // What is still to be grown: its node, its cells, its depth.
-        let mut waiting = vec![(tree.add(), 0, self.cells.len(), 0)];
+        let mut waiting = vec![(tree.add(), 0, self.order.len(), 0)];
         while let Some((at, first, last, depth)) = waiting.pop() {
-            let [rows, sum] = self.order[first..last].iter().fold([0.0; 2], |[n, s], &c| {
-                let [rows, sum] = sums[c as usize];
-                [n + rows, s + sum]
-            });
+            self.gathered.clear();
+            self.gathered.extend(self.order[first..last].iter().map(|&c| sums[c as usize]));
+            let [rows, sum] = self.gathered.iter().fold([0.0; 2], |[n, s], g| [n + g[0], s + g[1]]);
             tree.nodes[at].rows = rows;
             tree.nodes[at].mean = if rows > 0.0 { sum / rows } else { 0.0 };
             let may = depth < growth.max_depth && rows >= 2.0 * growth.min_leaf;
             let best = match may {
-                true => self.best(first..last, sums, [rows, sum], growth, nothing, random),
+                true => self.best(first..last, [rows, sum], growth, nothing, random),
                 false => None,
             };
             let Some(best) = best else {
                 self.order[first..last].iter().for_each(|&c| self.leaf_of[c as usize] = at as u32);
                 continue;
             };
-            self.split(&mut tree, at, best, first..last, sums);
+            let left = tree.add();
+            tree.add();
+            tree.nodes[at].gain = best.gain;
+            tree.steps[at] = self.step(best, left, &mut tree.sets);
             let middle = first + self.partition(&tree, at, first..last);
-            let (left, right) = (tree.add(), tree.add());
-            tree.nodes[at].left = left as u32;
-            tree.nodes[at].right = right as u32;
-            waiting.push((right, middle, last, depth + 1));
+            waiting.push((left + 1, middle, last, depth + 1));
             waiting.push((left, first, middle, depth + 1));
+        }
+        // Cells without rows of their own follow the splits.
+        for (cell, _) in sums.iter().enumerate().filter(|(_, s)| s[0] <= 0.0) {
+            let levels = self.axes.row(self.cells.contexts[cell] as usize);
+            self.leaf_of[cell] = tree.leaf(levels) as u32;
         }
         tree
     }
@@ -237,8 +262,7 @@ impl<'c> Grower<'c> {
     /// The best split of a node's cells, if any lowers the error.
     fn best(
         &mut self,
-        node: std::ops::Range<usize>,
-        sums: &[[f64; 2]],
+        node: Range<usize>,
         total: [f64; 2],
         growth: Growth,
         nothing: f64,
@@ -255,14 +279,21 @@ impl<'c> Grower<'c> {
                 self.features.swap(k, other);
             }
             let feature = self.features[k];
-            let (low, high) = self.count(node.clone(), sums, feature);
-            if low < high {
-                let found = self.best_cut(feature, low..high + 1, total, growth.min_leaf);
+            let levels = self.count(node.clone(), feature);
+            if levels.len() > 1 {
                 tried += 1;
                 let least = best.map_or(nothing, |b: Best| b.gain * (1.0 + TIE));
-                best = found.filter(|b| b.gain > least).or(best);
+                if let Some(found) = self.best_cut(feature, levels.clone(), total, growth.min_leaf)
+                    && found.gain > least
+                {
+                    self.goes_left.clear();
+                    if !self.axes.axes[feature].ordered {
+                        self.goes_left.extend(&self.in_order[..found.cut]);
+                    }
+                    best = Some(found);
+                }
             }
-            self.histogram[low..(high + 1).max(low)].fill([0.0; 2]);
+            self.histogram[levels].fill([0.0; 2]);
             if tried >= growth.tried {
                 break;
             }
@@ -270,29 +301,35 @@ impl<'c> Grower<'c> {
         best
     }
 
-    /// Adds up a node's rows by level; the first and the last one with cells.
-    fn count(
-        &mut self,
-        node: std::ops::Range<usize>,
-        sums: &[[f64; 2]],
-        feature: usize,
-    ) -> (usize, usize) {
+    /// Adds up a node's rows by level; from the first to the last level that has any.
+    fn count(&mut self, node: Range<usize>, feature: usize) -> Range<usize> {
         let codes = self.cells.column(feature);
-        let (mut low, mut high) = (u32::MAX, 0);
-        for &cell in &self.order[node] {
-            let level = codes[cell as usize];
-            let [rows, sum] = sums[cell as usize];
-            let to = &mut self.histogram[level as usize];
-            to[0] += rows;
-            to[1] += sum;
+        let (even, odd) = self.histogram.split_at_mut(self.axes.axes[feature].count);
+        let (mut low, mut high) = (usize::MAX, 0);
+        let mut add = |to: &mut [[f64; 2]], cell: u32, [rows, sum]: [f64; 2]| {
+            let level = codes[cell as usize] as usize;
+            let to = &mut to[level];
+            *to = [to[0] + rows, to[1] + sum];
             low = low.min(level);
             high = high.max(level);
+        };
+        let pairs = self.order[node].chunks(2).zip(self.gathered.chunks(2));
+        for (cells, sums) in pairs {
+            add(even, cells[0], sums[0]);
+            if let (Some(cell), Some(sums)) = (cells.get(1), sums.get(1)) {
+                add(odd, *cell, *sums);
+            }
         }
-        (low.min(high) as usize, high as usize)
+        let levels = low.min(high)..high + 1;
+        for level in levels.clone() {
+            let [rows, sum] = std::mem::take(&mut odd[level]);
+            even[level] = [even[level][0] + rows, even[level][1] + sum];
+        }
+        levels
     }
 
     /// Puts the levels that have rows in the order in which they are cut.
-    fn arrange(&mut self, feature: usize, levels: std::ops::Range<usize>) {
+    fn arrange(&mut self, feature: usize, levels: Range<usize>) {
         let histogram = &self.histogram;
         let present = levels.filter(|l| histogram[*l][0] > 0.0).map(|l| l as u32);
         self.in_order.clear();
@@ -307,7 +344,7 @@ impl<'c> Grower<'c> {
     fn best_cut(
         &mut self,
         feature: usize,
-        levels: std::ops::Range<usize>,
+        levels: Range<usize>,
         [rows, sum]: [f64; 2],
         least: f64,
     ) -> Option<Best> {
@@ -316,12 +353,12 @@ impl<'c> Grower<'c> {
         let (mut left_rows, mut left_sum) = (0.0, 0.0);
         let mut best: Option<Best> = None;
         let before = sum * sum / rows;
-        for (k, &level) in self.in_order.iter().enumerate() {
-            let [n, s] = self.histogram[level as usize];
+        for (k, pair) in self.in_order.windows(2).enumerate() {
+            let [n, s] = self.histogram[pair[0] as usize];
             left_rows += n;
             left_sum += s;
             let (right_rows, right_sum) = (rows - left_rows, sum - left_sum);
-            if right_rows < least || k + 1 == self.in_order.len() {
+            if right_rows < least {
                 break;
             }
             if left_rows < least {
@@ -330,84 +367,53 @@ impl<'c> Grower<'c> {
             let gain =
                 left_sum * left_sum / left_rows + right_sum * right_sum / right_rows - before;
             if gain > best.map_or(0.0, |b| b.gain * (1.0 + TIE)) {
-                best =
-                    Some(Best { gain, feature, cut: if ordered { level as usize } else { k + 1 } });
+                let cut = if ordered { pair[0] as usize } else { k + 1 };
+                best = Some(Best { gain, feature, cut, next: pair[1] as usize });
             }
         }
         best
     }
 
-    /// Writes a split down.
-    fn split(
-        &mut self,
-        tree: &mut Grown,
-        at: usize,
-        best: Best,
-        node: std::ops::Range<usize>,
-        sums: &[[f64; 2]],
-    ) {
+    /// A split, its set of levels added to the others.
+    fn step(&self, best: Best, left: usize, sets: &mut Vec<u64>) -> Step {
         let axis = &self.axes.axes[best.feature];
-        let (low, high) = self.count(node, sums, best.feature);
-        tree.nodes[at].feature = best.feature as u32;
-        tree.nodes[at].gain = best.gain;
-        if axis.ordered {
-            // Levels that the node does not hold go to the nearer side; missing ones right.
-            let next = (best.cut + 1..=high).find(|l| self.histogram[*l][0] > 0.0).unwrap_or(high);
-            let cut = match Some(next) == axis.missing {
-                true => next - 1,
-                false => {
-                    let middle = 0.5 * (axis.ends[best.cut].1 + axis.ends[next].0);
-                    let goes_left = |l: &usize| axis.ends[*l].1 <= middle;
-                    (best.cut..next).rev().find(goes_left).unwrap_or(best.cut)
-                }
-            };
-            tree.nodes[at].cut = cut as u32;
-        } else {
-            tree.nodes[at].set = tree.sets.len() as u32;
-            tree.sets.resize(tree.sets.len() + axis.count.div_ceil(64), 0);
-            self.arrange(best.feature, low..high + 1);
-            let set = &mut tree.sets[tree.nodes[at].set as usize..];
-            for &level in &self.in_order[..best.cut] {
-                set[level as usize / 64] |= 1 << (level % 64);
+        let (feature, left) = (best.feature as u32, left as u32);
+        if !axis.ordered {
+            let set = sets.len();
+            sets.resize(set + axis.count.div_ceil(64), 0);
+            for &level in &self.goes_left {
+                sets[set + level as usize / 64] |= 1 << (level % 64);
             }
+            return Step { feature, cut: 0, set: set as u32, left };
         }
-        self.histogram[low..=high].fill([0.0; 2]);
+        // Levels that the node does not hold go to the nearer side; missing ones right.
+        let cut = match Some(best.next) == axis.missing {
+            true => best.next - 1,
+            false => {
+                let middle = 0.5 * (axis.ends[best.cut].1 + axis.ends[best.next].0);
+                let goes_left = |l: &usize| axis.ends[*l].1 <= middle;
+                (best.cut..best.next).rev().find(goes_left).unwrap_or(best.cut)
+            }
+        };
+        Step { feature, cut: cut as u32, set: NONE, left }
     }
 
     /// Moves a node's cells that go left to the front, keeping both orders; returns how many.
-    fn partition(&mut self, tree: &Grown, at: usize, node: std::ops::Range<usize>) -> usize {
-        let split = &tree.nodes[at];
-        let codes = self.cells.column(split.feature as usize);
+    fn partition(&mut self, tree: &Grown, at: usize, node: Range<usize>) -> usize {
+        let step = tree.steps[at];
+        let codes = self.cells.column(step.feature as usize);
         let order = &mut self.order[node];
         let (mut left, mut right) = (0, 0);
         for k in 0..order.len() {
             let cell = order[k];
-            if tree.goes_left(split, codes[cell as usize]) {
-                order[left] = cell;
-                left += 1;
-            } else {
-                self.spare[right] = cell;
-                right += 1;
-            }
+            let goes_left = tree.goes_left(step, codes[cell as usize]);
+            // Written to both, so that there is nothing to guess.
+            order[left] = cell;
+            self.spare[right] = cell;
+            left += usize::from(goes_left);
+            right += usize::from(!goes_left);
         }
         order[left..].copy_from_slice(&self.spare[..right]);
         left
-    }
-}
-
-impl Grown {
-    /// Adds a leaf.
-    fn add(&mut self) -> usize {
-        self.nodes.push(Node {
-            feature: NONE,
-            cut: 0,
-            set: NONE,
-            left: 0,
-            right: 0,
-            rows: 0.0,
-            mean: 0.0,
-            gain: 0.0,
-        });
-        self.nodes.len() - 1
     }
 }

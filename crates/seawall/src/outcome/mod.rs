@@ -53,6 +53,7 @@ mod predictions;
 mod predictor;
 mod tally;
 mod tree;
+mod tree_words;
 
 pub use additive::{Additive, AdditiveSettings, Effect, EffectStep, additive};
 pub use auto::{Auto, Compared, auto, compare};
