@@ -7,8 +7,8 @@ use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::PlacedTarget;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
 use seawall::outcome::{
-    BoostedSettings, Choice, Compared, Predictions, Recipe, Values, auto, choose, choose_additive,
-    choose_rounds,
+    AutoSearch, BoostedSettings, Choice, Compared, Predictions, Recipe, Values, auto, choose,
+    choose_additive, choose_rounds,
 };
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
@@ -120,7 +120,9 @@ fn choose_model(study: &Study, log: &Log, watch: Watch<'_>) -> Result<ModelChoic
             Recipe::Additive(chosen.into_iter().map(|c| c.settings).collect())
         }
         ModelSpec::Auto { folds, seed } => {
-            let found = auto(log, *folds, *seed, watch)?;
+            let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
+            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes };
+            let found = auto(log, &search, watch)?;
             let (recipe, candidates) = (found.recipe, found.table);
             return Ok(ModelChoice { recipe, choices: None, candidates });
         }

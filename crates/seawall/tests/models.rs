@@ -7,8 +7,8 @@ use common::{Random, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity};
 use seawall::outcome::{
-    AdditiveSearch, AdditiveSettings, BoostedSettings, ForestSettings, Model, ModelKind, Recipe,
-    TreeSettings, Unseen, auto, choose, choose_additive, choose_rounds, compare,
+    AdditiveSearch, AdditiveSettings, AutoSearch, BoostedSettings, ForestSettings, Model,
+    ModelKind, Recipe, TreeSettings, Unseen, auto, choose, choose_additive, choose_rounds, compare,
 };
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Settings, Space, Wasserstein, Watch};
@@ -574,7 +574,7 @@ fn a_share_of_the_rows_bounds_leaves_and_scales_with_them() {
 #[test]
 fn auto_compares_on_the_same_folds_and_takes_the_simplest_of_the_best() {
     let log = trial(3000, 9, 1.0);
-    let found = auto(&log, 5, 0, Watch::NOBODY).unwrap();
+    let found = auto(&log, &AutoSearch::default(), Watch::NOBODY).unwrap();
     let kinds: Vec<ModelKind> = found.table.iter().map(|c| c.kind()).collect();
     use ModelKind::{Additive, Boosted, Forest, Tree};
     assert_eq!(kinds, [Tree, Additive, Forest, Boosted]);
@@ -610,7 +610,7 @@ fn how_long_fits_take() {
         time("tree", &Recipe::Tree(vec![TreeSettings::default(); 2]));
     }
     let start = std::time::Instant::now();
-    let found = auto(&log, 5, 0, Watch::NOBODY).unwrap();
+    let found = auto(&log, &AutoSearch::default(), Watch::NOBODY).unwrap();
     println!("auto: {:?}", start.elapsed());
     for c in &found.table {
         println!(

@@ -6,7 +6,8 @@
 //! over all actions. The **simplest** is taken whose error is not above the lowest one by more than
 //! the standard error of the difference of the two over the folds, in that order: a tree and an
 //! additive model can be read, a forest keeps outcomes for a cost radius, boosted trees give values
-//! only, and cells are the noisiest of all.
+//! only, and cells are the noisiest of all. Where there is to be a cost radius, models that give
+//! values only are left out.
 //!
 //! The standard error is that of the difference, fold by fold: what is noise in the outcomes of a
 //! fold is the same for every model, and tells nothing about which is better.
@@ -16,8 +17,8 @@
 
 use super::choose::standard_error;
 use super::{
-    AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, ModelKind, Recipe, TreeSettings,
-    Unseen, choose, choose_additive, choose_rounds,
+    AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, ModelKind, Recipe, RoundChoice,
+    TreeSettings, Unseen, choose, choose_additive, choose_rounds,
 };
 use crate::ambiguity::Settings;
 use crate::ambiguity::sets::Wasserstein;
@@ -67,10 +68,27 @@ pub struct Auto {
     pub table: Vec<Compared>,
 }
 
+/// What a kind of model is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoSearch {
+    /// How rows are left out.
+    pub folds: FoldPlan,
+    /// The seed of the forest.
+    pub seed: u64,
+    /// Whether only models with outcomes will do: there is to be a cost radius.
+    pub with_outcomes: bool,
+}
+
+impl Default for AutoSearch {
+    fn default() -> Self {
+        AutoSearch { folds: FoldPlan::from(5), seed: 0, with_outcomes: false }
+    }
+}
+
 /// Chooses a kind of model and its settings. A log of fewer than 20 rows has a tree of one split
 /// at most.
-pub fn auto(log: &Log, folds: impl Into<FoldPlan>, seed: u64, watch: Watch<'_>) -> Result<Auto> {
-    let (plan, actions) = (folds.into(), log.actions().len());
+pub fn auto(log: &Log, search: &AutoSearch, watch: Watch<'_>) -> Result<Auto> {
+    let (plan, seed, actions) = (search.folds, search.seed, log.actions().len());
     let small = |max_depth, min_share| TreeSettings {
         max_depth,
         min_samples_leaf: LEAF,
@@ -84,24 +102,22 @@ pub fn auto(log: &Log, folds: impl Into<FoldPlan>, seed: u64, watch: Watch<'_>) 
     let trees = DEPTHS.iter().flat_map(|depth| SHARES.iter().map(|share| small(*depth, *share)));
     let offered = vec![trees.collect::<Vec<_>>(); actions];
     let tree = choose(log, &offered, plan, watch)?.into_iter().map(|c| c.settings).collect();
-    let additive = choose_additive(log, &AdditiveSearch::default(), plan, watch)?;
-    let additive = additive.into_iter().map(|c| c.settings).collect();
     let forest = ForestSettings {
         min_samples_leaf: LEAF,
         min_share: SHARES[0],
         seed,
         ..ForestSettings::default()
     };
-    let boosted = vec![BoostedSettings { min_samples_leaf: LEAF, ..Default::default() }; actions];
-    let rounds = choose_rounds(log, &boosted, plan, watch)?;
-    let boosted = boosted.iter().zip(rounds);
-    let boosted = boosted.map(|(s, r)| BoostedSettings { rounds: r.rounds, ..*s }).collect();
-    let mut candidates = vec![
-        Recipe::Tree(tree),
-        Recipe::Additive(additive),
-        Recipe::Forest(forest),
-        Recipe::Boosted(boosted),
-    ];
+    let mut candidates = vec![Recipe::Tree(tree), Recipe::Forest(forest)];
+    if !search.with_outcomes {
+        let additive = choose_additive(log, &AdditiveSearch::default(), plan, watch)?;
+        let additive = additive.into_iter().map(|c| c.settings).collect();
+        candidates.insert(1, Recipe::Additive(additive));
+        let boosted = BoostedSettings { min_samples_leaf: LEAF, ..BoostedSettings::default() };
+        let rounds = choose_rounds(log, &vec![boosted; actions], plan, watch)?;
+        let with = |c: &RoundChoice| BoostedSettings { rounds: c.rounds, ..boosted };
+        candidates.push(Recipe::Boosted(rounds.iter().map(with).collect()));
+    }
     if log.cell_totals().cells().iter().all(|n| *n > 0.0) {
         candidates.push(Recipe::Cells);
     }

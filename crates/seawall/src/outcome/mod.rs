@@ -56,7 +56,7 @@ mod tree;
 mod tree_words;
 
 pub use additive::{Additive, AdditiveSettings, Effect, EffectStep, additive};
-pub use auto::{Auto, Compared, auto, compare};
+pub use auto::{Auto, AutoSearch, Compared, auto, compare};
 pub use boosted::{Boosted, BoostedSettings, RoundChoice, boosted, choose_rounds};
 pub use cells::cells;
 pub use choose::{Choice, choose};
