@@ -394,3 +394,82 @@ impl Forest {
         seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter()).outcomes).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::ambiguity::sets::{Entropic, Wasserstein};
+    use crate::ambiguity::{Direction, Problem};
+    use crate::outcome::Unseen;
+    use crate::{Feature, Population};
+
+    /// The mean and the worst case of a context are those of the mixture of its leaves' rows, put
+    /// together row by row.
+    #[test]
+    fn outcomes_are_the_average_of_the_leaves() {
+        let mut random = Random::new(5, 0);
+        let rows = 60;
+        let columns: Vec<Vec<f64>> =
+            [4, 3, 5].map(|n| (0..rows).map(|_| random.below(n) as f64).collect()).to_vec();
+        let outcomes: Vec<f64> = (0..rows).map(|_| random.below(4) as f64).collect();
+        let actions: Vec<&str> = (0..rows).map(|_| ["a", "b"][random.below(2)]).collect();
+        let features =
+            [Feature::numeric("u"), Feature::nominal("v", ["x", "y", "z"]), Feature::numeric("w")];
+        let direction = Direction::Cost;
+        let log = Log::from_rows(features, columns, &actions, &outcomes, None, direction).unwrap();
+        let settings = ForestSettings {
+            trees: 7,
+            min_samples_leaf: 3.0,
+            seed: 3,
+            ..ForestSettings::default()
+        };
+        let forest = forest(&log, &settings, Watch::NOBODY).unwrap();
+        let model = crate::outcome::Model::Forest(forest.clone());
+        for set in [Wasserstein.at(0.0), Wasserstein.at(0.02), Entropic { eta: 5.0 }.at(0.02)] {
+            let found = model.values(&log, set, Unseen::Error, Settings::default()).unwrap();
+            for context in 0..log.contexts().len() {
+                for action in 0..log.actions().len() {
+                    let mut mixture = vec![0.0; log.outcomes().len()];
+                    let stand = forest.stands[action].as_ref().unwrap();
+                    assert_eq!(stand.trees.len(), 7);
+                    for tree in &stand.trees {
+                        let leaf = |x: usize| tree.grown.leaf(forest.axes.row(x));
+                        let own = log.entries().iter().filter(|e| {
+                            e.action as usize == action && leaf(e.context as usize) == leaf(context)
+                        });
+                        let own: Vec<(u32, f64)> = own.map(|e| (e.outcome, e.weight)).collect();
+                        let all: f64 = own.iter().map(|o| o.1).sum();
+                        own.iter().for_each(|o| mixture[o.0 as usize] += o.1 / all / 7.0);
+                    }
+                    let population =
+                        Population::from_weights(log.outcomes().clone(), mixture).unwrap();
+                    let problem = Problem::new(&population, log.values()).unwrap();
+                    let problem = problem.direction(direction);
+                    let worst = set.worst_case(&problem, Settings::default()).unwrap().value();
+                    let value = found.at(context, action);
+                    assert!((value - worst).abs() < 1e-9, "{set:?}: {value} {worst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_drawn_about_as_often_as_they_are_there() {
+        let mut random = Random::new(1, 2);
+        for mean in [0.3_f64, 1.0, 7.0, 50.0] {
+            let draws = 20_000;
+            let all: Vec<f64> =
+                (0..draws).map(|_| poisson(mean, (-mean).exp(), random.unit())).collect();
+            let found = all.iter().sum::<f64>() / f64::from(draws);
+            let spread =
+                all.iter().map(|x| (x - found).powi(2)).sum::<f64>() / f64::from(draws - 1);
+            assert!(
+                (found - mean).abs() < 5.0 * (mean / f64::from(draws)).sqrt(),
+                "{mean} {found}"
+            );
+            assert!((spread / mean - 1.0).abs() < 0.06, "{mean} {spread}");
+        }
+    }
+}
