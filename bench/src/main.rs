@@ -5,8 +5,9 @@
 
 mod learning;
 
+use seawall::outcome::{BoostedSettings, ForestSettings, Recipe, Values};
 use seawall::{
-    Detail, EngineKind, Entropic, Feature, Geometry, Population, Problem, Progress, Settings,
+    Detail, EngineKind, Entropic, Feature, Geometry, Log, Population, Problem, Progress, Settings,
     Space, Wasserstein, Watch,
 };
 use serde_json::{Value, json};
@@ -33,9 +34,10 @@ fn main() -> Result<()> {
         ["far", points] => on(2, || far(points.parse()?))?,
         ["count", study] => on(1, || count(study))?,
         ["trees", study] => on(1, || trees(study))?,
+        ["models", study, kind] => on(2, || models(study, kind))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
-                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | descent STEPS SEEDS | \
+                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | models STUDY forest|boosted | descent STEPS SEEDS | \
                         search ROWS FEATURES LEVELS | groups STUDY | distance FOLDER | far POINTS"
                 .into());
         }
@@ -230,15 +232,46 @@ fn trees(study: &str) -> Result<Value> {
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let plain = Wasserstein.at(0.0);
     let values = model.values(log, plain, seawall::outcome::Unseen::Error, settings)?;
+    let (contexts, predictions) = predicted(log, &values);
+    Ok(json!({ "seconds": seconds, "actions": log.actions(), "predictions": predictions,
+               "contexts": contexts }))
+}
+
+/// A forest or boosted trees on a study's data: the time of the count and of one fit.
+fn models(study: &str, kind: &str) -> Result<Value> {
+    let study = seawall_study::study::study(study.as_ref())?;
+    let start = Instant::now();
+    let counted = seawall_study::count::count(&study, Watch::NOBODY)?;
+    let counting = start.elapsed().as_secs_f64();
+    let log = &counted.log;
+    let recipe = match kind {
+        "forest" => Recipe::Forest(ForestSettings::default()),
+        "boosted" => {
+            let settings = BoostedSettings { rounds: 100, depth: 5, ..Default::default() };
+            Recipe::Boosted(vec![settings; log.actions().len()])
+        }
+        _ => return Err(format!("no model {kind:?}").into()),
+    };
+    let start = Instant::now();
+    let model = recipe.fit(log, Watch::NOBODY)?;
+    let fitting = start.elapsed().as_secs_f64();
+    let (plain, settings) = (Wasserstein.at(0.0), Settings::default());
+    let values = model.values(log, plain, seawall::outcome::Unseen::Error, settings)?;
+    let (contexts, predictions) = predicted(log, &values);
+    Ok(json!({ "seconds": counting + fitting, "counting": counting, "fitting": fitting,
+               "entries": log.entries().len(), "actions": log.actions(),
+               "predictions": predictions, "contexts": contexts }))
+}
+
+/// Every context as numbers, and each action's values in them.
+fn predicted(log: &Log, values: &Values) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let space = log.contexts();
     let context = |i: usize| {
         let each = |k: usize| space.number_at(i, k).unwrap_or(space.code(i, k));
         (0..space.names().len()).map(each).collect::<Vec<f64>>()
     };
     let of_action = |a: usize| values.matrix().rows().map(|row| row[a]).collect::<Vec<f64>>();
-    let predictions: Vec<Vec<f64>> = (0..log.actions().len()).map(of_action).collect();
-    Ok(json!({ "seconds": seconds, "actions": log.actions(), "predictions": predictions,
-               "contexts": (0..space.len()).map(context).collect::<Vec<_>>() }))
+    ((0..space.len()).map(context).collect(), (0..log.actions().len()).map(of_action).collect())
 }
 
 /// The most memory this process has held.

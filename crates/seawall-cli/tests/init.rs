@@ -297,13 +297,13 @@ fn kinds_follow_the_values() {
 }
 
 #[test]
-fn propensities_leaves_and_policies_follow_the_rows() {
+fn propensities_and_policies_follow_the_rows() {
     let small = table(
         600,
         &[("arm", &pick(&["A", "B", "C"], 1)), ("sex", &below(2, 2)), ("y", &below(9, 3))],
     );
     let (text, _) = written(&small, &[]);
-    holds(&text, &["# [propensity]", "max_depth = [1, 2, 3, 4]", "cross-validation"]);
+    holds(&text, &["# [propensity]", "kind = \"auto\"", "rows left out"]);
     holds_none(&text, &["\n[propensity]", "kind = \"uniform\""]);
     for name in ["A", "B", "C"] {
         holds(&text, &[&format!("kind = \"constant\"\naction = \"{name}\"\n")]);
@@ -322,7 +322,7 @@ fn propensities_leaves_and_policies_follow_the_rows() {
     );
     let (text, _) = written(&cells, &[]);
     holds(&text, &["\n[propensity]\nestimate = \"logistic\"   # cells hold 1."]);
-    holds(&text, &["rows on average, too few for shares", "min_samples_leaf = [30, 60, 150]"]);
+    holds(&text, &["rows on average, too few for shares", "kind = \"auto\""]);
     // A column of propensities is used, however small the cells.
     let known = cells.replace("arm,a,", "arm,propensity,");
     let known: String = known

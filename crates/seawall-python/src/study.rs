@@ -24,7 +24,7 @@ use seawall_study::report::{self, report};
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
 use seawall_study::write::{destination, prepare};
-use seawall_study::{check, demo as synthetic};
+use seawall_study::{check, demo as synthetic, explain};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -232,6 +232,13 @@ impl Study {
     /// Everything about the data: JSON.
     fn check(&self, py: Python<'_>) -> PyResult<String> {
         let found = run(py, None, None, |watch| check::check(&self.loaded, watch))?;
+        json(&found)
+    }
+
+    /// The fitted outcome model, told: JSON.
+    #[pyo3(signature = (action=None))]
+    fn explain(&self, py: Python<'_>, action: Option<&str>) -> PyResult<String> {
+        let found = run(py, None, None, |watch| explain::explain(&self.loaded, action, watch))?;
         json(&found)
     }
 

@@ -6,7 +6,8 @@
 //!    ready to be asked.
 //!    [`mod@target`]: a sample of another population on its contexts.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
-//!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost.
+//!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
+//!    [`mod@explain`]: the fitted outcome model, told.
 //! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
@@ -25,6 +26,7 @@ pub mod count;
 pub mod demo;
 pub mod distance;
 pub mod evaluate;
+pub mod explain;
 pub mod fields;
 pub mod init;
 pub mod learn;

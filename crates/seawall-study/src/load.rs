@@ -6,7 +6,10 @@ use crate::read::{named, same};
 use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::PlacedTarget;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
-use seawall::outcome::{Choice, ModelKind, Predictions, Recipe, Values, choose};
+use seawall::outcome::{
+    AutoSearch, BoostedSettings, Choice, Compared, ModelKind, Predictions, Recipe, Values, auto,
+    choose, choose_additive, choose_rounds,
+};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Extension, Log, Matrix, Result, Watch};
@@ -27,6 +30,8 @@ pub struct Loaded {
     pub recipe: Recipe,
     /// What cross-validation chose, if it had a choice: one per action.
     pub choices: Option<Vec<Choice>>,
+    /// The kinds of models that were compared, simplest first; none unless the study asks for that.
+    pub candidates: Vec<Compared>,
     /// Where propensities come from.
     pub propensity: Propensity,
     /// What was fitted to the whole log, once somebody asked.
@@ -46,28 +51,7 @@ pub fn load(study: Study, watch: Watch<'_>) -> Result<Loaded> {
 /// Makes the choices that a study leaves open, its data being counted.
 pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded> {
     let log = &counted.log;
-    let of_study = |e: Error| e.within(study.path.display());
-    let offered = study.model.offered(log.actions()).map_err(of_study)?;
-    let mut choices = None;
-    let recipe = match (&study.model, offered) {
-        (ModelSpec::Table(path), _) => Recipe::Predictions(predictions(path, &study, log)?),
-        (ModelSpec::Column { .. }, _) => {
-            let brought = counted.predictions.as_ref();
-            let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
-            Recipe::Predictions(Predictions::new(brought.means.clone())?)
-        }
-        (ModelSpec::Tree { folds, .. }, Some(offered)) => {
-            if offered.iter().any(|settings| settings.len() > 1) {
-                let chosen = choose(log, &offered, *folds, watch)?;
-                let settings = chosen.iter().map(|c| c.settings).collect();
-                choices = Some(chosen);
-                Recipe::Tree(settings)
-            } else {
-                Recipe::Tree(offered.into_iter().flatten().collect())
-            }
-        }
-        _ => Recipe::Cells,
-    };
+    let ModelChoice { recipe, choices, candidates } = choose_model(&study, &counted, watch)?;
     let propensity = match &study.propensity {
         PropensitySpec::Known => Propensity::Known,
         PropensitySpec::Cells => Propensity::Cells,
@@ -87,7 +71,69 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
     };
     let fitted = OnceLock::new();
     let (handed_in, target) = (false, None);
-    Ok(Loaded { study, counted, recipe, choices, propensity, fitted, handed_in, target })
+    Ok(Loaded {
+        study,
+        counted,
+        recipe,
+        choices,
+        candidates,
+        propensity,
+        fitted,
+        handed_in,
+        target,
+    })
+}
+
+/// A model with every choice made, and what there was to choose from.
+struct ModelChoice {
+    recipe: Recipe,
+    choices: Option<Vec<Choice>>,
+    candidates: Vec<Compared>,
+}
+
+/// Makes the choices that a study leaves open about its model, once, on the whole log: what is
+/// fitted again later has its settings given.
+fn choose_model(study: &Study, counted: &Counted, watch: Watch<'_>) -> Result<ModelChoice> {
+    let log = &counted.log;
+    let actions = log.actions().len();
+    let recipe = match &study.model {
+        ModelSpec::Cells => Recipe::Cells,
+        ModelSpec::Table(path) => Recipe::Predictions(predictions(path, study, log)?),
+        ModelSpec::Column { .. } => {
+            let brought = counted.predictions.as_ref();
+            let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
+            Recipe::Predictions(Predictions::new(brought.means.clone())?)
+        }
+        ModelSpec::Tree { folds, .. } => {
+            let offered = study.model.offered(log.actions());
+            let offered = offered.map_err(|e| e.within(study.path.display()))?.unwrap_or_default();
+            if offered.iter().all(|settings| settings.len() == 1) {
+                Recipe::Tree(offered.into_iter().flatten().collect())
+            } else {
+                let chosen = choose(log, &offered, *folds, watch)?;
+                let recipe = Recipe::Tree(chosen.iter().map(|c| c.settings).collect());
+                return Ok(ModelChoice { recipe, choices: Some(chosen), candidates: Vec::new() });
+            }
+        }
+        ModelSpec::Forest(settings) => Recipe::Forest(*settings),
+        ModelSpec::Boosted { settings, folds } => {
+            let rounds = choose_rounds(log, &vec![*settings; actions], *folds, watch)?;
+            let with = |c| BoostedSettings { rounds: c, ..*settings };
+            Recipe::Boosted(rounds.iter().map(|c| with(c.rounds)).collect())
+        }
+        ModelSpec::Additive { search, folds } => {
+            let chosen = choose_additive(log, search, *folds, watch)?;
+            Recipe::Additive(chosen.into_iter().map(|c| c.settings).collect())
+        }
+        ModelSpec::Auto { folds, seed } => {
+            let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
+            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes };
+            let found = auto(log, &search, watch)?;
+            let (recipe, candidates) = (found.recipe, found.table);
+            return Ok(ModelChoice { recipe, choices: None, candidates });
+        }
+    };
+    Ok(ModelChoice { recipe, choices: None, candidates: Vec::new() })
 }
 
 /// Predicted values from a file.
@@ -224,7 +270,9 @@ impl Loaded {
     #[must_use]
     pub fn with_recipe(&self, recipe: Recipe) -> Self {
         let other = self.clone();
-        Loaded { recipe, choices: None, fitted: OnceLock::new(), handed_in: true, ..other }
+        let (choices, candidates) = (None, Vec::new());
+        let fitted = OnceLock::new();
+        Loaded { recipe, choices, candidates, fitted, handed_in: true, ..other }
     }
 
     /// The policy that is meant; the greedy one by the values given.

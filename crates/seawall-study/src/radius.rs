@@ -14,12 +14,12 @@ use crate::study::PolicySpec;
 use crate::words::{percent, short};
 use seawall::distance::distance;
 use seawall::evaluate::Robust;
-use seawall::outcome::Model;
+use seawall::outcome::{Forest, Model};
 use seawall::policy::Policy;
 use seawall::transfer::Transport;
 use seawall::{
-    Error, Field, Geometry, Kind, Population, Progress, Result, Settings, Space, Stage, Support,
-    Watch,
+    Entry, Error, Field, Geometry, Kind, Log, Population, Progress, Result, Settings, Space, Stage,
+    Support, Watch,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -176,14 +176,22 @@ fn counted(space: &Space, used: &[usize]) -> Vec<usize> {
 fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy)]) -> Vec<usize> {
     let space = loaded.log().contexts();
     let count = space.names().len();
-    let trees = model.leaves().map_or(&[][..], |leaves| leaves.trees());
-    if trees.is_empty() {
-        return (0..count).collect();
-    }
     let mut used = vec![false; count];
-    for tree in trees {
-        let splits = (0..tree.len()).filter_map(|node| tree.split(node));
-        splits.for_each(|split| used[split.feature] = true);
+    let mut mark = |importance: &[f64]| {
+        let shares = used.iter_mut().zip(importance);
+        shares.for_each(|(used, share)| *used |= *share > 0.0);
+    };
+    let actions = 0..loaded.log().actions().len();
+    match model {
+        Model::Leaves(leaves) if !leaves.trees().is_empty() => {
+            for tree in leaves.trees() {
+                let splits = (0..tree.len()).filter_map(|node| tree.split(node));
+                splits.for_each(|split| used[split.feature] = true);
+            }
+        }
+        Model::Forest(forest) => actions.for_each(|a| mark(forest.importance(a))),
+        Model::Boosted(boosted) => actions.for_each(|a| mark(boosted.importance(a))),
+        _ => return (0..count).collect(),
     }
     // The greedy policy looks at what the model does.
     for (_, policy) in policies.iter().filter(|(spec, _)| *spec != PolicySpec::Greedy) {
@@ -415,6 +423,9 @@ fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {
         .iter()
         .map(|leaf| (leaf.weight(), 0.5 * dearest * (leaf.outcomes.len() as f64).sqrt()))
         .collect();
+    if let Model::Forest(forest) = model {
+        leaves = behind(log, forest, dearest);
+    }
     leaves.sort_by(|a, b| a.0.total_cmp(&b.0));
     let suggestion = |&(rows, constant): &(f64, f64)| constant / rows.sqrt();
     let middle = leaves.get(leaves.len() / 2).copied().unwrap_or((f64::NAN, f64::NAN));
@@ -424,4 +435,21 @@ fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {
         median: suggestion(&middle),
         smallest_leaf: leaves.first().map_or(f64::NAN, suggestion),
     })
+}
+
+/// What stands for leaves in a forest: for each context and action that has rows, the rows of its
+/// leaves on average, and the constant for all outcomes of the action.
+fn behind(log: &Log, forest: &Forest, dearest: f64) -> Vec<(f64, f64)> {
+    let mut seen = vec![vec![false; log.outcomes().len()]; log.actions().len()];
+    log.entries().iter().for_each(|e| seen[e.action as usize][e.outcome as usize] = true);
+    let outcomes: Vec<f64> =
+        seen.iter().map(|seen| seen.iter().filter(|s| **s).count() as f64).collect();
+    let same = |a: &Entry, b: &Entry| (a.context, a.action) == (b.context, b.action);
+    let cells = log.entries().chunk_by(same).map(|cell| (cell[0].context, cell[0].action as usize));
+    cells
+        .map(|(context, action)| {
+            let rows = forest.rows_behind(context as usize, action);
+            (rows, 0.5 * dearest * outcomes[action].sqrt())
+        })
+        .collect()
 }

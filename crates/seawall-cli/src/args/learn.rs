@@ -161,9 +161,25 @@ pub(super) struct Apply {
 /// The arguments of `seawall explain`.
 #[derive(Debug, ClapArgs)]
 pub(super) struct Explain {
-    /// The policy file
-    pub(super) policy: PathBuf,
+    /// A policy file (.json), or a study file
+    pub(super) file: PathBuf,
+    /// Only this action of a study's model
+    #[arg(long, value_name = "ACTION")]
+    pub(super) action: Option<String>,
+    /// A study's model as one line of JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
+
+pub(super) const EXPLAIN_EXAMPLES: &str = "\
+A study's model is fitted and told action by action: a tree as branches with their rows and means, an
+additive model as what each level of each column adds, forests and boosted trees by what each column is
+worth to them (its share in lowering the squared error).
+
+Examples:
+  seawall explain study.toml
+  seawall explain study.toml --action treat --json
+  seawall explain policy.json";
 
 /// Parses `ACTION=NUMBER`; a name may hold equals signs of its own.
 fn named(text: &str) -> Result<(String, f64), String> {

@@ -43,7 +43,8 @@ enum Command {
     Learn(Box<learn::Learn>),
     /// Add the probabilities of a policy's actions to a table
     Apply(learn::Apply),
-    /// A policy in words
+    /// A policy, or the outcome model of a study, in words
+    #[command(after_help = learn::EXPLAIN_EXAMPLES)]
     Explain(learn::Explain),
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
@@ -123,7 +124,9 @@ impl Args {
                 cmd::learn::run(&study, &changes, &outputs)
             }
             Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
-            Command::Explain(explain) => cmd::apply::explain(&explain.policy),
+            Command::Explain(explain) => {
+                cmd::explain::run(&explain.file, explain.action.as_deref(), explain.json)
+            }
             Command::Distance(distance) => {
                 let (asked, eta, json) = distance.meaning()?;
                 cmd::distance::run(&asked, eta, json)

@@ -1,4 +1,4 @@
-//! `seawall apply` and `seawall explain`.
+//! `seawall apply`, and a policy in words.
 
 use super::Failure;
 use seawall::Error;

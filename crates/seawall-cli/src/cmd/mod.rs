@@ -6,6 +6,7 @@ pub mod check;
 pub mod demo;
 pub mod distance;
 pub mod evaluate;
+pub mod explain;
 pub mod init;
 pub mod learn;
 pub mod radius;

@@ -45,6 +45,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     if facts.notes.len() > NOTES {
         writeln!(out, "({} more notes: --full)", facts.notes.len() - NOTES)?;
     }
+    super::check::models(facts, out)?;
     writeln!(out)?;
     values(found, &names, out)?;
     if !found.comparisons.is_empty() {

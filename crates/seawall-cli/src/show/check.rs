@@ -1,6 +1,6 @@
 //! Facts about a study's data, as tables.
 
-use super::{label, number, percent, table};
+use super::{label, number, percent, short, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::Check;
@@ -60,22 +60,27 @@ const SHOWN: usize = 12;
 
 /// The outcome model.
 fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
-    match found.model {
-        ModelKind::Table => return writeln!(out, "Outcome model: predicted values from a table."),
-        ModelKind::Column => {
-            return writeln!(
-                out,
-                "Outcome model: predicted values of the rows, averaged in each context."
-            );
-        }
-        ModelKind::Cells => writeln!(out, "Outcome model: every context and action by itself.\n")?,
-        _ => writeln!(out, "Outcome model: a regression tree per action.\n")?,
+    let what = match found.model {
+        ModelKind::Table => "predicted values from a table",
+        ModelKind::Column => "predicted values of the rows, averaged in each context",
+        ModelKind::Cells => "every context and action by itself",
+        ModelKind::Tree => "a regression tree per action",
+        ModelKind::Forest => "averaged trees per action",
+        ModelKind::Boosted => "boosted trees per action",
+        ModelKind::Additive => "per action a sum of what each column adds",
+        _ => found.model.name(),
+    };
+    writeln!(out, "Outcome model: {what}.")?;
+    models(found, out)?;
+    if !matches!(found.model, ModelKind::Cells | ModelKind::Tree) {
+        return Ok(());
     }
+    writeln!(out)?;
     let trees = found.model == ModelKind::Tree;
     let chosen = found.actions.iter().any(|a| a.tree.is_some_and(|t| t.cross_validated.is_some()));
     let mut header = vec!["action", "leaves", "smallest leaf"];
     if trees {
-        header.extend(["max depth", "min leaf", "min split", "pruning"]);
+        header.extend(["max depth", "min leaf", "min share", "min split", "pruning"]);
     }
     if chosen {
         header.push("cross-validated error");
@@ -89,13 +94,37 @@ fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
         ];
         if let Some(tree) = a.tree {
             row.push(tree.max_depth.to_string());
-            row.extend([tree.min_samples_leaf, tree.min_samples_split, tree.ccp_alpha].map(number));
+            let sizes = [tree.min_samples_leaf, tree.min_share, tree.min_samples_split];
+            row.extend(sizes.map(number));
+            row.push(number(tree.ccp_alpha));
             row.extend(tree.cross_validated.map(number));
         }
         shown.add_row(row);
     }
     writeln!(out, "{shown}")?;
     more(found, out)
+}
+
+/// The kinds of models that were compared, where the study left that open.
+pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
+    let [first, ..] = &found.models[..] else { return Ok(()) };
+    let mut header = vec!["model", "error on rows left out", "±", "above the lowest", "±"];
+    let noise = [("as fitted", first.as_fitted), ("honest", first.honest), ("gap", first.gap)];
+    header.extend(noise.iter().filter(|(_, known)| known.is_some()).map(|(name, _)| *name));
+    header.push("");
+    let mut shown = table(&header);
+    for row in &found.models {
+        let mut line = vec![row.kind.name().to_owned()];
+        line.extend([row.error, row.se, row.above, row.above_se].map(short));
+        line.extend([row.as_fitted, row.honest, row.gap].into_iter().flatten().map(number));
+        line.push(if row.chosen { "chosen" } else { "" }.to_owned());
+        shown.add_row(line);
+    }
+    writeln!(out, "\n{shown}\n")?;
+    writeln!(
+        out,
+        "Chosen is the simplest (the first) whose squared error on rows left out is not above the lowest by more than the standard error of the difference."
+    )
 }
 
 fn more(found: &Check, out: &mut dyn Write) -> Result<()> {

@@ -14,6 +14,7 @@ use std::io::{Result, Write};
 pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
     let question = &found.question;
     check::summary(&found.diagnostics, out)?;
+    check::models(&found.diagnostics, out)?;
     target(found, out)?;
     coverage(question, found, out)?;
     writeln!(out, "\nIf nothing shifts ({}; 95% intervals):\n", found.direction)?;

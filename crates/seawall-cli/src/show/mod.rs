@@ -5,6 +5,7 @@ pub mod brief;
 pub mod check;
 pub mod distance;
 pub mod evaluate;
+pub mod explain;
 pub mod learn;
 pub mod radius;
 mod shift;

@@ -39,6 +39,7 @@ from seawall.arrays import (
     evaluate_policy,
     worst_case,
 )
+from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
 from seawall.study import SeawallWarning, Study, demo, demo_data
@@ -50,6 +51,7 @@ __all__ = [
     "Curve",
     "Distance",
     "Evaluation",
+    "Explanation",
     "InputError",
     "Learned",
     "NumericError",

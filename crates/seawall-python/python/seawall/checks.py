@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from seawall._result import _made, _Result
@@ -24,9 +24,27 @@ class TreeFacts:
 
     max_depth: int
     min_samples_leaf: float
+    min_share: float
     min_samples_split: float
     ccp_alpha: float
     cross_validated: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One kind of outcome model beside the others: its squared error on rows left out, by how much
+    that is above the lowest, and the standard errors of both over the folds; where they were worked
+    out, the worst case as fitted, the honest one, and the gap between them."""
+
+    kind: str
+    error: float
+    se: float
+    above: float
+    above_se: float
+    chosen: bool
+    as_fitted: float | None = None
+    honest: float | None = None
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +108,7 @@ class Check(_Result):
     model: str
     unseen: str
     notes: list[str]
+    models: list[ModelRow] = field(default_factory=list)
     target: TargetFacts | None = None
     _json: str = ""
 

@@ -23,6 +23,7 @@ from seawall._written import (
     _section,
     _target_section,
 )
+from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Evaluation, Radius, SampleDistance
 
@@ -67,9 +68,10 @@ class Study:
     propensity
         The column of logged propensities, `"cells"`, `"logistic"`, or `{"design": {...}}`.
     model
-        `"tree"`, `"cells"`, a dictionary as in a study file (predictions of the rows, a column per
-        action: `{"kind": "column", "predictions": {"treat": "m1", "control": "m0"}}`), or an estimator
-        with `fit` and `predict`, or one for each action: see `with_model`.
+        `"auto"`, `"tree"`, `"additive"`, `"forest"`, `"boosted"`, `"cells"`, a dictionary as in a study
+        file (`{"kind": "forest", "trees": 200}`; predictions of the rows, a column per action: `{"kind":
+        "column", "predictions": {"treat": "m1", "control": "m0"}}`), or an estimator with `fit` and
+        `predict`, or one for each action: see `with_model`.
     policy
         The policies to evaluate: `"uniform"`, `"behaviour"`, `"greedy"`, `"constant:ACTION"`, a file.
     radius, set, eta, cost_radius, cost_set, support
@@ -298,6 +300,11 @@ class Study:
         """Everything about the data, nothing robust; and how well they cover a `target` (as for
         `evaluate`)."""
         return Check._of(self._toward(target).check())
+
+    def explain(self, action: str | None = None) -> Explanation:
+        """The fitted outcome model, told: a tree by its branches, an additive model by what each level
+        adds, forests and boosted trees by what each column is worth to them. Every action, or one."""
+        return Explanation._of(self._native.explain(action))
 
     def evaluate(
         self,

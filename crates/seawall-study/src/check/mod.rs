@@ -10,7 +10,7 @@ use crate::study::{PolicySpec, Scale};
 use crate::target::TargetAnswer;
 use crate::words::{percent, short};
 use seawall::evaluate::{Fitted, PropensitySource, Support};
-use seawall::outcome::{ModelKind, Recipe, Unseen};
+use seawall::outcome::{Compared, ModelKind, Recipe, Unseen};
 use seawall::transfer::Transport;
 use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
 use serde::Serialize;
@@ -49,8 +49,12 @@ pub struct Check {
     pub outcome_range: (f64, f64),
     /// The propensities.
     pub propensity: PropensityFacts,
-    /// The outcome model: `cells`, `tree`, `table`, `column` or `learner`.
+    /// The outcome model: `tree`, `additive`, `forest`, `boosted`, `cells`, `table`, `column` or
+    /// `learner`.
     pub model: ModelKind,
+    /// The kinds that it was chosen from, simplest first, where the study leaves that open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelRow>,
     /// What to do about contexts where an action has no value of its own.
     pub unseen: Unseen,
     /// What a reader should know before trusting a number.
@@ -58,6 +62,50 @@ pub struct Check {
     /// The study's target and how well the log covers it, where the data alone are looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetAnswer>,
+}
+
+/// One kind of model beside the others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ModelRow {
+    /// The kind.
+    pub kind: ModelKind,
+    /// Its mean squared error on rows left out.
+    pub error: f64,
+    /// The standard error of that over the folds.
+    pub se: f64,
+    /// By how much the error is above the lowest one.
+    pub above: f64,
+    /// The standard error of that.
+    pub above_se: f64,
+    /// Whether this kind was chosen.
+    pub chosen: bool,
+    /// The worst case of the study's first policy and radius as this kind fits it, where it was
+    /// worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_fitted: Option<f64>,
+    /// The same of populations found on one half of the rows and valued on the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub honest: Option<f64>,
+    /// How much of the worst case may be noise: as fitted less honest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
+}
+
+impl ModelRow {
+    /// Without worst cases.
+    pub fn new(compared: &Compared) -> Self {
+        ModelRow {
+            kind: compared.kind(),
+            error: compared.error,
+            se: compared.se,
+            above: compared.above,
+            above_se: compared.above_se,
+            chosen: compared.chosen,
+            as_fitted: None,
+            honest: None,
+            gap: None,
+        }
+    }
 }
 
 /// Rows left out, by reason.
@@ -99,6 +147,8 @@ pub struct TreeFacts {
     pub max_depth: usize,
     /// Rows in a leaf, at least.
     pub min_samples_leaf: f64,
+    /// Rows in a leaf, at least, as a share of the action's.
+    pub min_share: f64,
     /// Rows in a node that may be split, at least.
     pub min_samples_split: f64,
     /// The strength of cost-complexity pruning.
@@ -205,6 +255,7 @@ pub(crate) fn facts(
         outcome_range,
         propensity,
         model: loaded.model_kind(),
+        models: loaded.candidates.iter().map(ModelRow::new).collect(),
         unseen: study.unseen,
         notes: Vec::new(),
         target: None,
@@ -234,6 +285,7 @@ fn actions(
         Recipe::Tree(settings) => Some(TreeFacts {
             max_depth: settings[action].max_depth,
             min_samples_leaf: settings[action].min_samples_leaf,
+            min_share: settings[action].min_share,
             min_samples_split: settings[action].min_samples_split,
             ccp_alpha: settings[action].ccp_alpha,
             cross_validated: loaded.choices.as_ref().map(|c| c[action].error),

@@ -12,10 +12,6 @@ use crate::study::Term;
 const ROWS_IN_A_CELL: f64 = 5.0;
 /// More actions than this are not each evaluated by itself.
 const POLICIES: usize = 4;
-/// The fewest rows of a leaf.
-const LEAF: f64 = 20.0;
-/// With fewer rows than this there is nothing to cross-validate.
-const FOR_A_CHOICE: usize = 20;
 /// The longest line of a comment.
 const WIDTH: usize = 100;
 
@@ -35,7 +31,7 @@ pub(super) fn study(
         action(all, roles),
         propensity(all, roles, contexts, target),
         outcome(all, &roles.outcome),
-        model(&all[roles.action], target),
+        model(),
         policies(&all[roles.action]),
         "[robust]                 # how far the other population may be\n\
          context = { set = \"wasserstein\", radius = [0.01, 0.03, 0.1] }\n"
@@ -215,54 +211,12 @@ fn outcome(all: &[Column], outcome: &Outcome) -> String {
     format!("{head}\n{word} = {{ {} }}   # {}{seen}\n", terms.join(", "), outcome.why)
 }
 
-fn model(action: &Column, target: &Target) -> String {
-    let rows = (0..action.codes.len()).filter(|&row| target.known(row)).count();
-    if rows < FOR_A_CHOICE {
-        return format!(
-            "[model]\n\
-             kind = \"tree\"            # or \"cells\", or \"table\" with your own predictions\n\
-             max_depth = 1            # with more rows a list, chosen from by cross-validation\n\
-             min_samples_leaf = {LEAF}    # likewise\n"
-        );
-    }
-    let leaves: Vec<String> = leaves(fewest_rows(action, target)).into_iter().map(number).collect();
-    format!(
-        "[model]\n\
-         kind = \"tree\"            # or \"cells\", or \"table\" with your own predictions\n\
-         max_depth = [1, 2, 3, 4] # cross-validation chooses, for each action\n\
-         min_samples_leaf = [{}]   # likewise\n",
-        leaves.join(", ")
-    )
-}
-
-/// The rows of the action that has the fewest.
-fn fewest_rows(action: &Column, target: &Target) -> usize {
-    let mut counts = vec![0usize; action.distinct.len()];
-    let known = action.codes.iter().enumerate().filter(|(row, _)| target.known(*row));
-    known.for_each(|(_, &code)| counts[code as usize] += 1);
-    let taken = (0..counts.len()).filter(|&code| !action.distinct.is_missing_number(code));
-    taken.map(|code| counts[code]).filter(|count| *count > 0).min().unwrap_or(0)
-}
-
-/// Sizes of leaves to choose from: one, two and five rows in a hundred, in round numbers.
-fn leaves(rows: usize) -> Vec<f64> {
-    const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
-    let mut leaves: Vec<f64> = [0.01, 0.02, 0.05]
-        .iter()
-        .map(|share| {
-            let leaf = (share * rows as f64).max(LEAF);
-            let scale = 10f64.powf(leaf.log10().floor());
-            let apart = |x: &&f64| (leaf - **x * scale).abs();
-            let nearest = ROUND.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
-            (nearest.unwrap_or(&1.0) * scale).round()
-        })
-        .collect();
-    // Where the least leaf is more than all of these, there is still a choice.
-    if rows >= 100 && leaves.iter().all(|leaf| *leaf == LEAF) {
-        leaves.push(2.5 * LEAF);
-    }
-    leaves.dedup();
-    leaves
+fn model() -> String {
+    "[model]\n\
+     kind = \"auto\"            # the simplest of tree, additive, forest, boosted and cells that predicts\n\
+     # rows left out best; or one of these by name, or \"table\" with your own predictions.\n\
+     # `seawall explain` tells the model in words.\n"
+        .to_owned()
 }
 
 fn policies(action: &Column) -> String {
@@ -278,22 +232,4 @@ fn policies(action: &Column) -> String {
         )
     };
     names.into_iter().map(policy).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn leaves_are_round() {
-        for (rows, expected) in [
-            (6, &[20.0][..]),
-            (300, &[20.0, 50.0]),
-            (2400, &[25.0, 50.0, 120.0]),
-            (5000, &[50.0, 100.0, 250.0]),
-            (100_000, &[1000.0, 2000.0, 5000.0]),
-        ] {
-            assert_eq!(leaves(rows), expected, "{rows}");
-        }
-    }
 }

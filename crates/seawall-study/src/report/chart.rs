@@ -30,10 +30,11 @@ pub(super) struct Chart {
     slider: Live,
 }
 
+/// Where something is told along an axis.
 #[derive(Debug, Serialize)]
-struct Tick {
-    at: f64,
-    text: String,
+pub(super) struct Tick {
+    pub at: f64,
+    pub text: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -159,7 +160,7 @@ fn range(series: &[Series<'_>], zero: bool) -> (f64, f64) {
 }
 
 /// Round numbers between two ends, about so many steps.
-fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
+pub(super) fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
     let step = nice((high - low) / steps);
     let first = (low / step).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
@@ -198,7 +199,8 @@ fn band(
     Some(format!("{}Z", outline(&upper.chain(lower).collect::<Vec<_>>())))
 }
 
-fn outline(spots: &[(f64, f64)]) -> String {
+/// A path through these spots.
+pub(super) fn outline(spots: &[(f64, f64)]) -> String {
     let words: Vec<String> = spots.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
     format!("M{}", words.join("L"))
 }

@@ -3,7 +3,7 @@
 use super::Request;
 use crate::evaluate::Question;
 use crate::load::Loaded;
-use crate::words::{level, number};
+use crate::words::{level, number, percent};
 use seawall::Set;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
@@ -29,11 +29,12 @@ pub(super) fn methods(
         Support::All => "every point of the context space",
         _ => "contexts that were observed",
     };
-    let (model, refitted) = outcome_model(loaded);
+    let (fitted, refitted) = outcome_model(loaded);
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
         ("Set of contexts", set(question.context.set)),
         ("The study's radii", list(&study.context_set.radii)),
+        ("Outcome model", fitted),
         ("Set of outcomes", set(question.cost.set)),
         ("Cost radii", list(&study.cost_set.radii)),
         (
@@ -84,7 +85,6 @@ pub(super) fn methods(
             ),
         ));
     }
-    all.push(("Outcome model", model));
     all.push(("Seed", request.seed.to_string()));
     all.push(("Command", command(loaded, question, request)));
     all
@@ -105,10 +105,87 @@ fn outcome_model(loaded: &Loaded) -> (String, &'static str) {
         }
         (_, ModelKind::Column) => (given("row by row, averaged in each context"), GIVEN),
         (_, ModelKind::Table) => (given("by context"), GIVEN),
-        (_, ModelKind::Cells) => ("every context and action by itself".to_owned(), REFITTED),
-        (_, ModelKind::Tree) => ("a regression tree for each action".to_owned(), REFITTED),
         (recipe, _) if !recipe.is_refitted() => (given("from elsewhere"), GIVEN),
-        (_, kind) => (format!("{kind:?}").to_lowercase(), REFITTED),
+        _ => (model(loaded), REFITTED),
+    }
+}
+
+/// The outcome model and its settings, in words.
+fn model(loaded: &Loaded) -> String {
+    let actions = loaded.log().actions();
+    // What each action has of its own; once if all agree.
+    let each = |of: &dyn Fn(usize) -> String| {
+        let all: Vec<String> = (0..actions.len()).map(of).collect();
+        match all.windows(2).all(|pair| pair[0] == pair[1]) {
+            true => all.first().cloned().unwrap_or_default(),
+            false => {
+                let named = actions.iter().zip(&all).map(|(name, text)| format!("{name}: {text}"));
+                named.collect::<Vec<_>>().join("; ")
+            }
+        }
+    };
+    let names: Vec<&str> = loaded.log().contexts().names().collect();
+    let told = match &loaded.recipe {
+        Recipe::Cells => "every context and action by itself".to_owned(),
+        Recipe::Tree(settings) => {
+            let one = |a: usize| {
+                let s = &settings[a];
+                let share = match s.min_share > 0.0 {
+                    true => format!(" and {} of the action's", percent(s.min_share)),
+                    false => String::new(),
+                };
+                let rows = number(s.min_samples_leaf);
+                format!("depth at most {}, leaves of at least {rows} rows{share}", s.max_depth)
+            };
+            format!("a regression tree per action, {}", each(&one))
+        }
+        Recipe::Forest(s) => {
+            let share = match s.min_share > 0.0 {
+                true => format!(" and {} of the action's", percent(s.min_share)),
+                false => String::new(),
+            };
+            format!(
+                "per action the average of {} trees on rows drawn again, {} of {} columns tried a \
+                 split, leaves of at least {} rows{share}; seed {}",
+                s.trees,
+                s.features.unwrap_or(names.len().div_ceil(3)).min(names.len()),
+                names.len(),
+                number(s.min_samples_leaf),
+                s.seed
+            )
+        }
+        Recipe::Boosted(settings) => {
+            let one = |a: usize| {
+                let s = &settings[a];
+                let (leaf, by) = (number(s.min_samples_leaf), number(s.shrinkage));
+                format!(
+                    "{} rounds of depth {}, shrinkage {by}, leaves of at least {leaf} rows",
+                    s.rounds, s.depth
+                )
+            };
+            format!("boosted trees per action, {}", each(&one))
+        }
+        Recipe::Additive(settings) => {
+            let one = |a: usize| {
+                let s = &settings[a];
+                let pairs = s.pairs.iter().map(|(j, k)| format!("{} × {}", names[*j], names[*k]));
+                let pairs: Vec<String> = pairs.collect();
+                let pairs = match pairs.is_empty() {
+                    true => String::new(),
+                    false => format!(", pairs {}", pairs.join(", ")),
+                };
+                format!("penalty {} rows{pairs}", number(s.penalty))
+            };
+            format!("per action a sum of what each column adds, {}", each(&one))
+        }
+        _ => "predicted values that were handed in".to_owned(),
+    };
+    match loaded.candidates.len() {
+        0 => told,
+        kinds => format!(
+            "{told}; chosen among {kinds} kinds as the simplest of those that cannot be told from \
+             the best on rows left out"
+        ),
     }
 }
 

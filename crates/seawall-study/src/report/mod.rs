@@ -6,6 +6,7 @@
 
 mod chart;
 mod differences;
+mod effects;
 mod live;
 mod methods;
 mod page;
@@ -15,6 +16,7 @@ mod sentences;
 mod stops;
 
 use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
+use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
 use crate::study::{PolicySpec, Scale, Study};
@@ -72,6 +74,7 @@ pub struct Report {
     studied: Studied,
     populations: Vec<populations::Shifted>,
     policies: Vec<policies::Explained>,
+    effects: Option<effects::Effects>,
     evaluation: Evaluation,
     notes: Vec<String>,
     methods: Vec<(&'static str, String)>,
@@ -176,6 +179,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         studied: studied(&found, &others, &stops, &own, &cost_radii),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),
+        effects: effects::effects(&explain(loaded, None, watch)?),
         notes: notes(&found, chance, &stops),
         methods: methods::methods(loaded, &question, request),
         text: study.text.clone(),

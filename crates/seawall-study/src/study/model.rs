@@ -1,13 +1,17 @@
 //! `[model]`: how outcomes are modelled.
 //!
 //! A tree's settings are each a number, a list to choose from by cross-validation, or a table of
-//! either by action: `min_samples_leaf = { treat = 5, control = [2, 5] }`.
+//! either by action: `min_samples_leaf = { treat = 5, control = [2, 5] }`. Those of the other kinds
+//! are numbers for all actions. `kind = "auto"` compares the kinds on rows left out.
 
 use super::Actions;
-use super::toml_file::Value;
+use super::toml_file::{Table, Value};
 use crate::read::{named, same};
-use seawall::outcome::{TreeSettings, Unseen};
+use seawall::outcome::{
+    AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, TreeSettings, Unseen,
+};
 use seawall::{Error, Result};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// How outcomes are modelled.
@@ -21,12 +25,37 @@ pub enum ModelSpec {
         max_depth: Choices,
         /// Rows in a leaf, at least.
         min_samples_leaf: Choices,
+        /// Rows in a leaf, at least, as a share of those of its action.
+        min_share: Choices,
         /// Rows in a node that may be split, at least.
         min_samples_split: Choices,
         /// The strength of cost-complexity pruning.
         ccp_alpha: Choices,
         /// Folds of the cross-validation that chooses, where there is a choice.
-        folds: usize,
+        folds: FoldPlan,
+    },
+    /// Averaged trees per action.
+    Forest(ForestSettings),
+    /// Boosted trees per action.
+    Boosted {
+        /// Their settings, with the rounds that there are at most.
+        settings: BoostedSettings,
+        /// Folds of the cross-validation that chooses the rounds.
+        folds: FoldPlan,
+    },
+    /// An additive model per action.
+    Additive {
+        /// What may be chosen.
+        search: AdditiveSearch,
+        /// Folds of the cross-validation that chooses.
+        folds: FoldPlan,
+    },
+    /// Whichever of these is the simplest of those that predict best.
+    Auto {
+        /// Folds of the cross-validation that compares them.
+        folds: FoldPlan,
+        /// The seed of the forest.
+        seed: u64,
     },
     /// Predicted values from a file: the context columns, and a column per action.
     Table(PathBuf),
@@ -55,12 +84,18 @@ impl Choices {
 impl ModelSpec {
     /// The tree settings offered to each action; None if the model is no tree.
     pub fn offered(&self, actions: &[String]) -> Result<Option<Vec<Vec<TreeSettings>>>> {
-        let ModelSpec::Tree { max_depth, min_samples_leaf, min_samples_split, ccp_alpha, .. } =
-            self
+        let ModelSpec::Tree {
+            max_depth,
+            min_samples_leaf,
+            min_share,
+            min_samples_split,
+            ccp_alpha,
+            ..
+        } = self
         else {
             return Ok(None);
         };
-        for choices in [max_depth, min_samples_leaf, min_samples_split, ccp_alpha] {
+        for choices in [max_depth, min_samples_leaf, min_share, min_samples_split, ccp_alpha] {
             if let Some((name, _)) =
                 choices.own.iter().find(|(name, _)| named(actions, name).is_none())
             {
@@ -71,21 +106,23 @@ impl ModelSpec {
             }
         }
         let each = |action: &String| {
-            let mut offered = Vec::new();
-            for depth in max_depth.for_action(action) {
-                for leaf in min_samples_leaf.for_action(action) {
-                    for split in min_samples_split.for_action(action) {
-                        for alpha in ccp_alpha.for_action(action) {
-                            offered.push(TreeSettings {
-                                max_depth: *depth as usize,
-                                min_samples_leaf: *leaf,
-                                min_samples_split: *split,
-                                ccp_alpha: *alpha,
-                            });
-                        }
-                    }
-                }
-            }
+            let mut offered = vec![TreeSettings::default()];
+            let mut vary = |choices: &Choices, set: fn(&mut TreeSettings, f64)| {
+                let with = |like: &TreeSettings| {
+                    let like = *like;
+                    choices.for_action(action).iter().map(move |x| {
+                        let mut settings = like;
+                        set(&mut settings, *x);
+                        settings
+                    })
+                };
+                offered = offered.iter().flat_map(with).collect();
+            };
+            vary(max_depth, |s, x| s.max_depth = x as usize);
+            vary(min_samples_leaf, |s, x| s.min_samples_leaf = x);
+            vary(min_share, |s, x| s.min_share = x);
+            vary(min_samples_split, |s, x| s.min_samples_split = x);
+            vary(ccp_alpha, |s, x| s.ccp_alpha = x);
             offered
         };
         Ok(Some(actions.iter().map(each).collect()))
@@ -99,64 +136,23 @@ pub(super) fn parse(
 ) -> Result<(ModelSpec, Unseen)> {
     let Some(value) = value else { return Ok((ModelSpec::Cells, Unseen::Error)) };
     let mut table = value.table()?;
-    let kind =
-        table.need("kind")?.word(&[("cells", 0), ("tree", 1), ("table", 2), ("column", 3)])?;
+    let kind = table.need("kind")?.word(&KINDS)?;
     let words = [("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)];
     let unseen = table.take("unseen").map_or(Ok(Unseen::Error), |v| v.word(&words))?;
-    let spec = match kind {
-        0 => {
-            table.finish(&["kind", "unseen"])?;
-            return Ok((ModelSpec::Cells, unseen));
+    let (spec, known): (ModelSpec, &[&str]) = match kind {
+        Kind::Cells => (ModelSpec::Cells, &[]),
+        Kind::Tree => (tree(&mut table, actions)?, TREE),
+        Kind::Forest => (forest(&mut table)?, FOREST),
+        Kind::Boosted => (boosted(&mut table)?, BOOSTED),
+        Kind::Additive => (additive(&mut table)?, ADDITIVE),
+        Kind::Auto => {
+            let seed = whole(&mut table, "seed", 0, 0..=MOST)? as u64;
+            (ModelSpec::Auto { folds: folds(&mut table, None)?, seed }, AUTO)
         }
-        1 => {
-            let usual = TreeSettings::default();
-            let mut setting = |key, usual: f64, expected: (&str, fn(f64) -> bool)| {
-                choices(table.take(key), usual, expected, actions)
-            };
-            let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x < 64.0;
-            let at_least_0 = |x: f64| x >= 0.0 && x.is_finite();
-            ModelSpec::Tree {
-                max_depth: setting(
-                    "max_depth",
-                    usual.max_depth as f64,
-                    ("a whole number from 0 to 63", whole),
-                )?,
-                min_samples_leaf: setting(
-                    "min_samples_leaf",
-                    usual.min_samples_leaf,
-                    ("a number ≥ 1", |x| x >= 1.0 && x.is_finite()),
-                )?,
-                min_samples_split: setting(
-                    "min_samples_split",
-                    usual.min_samples_split,
-                    ("a number ≥ 2", |x| x >= 2.0 && x.is_finite()),
-                )?,
-                ccp_alpha: setting("ccp_alpha", usual.ccp_alpha, ("a number ≥ 0", at_least_0))?,
-                folds: match table.take("folds") {
-                    None => 5,
-                    Some(v) => match v.number()? {
-                        k if (2.0..=1000.0).contains(&k) && k.fract() == 0.0 => k as usize,
-                        k => return Err(v.error(format!("{k}; expected a whole number ≥ 2"))),
-                    },
-                },
-            }
-        }
-        2 => ModelSpec::Table(folder.join(table.need("path")?.text()?)),
-        _ => column(table.need("predictions")?, actions)?,
+        Kind::Table => (ModelSpec::Table(folder.join(table.need("path")?.text()?)), &["path"]),
+        Kind::Column => (column(table.need("predictions")?, actions)?, &["predictions"]),
     };
-    table.finish(match kind {
-        1 => &[
-            "kind",
-            "unseen",
-            "max_depth",
-            "min_samples_leaf",
-            "min_samples_split",
-            "ccp_alpha",
-            "folds",
-        ],
-        2 => &["kind", "unseen", "path"],
-        _ => &["kind", "unseen", "predictions"],
-    })?;
+    table.finish(&[&["kind", "unseen"], known].concat())?;
     Ok((spec, unseen))
 }
 
@@ -178,32 +174,185 @@ fn column(value: Value<'_>, actions: &Actions) -> Result<ModelSpec> {
     Ok(ModelSpec::Column { columns, line })
 }
 
+#[derive(Clone, Copy)]
+enum Kind {
+    Cells,
+    Tree,
+    Forest,
+    Boosted,
+    Additive,
+    Auto,
+    Table,
+    Column,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("auto", Kind::Auto),
+    ("tree", Kind::Tree),
+    ("additive", Kind::Additive),
+    ("forest", Kind::Forest),
+    ("boosted", Kind::Boosted),
+    ("cells", Kind::Cells),
+    ("table", Kind::Table),
+    ("column", Kind::Column),
+];
+
+const TREE: &[&str] = &[
+    "max_depth",
+    "min_samples_leaf",
+    "min_share",
+    "min_samples_split",
+    "ccp_alpha",
+    "folds",
+    "seed",
+];
+const FOREST: &[&str] =
+    &["trees", "features", "min_samples_leaf", "min_share", "max_depth", "seed"];
+const BOOSTED: &[&str] = &["rounds", "depth", "shrinkage", "min_samples_leaf", "folds"];
+const ADDITIVE: &[&str] = &["pairs", "penalty", "steps", "folds"];
+const AUTO: &[&str] = &["folds", "seed"];
+
+/// The largest whole number that a file's numbers tell apart.
+const MOST: usize = 1 << 53;
+
+/// Sizes of leaves: rows, and a share of all.
+const LEAF_ROWS: (&str, fn(f64) -> bool) = ("a number ≥ 1", |x| x >= 1.0 && x.is_finite());
+const LEAF_SHARE: (&str, fn(f64) -> bool) =
+    ("a number from 0 to 0.5", |x| (0.0..=0.5).contains(&x));
+
+fn tree(table: &mut Table<'_>, actions: &Actions) -> Result<ModelSpec> {
+    let usual = TreeSettings::default();
+    let mut setting = |key, usual: f64, expected: (&str, fn(f64) -> bool)| {
+        choices(table.take(key), usual, expected, actions)
+    };
+    let whole_depth = |x: f64| x >= 0.0 && x.fract() == 0.0 && x < 64.0;
+    let at_least_0 = |x: f64| x >= 0.0 && x.is_finite();
+    Ok(ModelSpec::Tree {
+        max_depth: setting(
+            "max_depth",
+            usual.max_depth as f64,
+            ("a whole number from 0 to 63", whole_depth),
+        )?,
+        min_samples_leaf: setting("min_samples_leaf", usual.min_samples_leaf, LEAF_ROWS)?,
+        min_share: setting("min_share", usual.min_share, LEAF_SHARE)?,
+        min_samples_split: setting(
+            "min_samples_split",
+            usual.min_samples_split,
+            ("a number ≥ 2", |x| x >= 2.0 && x.is_finite()),
+        )?,
+        ccp_alpha: setting("ccp_alpha", usual.ccp_alpha, ("a number ≥ 0", at_least_0))?,
+        folds: {
+            let seed = table.take("seed").map(|v| whole_number(&v, 0..=MOST)).transpose()?;
+            folds(table, seed.map(|s| s as u64))?
+        },
+    })
+}
+
+fn forest(table: &mut Table<'_>) -> Result<ModelSpec> {
+    let usual = ForestSettings::default();
+    Ok(ModelSpec::Forest(ForestSettings {
+        trees: whole(table, "trees", usual.trees, 1..=100_000)?,
+        features: table.take("features").map(|v| whole_number(&v, 1..=MOST)).transpose()?,
+        min_samples_leaf: one(table, "min_samples_leaf", usual.min_samples_leaf, LEAF_ROWS)?,
+        min_share: one(table, "min_share", usual.min_share, LEAF_SHARE)?,
+        max_depth: whole(table, "max_depth", usual.max_depth, 0..=63)?,
+        seed: whole(table, "seed", usual.seed as usize, 0..=MOST)? as u64,
+        ..usual
+    }))
+}
+
+fn boosted(table: &mut Table<'_>) -> Result<ModelSpec> {
+    let usual = BoostedSettings::default();
+    let share = ("a number above 0 and at most 1", (|x| x > 0.0 && x <= 1.0) as fn(f64) -> bool);
+    let settings = BoostedSettings {
+        rounds: whole(table, "rounds", usual.rounds, 1..=100_000)?,
+        depth: whole(table, "depth", usual.depth, 1..=16)?,
+        shrinkage: one(table, "shrinkage", usual.shrinkage, share)?,
+        min_samples_leaf: one(table, "min_samples_leaf", usual.min_samples_leaf, LEAF_ROWS)?,
+    };
+    Ok(ModelSpec::Boosted { settings, folds: folds(table, None)? })
+}
+
+fn additive(table: &mut Table<'_>) -> Result<ModelSpec> {
+    let usual = AdditiveSearch::default();
+    let penalties = match table.take("penalty") {
+        None => usual.penalties,
+        Some(v) => checked(&v, ("a number above 0", |x| x > 0.0 && x.is_finite()))?,
+    };
+    let search = AdditiveSearch {
+        penalties,
+        pairs: whole(table, "pairs", usual.pairs, 0..=20)?,
+        steps: whole(table, "steps", usual.steps, 2..=256)?,
+    };
+    Ok(ModelSpec::Additive { search, folds: folds(table, None)? })
+}
+
+/// Folds of a cross-validation.
+fn folds(table: &mut Table<'_>, seed: Option<u64>) -> Result<FoldPlan> {
+    Ok(FoldPlan { folds: whole(table, "folds", 5, 2..=1000)?, seed })
+}
+
+/// A whole number.
+fn whole(
+    table: &mut Table<'_>,
+    key: &str,
+    usual: usize,
+    among: RangeInclusive<usize>,
+) -> Result<usize> {
+    table.take(key).map_or(Ok(usual), |v| whole_number(&v, among))
+}
+
+fn whole_number(value: &Value<'_>, among: RangeInclusive<usize>) -> Result<usize> {
+    let (low, high) = (*among.start(), *among.end());
+    match value.number()? {
+        x if x >= low as f64 && x <= high as f64 && x.fract() == 0.0 => Ok(x as usize),
+        x if high == MOST => Err(value.error(format!("{x}; expected a whole number ≥ {low}"))),
+        x => Err(value.error(format!("{x}; expected a whole number from {low} to {high}"))),
+    }
+}
+
+/// A number that fits.
+fn one(
+    table: &mut Table<'_>,
+    key: &str,
+    usual: f64,
+    (expected, fits): (&str, fn(f64) -> bool),
+) -> Result<f64> {
+    let Some(value) = table.take(key) else { return Ok(usual) };
+    match value.number()? {
+        x if fits(x) => Ok(x),
+        x => Err(value.error(format!("{x}; expected {expected}"))),
+    }
+}
+
+/// A number or a list of them, all of which fit.
+fn checked(v: &Value<'_>, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Vec<f64>> {
+    let numbers = v.numbers()?;
+    match numbers.iter().find(|x| !fits(**x)) {
+        Some(x) => Err(v.error(format!("{x}; expected {expected}"))),
+        None if numbers.is_empty() => Err(v.error("expected at least one number")),
+        None => Ok(numbers),
+    }
+}
+
 /// A number, a list of them, or a table of either by action.
 fn choices(
     value: Option<Value<'_>>,
     usual: f64,
-    (expected, fits): (&str, fn(f64) -> bool),
+    fits: (&str, fn(f64) -> bool),
     actions: &Actions,
 ) -> Result<Choices> {
-    let checked = |v: &Value<'_>| {
-        let numbers = v.numbers()?;
-        match numbers.iter().find(|x| !fits(**x)) {
-            Some(x) => Err(v.error(format!("{x}; expected {expected}"))),
-            None if numbers.is_empty() => Err(v.error("expected at least one number")),
-            None => Ok(numbers),
-        }
-    };
     match value {
         None => Ok(Choices { all: vec![usual], own: Vec::new() }),
         Some(v) if v.is_table() => {
             let mut own = Vec::new();
             for (name, v) in v.table()?.rest() {
                 actions.check_name(&name, &v)?;
-                own.push((name, checked(&v)?));
+                own.push((name, checked(&v, fits)?));
             }
             Ok(Choices { all: vec![usual], own })
         }
-        Some(v) => Ok(Choices { all: checked(&v)?, own: Vec::new() }),
+        Some(v) => Ok(Choices { all: checked(&v, fits)?, own: Vec::new() }),
     }
 }
 

@@ -13,16 +13,20 @@
 //! Standard errors are of these means over rows; the self-normalised one by its own linearised
 //! variance `Σ w_i² (y_i − v)² / (Σ w_i)²`. The direct method's adds the noise of the model's
 //! leaves, `Σ_L W_L² s_L² / n_L` with `W_L` the policy's mass on leaf `L`; where the leaves are
-//! (the shape of a tree) is taken as given, and so are values that the user brings.
+//! (the shape of a tree) is taken as given, and so are values that the user brings. A forest's and
+//! an additive model's noise is that of the rows they are linear in; boosted trees add none, since
+//! one fit does not tell it.
 //!
 //! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
 use super::estimate::{Estimate, Term, variance};
 use super::fitted::Fitted;
+use crate::ambiguity::Settings;
+use crate::ambiguity::sets::Wasserstein;
 use crate::error::Result;
 use crate::log::{Entry, Log};
 use crate::matrix::Matrix;
-use crate::outcome::{Leaf, Leaves, Model, Values};
+use crate::outcome::{Leaf, Leaves, Model, Unseen, Values};
 use crate::policy::Policy;
 use crate::progress::Watch;
 use serde::{Deserialize, Serialize};
@@ -186,12 +190,12 @@ impl Fitted {
         let terms: Vec<Term<'_>> = self.terms(&own).collect();
         let mean = Estimate::mean(&terms, log.clusters());
         let shares = self.shares();
-        let (Some(leaves), Some(_)) = (self.model().leaves(), log.clusters()) else {
+        let pulls = log.clusters().and_then(|_| pulls(log, self.model(), &shares, chances));
+        let Some(pulls) = pulls else {
             let noise = self.leaf_noise(&shares, chances);
             return Estimate::new(mean.value, (mean.se * mean.se + noise).sqrt(), log.clusters());
         };
         // Within a cluster, contexts and the noise of outcomes go together.
-        let pulls = pulls(log, leaves, &shares, chances);
         let both: Vec<f64> =
             own.iter().zip(&pulls).map(|(l, p)| (l - mean.value) / log.total() + p).collect();
         let spread = variance(self.terms(&both), log.clusters());
@@ -233,16 +237,18 @@ pub(crate) fn leaf_noise(
     shares: &[f64],
     chances: &Matrix,
 ) -> Option<f64> {
-    let leaves = model.leaves()?;
-    Some(match log.is_plain() {
-        true => noise(log, leaves, shares, chances),
-        false => {
-            let pulls = pulls(log, leaves, shares, chances);
+    let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
+    let mass = || Matrix::from_fn(shares.len(), chances.actions(), mass);
+    match (model.leaves(), log.is_plain()) {
+        (Some(leaves), true) => Some(noise(log, leaves, shares, chances)),
+        (None, true) => model.noise(log, &mass()),
+        (_, false) => {
+            let pulls = pulls(log, model, shares, chances)?;
             let all = log.entries().iter().zip(&pulls);
             let terms = all.map(|(entry, &value)| Term { entry, weight: entry.weight, value });
-            variance(terms, log.clusters())
+            Some(variance(terms, log.clusters()))
         }
-    })
+    }
 }
 
 /// What the policy weighs on each leaf, contexts weighed by `shares`, and for each action where it has
@@ -266,8 +272,23 @@ fn leaf_masses(
     (mass, elsewhere)
 }
 
-/// By how much a unit of each entry's weight pulls the mean: `W_L (y − m_L) / n_L`.
-fn pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> Vec<f64> {
+/// By how much a unit of each entry's weight pulls the mean; None where the model does not say.
+fn pulls(log: &Log, model: &Model, shares: &[f64], chances: &Matrix) -> Option<Vec<f64>> {
+    if let Some(leaves) = model.leaves() {
+        return Some(leaf_pulls(log, leaves, shares, chances));
+    }
+    let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
+    let slopes = model.pulls(&Matrix::from_fn(shares.len(), chances.actions(), mass))?;
+    let means = model.values(log, Wasserstein.at(0.0), Unseen::Mean, Settings::default()).ok()?;
+    let pull = |e: &Entry| {
+        let (x, action) = (e.context as usize, e.action as usize);
+        slopes.at(x, action) * (log.value(e) - means.at(x, action))
+    };
+    Some(log.entries().iter().map(pull).collect())
+}
+
+/// Of leaves: `W_L (y − m_L) / n_L`.
+fn leaf_pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> Vec<f64> {
     let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
     let of: Vec<(f64, f64)> = leaves.all().iter().map(|l| (l.mean(log), l.weight())).collect();
     let (rows, mut means) = (log.action_totals(), vec![0.0; elsewhere.len()]);

@@ -1,6 +1,7 @@
 //! Symmetric positive definite systems, `H x = b`, by Cholesky factors: small and dense.
 
 /// The lower factor of a matrix, row by row.
+#[derive(Clone, Debug)]
 pub struct Cholesky {
     size: usize,
     lower: Vec<f64>,

@@ -2,14 +2,19 @@
 //!
 //! A model cuts the contexts, for each action, into leaves that share their outcomes
 //! ([`Leaves`]): every context a leaf of its own ([`cells`]), or the leaves of a regression tree
-//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). Or it is made of
-//! [`Predictions`] that the user brings, or of those of a [`Learner`] of the user's own. A
-//! [`Recipe`] says which, so that a model can be fitted again on other rows; predictions alone
-//! cannot be ([`Recipe::is_refitted`]).
+//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). A [`forest`] averages many
+//! trees, each context's outcomes being a mixture of its leaves'. [`boosted`] trees and
+//! [`additive`] models give values only, as [`Predictions`] that the user brings do, and those of
+//! a [`Learner`] of the user's own. A [`Recipe`] says which, with every choice made, so that a model can
+//! be fitted again on other rows; predictions alone cannot be ([`Recipe::is_refitted`]). [`auto`] makes one by comparing the kinds on rows left out. All are fitted from counted cells: a fit costs
+//! the same however many rows the log has.
 //!
 //! ```text
 //! m(x, a) = worst case of the value over the outcomes of the leaf of (x, a), radius ε_c
 //! ```
+//!
+//! Noise in `m` makes worst cases too bad, since an adversary finds it: averaged and smooth models
+//! exist for that.
 //!
 //! A radius of 0 gives the plain mean. Contexts whose leaf has no outcomes are [`Unseen`].
 //!
@@ -32,18 +37,34 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 
+mod additive;
+mod auto;
+mod axes;
+mod boosted;
 mod cells;
 mod choose;
+mod choose_additive;
+mod folding;
+mod forest;
+mod grower;
 mod learner;
 mod leaves;
 mod left_over;
+mod noise;
 mod predictions;
 mod predictor;
 mod tally;
 mod tree;
+mod tree_words;
 
+pub use additive::{Additive, AdditiveSettings, Effect, EffectStep, additive};
+pub use auto::{Auto, AutoSearch, Compared, auto, compare};
+pub use boosted::{Boosted, BoostedSettings, RoundChoice, boosted, choose_rounds};
 pub use cells::cells;
 pub use choose::{Choice, choose};
+pub use choose_additive::{AdditiveChoice, AdditiveSearch, choose_additive};
+pub use folding::FoldPlan;
+pub use forest::{Forest, ForestSettings, forest};
 pub use learner::Learner;
 pub use leaves::{Leaf, Leaves};
 pub use left_over::LeftOver;
@@ -102,6 +123,12 @@ pub enum Recipe {
     Cells,
     /// A regression tree per action, with the settings of each.
     Tree(Vec<TreeSettings>),
+    /// A forest per action.
+    Forest(ForestSettings),
+    /// Boosted trees per action, with the settings of each.
+    Boosted(Vec<BoostedSettings>),
+    /// An additive model per action, with the settings of each.
+    Additive(Vec<AdditiveSettings>),
     /// Values that the user brings; the log changes nothing.
     Predictions(Predictions),
     /// A learner of the user's own, fitted to every log anew.
@@ -115,6 +142,9 @@ impl Recipe {
         Ok(match self {
             Recipe::Cells => Model::Leaves(cells(log)),
             Recipe::Tree(settings) => Model::Leaves(tree(log, settings, watch)?),
+            Recipe::Forest(settings) => Model::Forest(forest(log, settings, watch)?),
+            Recipe::Boosted(settings) => Model::Boosted(boosted(log, settings, watch)?),
+            Recipe::Additive(settings) => Model::Additive(additive(log, settings, watch)?),
             Recipe::Predictions(predictions) => {
                 predictions.check_against(log)?;
                 Model::Predictions(predictions.clone())
@@ -133,6 +163,9 @@ impl Recipe {
         match self {
             Recipe::Cells => ModelKind::Cells,
             Recipe::Tree(_) => ModelKind::Tree,
+            Recipe::Forest(_) => ModelKind::Forest,
+            Recipe::Boosted(_) => ModelKind::Boosted,
+            Recipe::Additive(_) => ModelKind::Additive,
             Recipe::Predictions(_) => ModelKind::Table,
             Recipe::Learner(_) => ModelKind::Learner,
         }
@@ -154,6 +187,12 @@ pub enum ModelKind {
     Cells,
     /// A regression tree per action.
     Tree,
+    /// Averaged trees per action.
+    Forest,
+    /// Boosted trees per action.
+    Boosted,
+    /// A sum of what each feature adds, per action.
+    Additive,
     /// Values that the user brings, by context.
     Table,
     /// Values that the user brings, row by row.
@@ -162,22 +201,57 @@ pub enum ModelKind {
     Learner,
 }
 
+impl ModelKind {
+    /// The kind as it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelKind::Cells => "cells",
+            ModelKind::Tree => "tree",
+            ModelKind::Forest => "forest",
+            ModelKind::Boosted => "boosted",
+            ModelKind::Additive => "additive",
+            ModelKind::Table => "table",
+            ModelKind::Column => "column",
+            ModelKind::Learner => "learner",
+        }
+    }
+}
+
 /// A fitted model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Model {
     /// Leaves with their empirical outcomes.
     Leaves(Leaves),
+    /// Averaged trees, with mixtures of their leaves' outcomes.
+    Forest(Forest),
+    /// Boosted trees: values only.
+    Boosted(Boosted),
+    /// An additive model: values only.
+    Additive(Additive),
     /// Values as the user gave them.
     Predictions(Predictions),
 }
 
 impl Model {
-    /// The leaves, if the model has any.
+    /// The leaves, if each context has one of its own under each action.
     pub fn leaves(&self) -> Option<&Leaves> {
         match self {
             Model::Leaves(leaves) => Some(leaves),
-            Model::Predictions(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The rows that a context's value under an action hangs on: those of its leaf, or of its
+    /// leaves on average; None for a model without leaves.
+    pub fn rows_behind(&self, context: usize, action: usize) -> Option<f64> {
+        match self {
+            Model::Leaves(leaves) => {
+                let leaf = leaves.leaf_of(context, action);
+                Some(leaf.map_or(0.0, |leaf| leaves.all()[leaf].weight()))
+            }
+            Model::Forest(forest) => Some(forest.rows_behind(context, action)),
+            _ => None,
         }
     }
 
@@ -185,6 +259,9 @@ impl Model {
     pub fn unseen(&self) -> Vec<usize> {
         match self {
             Model::Leaves(leaves) => leaves.unseen(),
+            Model::Forest(forest) => forest.unseen(),
+            Model::Boosted(boosted) => unseen_in(boosted.means()),
+            Model::Additive(additive) => unseen_in(additive.means()),
             Model::Predictions(predictions) => predictions.unseen(),
         }
     }
@@ -194,6 +271,9 @@ impl Model {
         let count = |action: usize| {
             let unseen = |&&context: &&usize| match self {
                 Model::Leaves(leaves) => leaves.leaf_of(context, action).is_none(),
+                Model::Forest(forest) => forest.means().at(context, action).is_nan(),
+                Model::Boosted(boosted) => boosted.means().at(context, action).is_nan(),
+                Model::Additive(additive) => additive.means().at(context, action).is_nan(),
                 Model::Predictions(predictions) => predictions.is_unseen(context, action),
             };
             contexts.iter().filter(unseen).count()
@@ -226,6 +306,9 @@ impl Model {
         let (fill, slack) = fill(log, &missing, costs, side, unseen, settings)?;
         let mut values = match self {
             Model::Leaves(leaves) => leaves.values(log, costs, side, &fill, settings)?,
+            Model::Forest(forest) => forest.values(log, costs, side, &fill, settings)?,
+            Model::Boosted(b) => filled("boosted trees", b.means(), log, costs, &fill)?,
+            Model::Additive(a) => filled("additive models", a.means(), log, costs, &fill)?,
             Model::Predictions(predictions) => predictions.values(log, costs, &fill)?,
         };
         values.slack = values.slack.max(slack);
@@ -236,6 +319,15 @@ impl Model {
     fn check_against(&self, log: &Log) -> Result<()> {
         match self {
             Model::Leaves(leaves) => leaves.check_against(log),
+            Model::Forest(forest) => {
+                let (contexts, outcomes) = forest.space();
+                outcomes
+                    .same_as(log.outcomes())
+                    .map_err(|e| e.within("outcomes of another log"))?;
+                same_log(contexts, forest.means().actions(), log)
+            }
+            Model::Boosted(b) => same_log(b.space(), b.means().actions(), log),
+            Model::Additive(a) => same_log(a.space(), a.means().actions(), log),
             Model::Predictions(predictions) => predictions.check_against(log),
         }
     }
@@ -255,6 +347,47 @@ pub(crate) fn lacking(log: &Log, contexts: usize, missing: &[usize]) -> Error {
         words.join(", ")
     ))
     .advise(Field::Unseen, &["mean", "worst"])
+}
+
+/// Refuses a log with other contexts or actions than these.
+fn same_log(contexts: &Space, found: usize, log: &Log) -> Result<()> {
+    contexts.same_as(log.contexts()).map_err(|e| e.within("contexts of another log"))?;
+    let actions = log.actions().len();
+    match found == actions {
+        true => Ok(()),
+        false => Err(Error::input(format!("a model of {found} actions for a log of {actions}"))),
+    }
+}
+
+/// How many contexts each action has no value in.
+fn unseen_in(values: &Matrix) -> Vec<usize> {
+    let count = |action: usize| values.rows().filter(|row| row[action].is_nan()).count();
+    (0..values.actions()).map(count).collect()
+}
+
+/// Values without outcomes, filled where there is none; a cost radius has nothing to act on.
+fn filled(
+    what: &str,
+    values: &Matrix,
+    log: &Log,
+    costs: Ambiguity,
+    fill: &[f64],
+) -> Result<Values> {
+    if costs.radius > 0.0 {
+        return Err(Error::field(
+            Field::CostRadius,
+            format!(
+                "is {}: {what} have no outcomes for it to act on; use 0, or a model of cells, a \
+                 tree or a forest",
+                costs.radius
+            ),
+        ));
+    }
+    let value = |context, action: usize| match values.at(context, action) {
+        v if v.is_nan() => fill[action],
+        v => v,
+    };
+    Values::new(log.contexts(), Matrix::from_fn(values.contexts(), values.actions(), value))
 }
 
 /// What stands in where an action was never seen: one value per action, and by how much they may be

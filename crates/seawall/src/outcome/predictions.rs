@@ -2,7 +2,7 @@
 
 use super::Values;
 use crate::ambiguity::Ambiguity;
-use crate::error::{Error, Field, Result};
+use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
 
@@ -49,26 +49,10 @@ impl Predictions {
     }
 
     pub(super) fn unseen(&self) -> Vec<usize> {
-        let count = |action: usize| self.0.rows().filter(|row| row[action].is_nan()).count();
-        (0..self.0.actions()).map(count).collect()
+        super::unseen_in(&self.0)
     }
 
     pub(super) fn values(&self, log: &Log, costs: Ambiguity, fill: &[f64]) -> Result<Values> {
-        if costs.radius > 0.0 {
-            return Err(Error::field(
-                Field::CostRadius,
-                format!(
-                    "is {}: predicted values have no outcomes for it to act on; use 0, or a model \
-                     of cells or trees",
-                    costs.radius
-                ),
-            ));
-        }
-        let value = |context, action: usize| match self.0.at(context, action) {
-            v if v.is_nan() => fill[action],
-            v => v,
-        };
-        let filled = Matrix::from_fn(self.0.contexts(), self.0.actions(), value);
-        Values::new(log.contexts(), filled)
+        super::filled("predicted values", &self.0, log, costs, fill)
     }
 }

@@ -23,6 +23,9 @@ pub struct TreeSettings {
     pub max_depth: usize,
     /// Rows in a leaf, at least.
     pub min_samples_leaf: f64,
+    /// Rows in a leaf, at least, as a share of the rows of its action: it stays in proportion on a
+    /// part of the log. The larger of the two counts.
+    pub min_share: f64,
     /// Rows in a node that may be split, at least.
     pub min_samples_split: f64,
     /// Cost-complexity pruning: branches that lower the mean squared error by less than this a
@@ -32,14 +35,20 @@ pub struct TreeSettings {
 
 impl Default for TreeSettings {
     fn default() -> Self {
-        TreeSettings { max_depth: 4, min_samples_leaf: 1.0, min_samples_split: 2.0, ccp_alpha: 0.0 }
+        TreeSettings {
+            max_depth: 4,
+            min_samples_leaf: 1.0,
+            min_share: 0.0,
+            min_samples_split: 2.0,
+            ccp_alpha: 0.0,
+        }
     }
 }
 
 impl TreeSettings {
     fn check_numbers(&self) -> Result<()> {
+        check_leaf(self.min_samples_leaf, self.min_share)?;
         let counts = [
-            (Field::MinSamplesLeaf, self.min_samples_leaf, 1.0),
             (Field::MinSamplesSplit, self.min_samples_split, 2.0),
             (Field::CcpAlpha, self.ccp_alpha, 0.0),
         ];
@@ -50,6 +59,21 @@ impl TreeSettings {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses sizes of leaves that cannot be: rows, and a share of all rows.
+pub(super) fn check_leaf(rows: f64, share: f64) -> Result<()> {
+    if !(rows >= 1.0 && rows.is_finite()) {
+        let what = format!("is {rows}; expected a finite number ≥ 1");
+        return Err(Error::field(Field::MinSamplesLeaf, what));
+    }
+    match (0.0..=0.5).contains(&share) {
+        true => Ok(()),
+        false => Err(Error::field(
+            Field::MinShare,
+            format!("is {share}; expected a number from 0 to 0.5"),
+        )),
     }
 }
 
@@ -99,6 +123,11 @@ impl Tree {
     /// Whether there is no node: the action had no rows.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// The number of leaves.
+    pub fn leaf_count(&self) -> usize {
+        self.nodes.iter().filter(|n| n.split.is_none()).count()
     }
 
     /// A node's split; None for a leaf.
@@ -199,6 +228,9 @@ pub(super) fn fitted(
     let Some(scale) = Scale::from_log(log, action) else { return Ok(None) };
     let units = Units::new(log, log.entries().iter().filter(|e| e.action as usize == action));
     let mut cells = sums(log, action, scale, &units);
+    let rows: f64 = cells.iter().map(|c| c.rows).sum();
+    let least = settings.min_samples_leaf.max(settings.min_share * rows);
+    let settings = &TreeSettings { min_samples_leaf: least, ..*settings };
     let mut tree = fit(log.contexts(), &mut cells, settings, (scale, &units), watch)?;
     for node in &mut tree.nodes {
         node.mean = scale.middle + scale.range * node.mean;

@@ -321,6 +321,11 @@ impl Space {
         self.features.iter().map(|f| f.metric).collect()
     }
 
+    /// What turns a feature's numbers into coordinates: a power of two.
+    pub(crate) fn scale(&self, feature: usize) -> f64 {
+        self.features[feature].scale
+    }
+
     /// The coordinates of a feature's levels.
     pub(crate) fn coords(&self, feature: usize) -> &[f64] {
         &self.features[feature].coords

@@ -29,7 +29,7 @@ pub struct ActionCoverage {
     pub name: String,
     /// In the very same context.
     pub cells: [f64; 3],
-    /// In the same leaf of the outcome model, if it has leaves.
+    /// In the same leaf of the outcome model, on average over a forest's trees, if it has leaves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaves: Option<[f64; 3]>,
 }
@@ -49,10 +49,10 @@ impl Coverage {
         let action = |(action, name): (usize, &String)| ActionCoverage {
             name: name.clone(),
             cells: fewer(&|x| totals.at(x, action)),
-            leaves: fitted.model().leaves().map(|leaves| {
-                let rows = |x| leaves.leaf_of(x, action).map_or(0.0, |l| leaves.all()[l].weight());
-                fewer(&rows)
-            }),
+            leaves: fitted
+                .model()
+                .rows_behind(0, action)
+                .map(|_| fewer(&|x| fitted.model().rows_behind(x, action).unwrap_or(0.0))),
         };
         let seen = |x: usize| totals.row(x).iter().any(|n| *n > 0.0);
         let (mut sum, mut squares, mut largest) = (0.0, 0.0, 0.0_f64);

@@ -217,8 +217,30 @@ impl<'a> Transport<'a> {
         found.target.iter_mut().zip(spread).for_each(|(t, s)| *t += s);
         if let Some(leaves) = self.fitted.model().leaves() {
             self.add_leaves(policy, weighed, leaves, &mut found);
+        } else {
+            self.add_pulls(policy, weighed, &mut found);
         }
         Ok(found)
+    }
+
+    /// Adds the noise of a model that is linear in the outcomes and has no leaves of its own.
+    fn add_pulls(&self, policy: &Policy, weighed: &[f64], to: &mut Influence) {
+        let log = self.fitted.log();
+        let shares = self.target.population().weights();
+        let mass = |x: usize, action: usize| shares[x] * policy.row(x)[action];
+        let mut mass = Matrix::from_fn(shares.len(), log.actions().len(), mass);
+        let total: f64 = self.dealt.iter().zip(weighed).map(|((_, rows, _), w)| rows * w).sum();
+        for (&(entry, rows, _), w) in self.dealt.iter().zip(weighed) {
+            let e = &log.entries()[entry];
+            mass.row_mut(e.context as usize)[e.action as usize] -= rows * w / total;
+        }
+        let Some(pulls) = self.fitted.model().pulls(&mass) else { return };
+        let plain = self.fitted.plain();
+        for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
+            let e = &log.entries()[entry];
+            let (x, action) = (e.context as usize, e.action as usize);
+            *influence += pulls.at(x, action) * (log.value(e) - plain.at(x, action));
+        }
     }
 
     /// Adds the noise of the leaves' means, and of an action's mean where that stood in.

@@ -1,0 +1,475 @@
+//! A forest: the average of trees, each grown on rows drawn again from the log.
+//!
+//! Each of a tree's rows is drawn with replacement (a Poisson number of copies of every row, so
+//! that counted rows are drawn in one go), and each split looks at some of the features only, drawn
+//! at random. A leaf then holds the rows of the *log* that fall into it, not those drawn: drawing
+//! decides where the leaves are, and every row is used for what they say. So
+//!
+//! ```text
+//! m(x, a) = (1/T) Σ_t mean of the log's rows in the leaf of (x, a) in tree t
+//! ```
+//!
+//! is linear in the outcomes, and the outcomes of a context are the average of its leaves'
+//! distributions: a mixture, on which a cost radius acts context by context.
+//!
+//! One seed gives one forest on any number of threads: each tree has a stream of its own.
+
+use super::axes::Axes;
+use super::grower::{Cells, Grower, Grown, Growth};
+use super::leaves::{Leaf, NONE};
+use super::{Side, Values};
+use crate::ambiguity::{Ambiguity, Settings};
+use crate::error::{Error, Field, Result};
+use crate::kernel::random::Random;
+use crate::log::Log;
+use crate::matrix::Matrix;
+use crate::progress::{Progress, Stage, Watch};
+use crate::space::Space;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Equal rows beyond this are drawn by the normal limit.
+const MANY: f64 = 64.0;
+/// Contexts that are looked up together.
+const CHUNK: usize = 256;
+
+/// How a forest is grown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ForestSettings {
+    /// Trees of each action.
+    pub trees: usize,
+    /// Features that a split looks at; a third of them, rounded up, if not said.
+    pub features: Option<usize>,
+    /// Rows in a leaf, at least, of those drawn.
+    pub min_samples_leaf: f64,
+    /// Rows in a leaf, at least, as a share of the rows of its action; the larger of the two counts.
+    pub min_share: f64,
+    /// Splits from the root to a leaf, at most.
+    pub max_depth: usize,
+    /// Whether each tree draws rows; else all have those of the log.
+    pub resample: bool,
+    /// The seed of everything drawn.
+    pub seed: u64,
+}
+
+impl Default for ForestSettings {
+    fn default() -> Self {
+        ForestSettings {
+            trees: 100,
+            features: None,
+            min_samples_leaf: 5.0,
+            min_share: 0.0,
+            max_depth: 63,
+            resample: true,
+            seed: 0,
+        }
+    }
+}
+
+impl ForestSettings {
+    fn check_numbers(&self) -> Result<()> {
+        if self.trees == 0 {
+            return Err(Error::field(Field::Trees, "is 0; expected at least 1"));
+        }
+        if self.features == Some(0) {
+            return Err(Error::field(Field::Features, "is 0; expected at least 1"));
+        }
+        super::tree::check_leaf(self.min_samples_leaf, self.min_share)
+    }
+
+    /// How a tree grows on so many rows of so many features.
+    fn growth(&self, features: usize, rows: f64) -> Growth {
+        Growth {
+            max_depth: self.max_depth,
+            min_leaf: self.min_samples_leaf.max(self.min_share * rows),
+            tried: self.features.unwrap_or(features.div_ceil(3)).clamp(1, features),
+        }
+    }
+}
+
+/// One tree of a forest, with the log's rows in its leaves.
+#[derive(Clone, Debug)]
+struct ForestTree {
+    grown: Grown,
+    /// Rows and mean of each node that is a leaf.
+    leaves: Vec<(f64, f64)>,
+}
+
+/// One action's trees.
+#[derive(Clone, Debug)]
+struct Stand {
+    trees: Vec<ForestTree>,
+    /// The mean of the action's rows, which the leaves' means are above.
+    mean: f64,
+    /// Each feature's share in lowering the squared error.
+    importance: Vec<f64>,
+}
+
+/// A fitted forest.
+#[derive(Clone, Debug)]
+pub struct Forest {
+    axes: Axes,
+    outcomes: Arc<Space>,
+    /// None where an action has no rows.
+    stands: Vec<Option<Stand>>,
+    /// The plain means; NaN where an action has no rows.
+    means: Matrix,
+}
+
+/// Fits a forest per action.
+pub fn forest(log: &Log, settings: &ForestSettings, watch: Watch<'_>) -> Result<Forest> {
+    settings.check_numbers()?;
+    let axes = Axes::new(log);
+    let actions = log.actions().len();
+    let mut stands = Vec::new();
+    for action in 0..actions {
+        watch.tell(Progress::at(Stage::Fitting).done(action).out_of(actions))?;
+        let Some(cells) = Cells::new(log, &axes, action) else {
+            stands.push(None);
+            continue;
+        };
+        stands.push(Some(stand(&axes, &cells, settings, action, watch)?));
+    }
+    watch.tell(Progress::at(Stage::Fitting).done(actions).out_of(actions))?;
+    let means = means(&axes, &stands);
+    Ok(Forest { axes, outcomes: log.outcomes().clone(), stands, means })
+}
+
+fn stand(
+    axes: &Axes,
+    cells: &Cells,
+    settings: &ForestSettings,
+    action: usize,
+    watch: Watch<'_>,
+) -> Result<Stand> {
+    let growth = settings.growth(axes.axes.len(), cells.rows());
+    let nobody: Vec<f64> = cells.entries.iter().map(|e| (-e.3).exp()).collect();
+    let grown = |grower: &mut Grower<'_>, number: usize| -> Result<ForestTree> {
+        watch.tell(Progress::at(Stage::Fitting).done(number).out_of(settings.trees))?;
+        let stream = action * settings.trees + number;
+        let mut random = Random::new(settings.seed, stream as u64);
+        let drawn = settings.resample.then(|| drawn(cells, &nobody, &mut random)).flatten();
+        let sums = drawn.as_deref().unwrap_or(&cells.sums);
+        let grown = grower.grow(sums, growth, &mut random);
+        let mut leaves = vec![(0.0, 0.0); grown.nodes.len()];
+        for (&leaf, [rows, sum]) in grower.leaf_of.iter().zip(&cells.sums) {
+            let leaf: &mut (f64, f64) = &mut leaves[leaf as usize];
+            *leaf = (leaf.0 + rows, leaf.1 + sum);
+        }
+        leaves.iter_mut().filter(|l| l.0 > 0.0).for_each(|l| l.1 /= l.0);
+        Ok(ForestTree { grown, leaves })
+    };
+    let numbers = (0..settings.trees).into_par_iter();
+    let trees: Vec<ForestTree> = numbers
+        .map_init(|| Grower::new(axes, cells), |grower, number| grown(grower, number))
+        .collect::<Result<_>>()?;
+    let mut importance = vec![0.0; axes.axes.len()];
+    trees.iter().for_each(|tree| tree.grown.add_gains(&mut importance));
+    as_shares(&mut importance);
+    Ok(Stand { trees, mean: cells.mean, importance })
+}
+
+/// Numbers as shares of their sum.
+pub(super) fn as_shares(numbers: &mut [f64]) {
+    let all: f64 = numbers.iter().sum();
+    if all > 0.0 {
+        numbers.iter_mut().for_each(|x| *x /= all);
+    }
+}
+
+/// Each cell's rows and sum where every row is drawn a Poisson number of times; None if none was.
+fn drawn(cells: &Cells, nobody: &[f64], random: &mut Random) -> Option<Vec<[f64; 2]>> {
+    let mut sums = vec![[0.0; 2]; cells.len()];
+    let mut any = false;
+    for (&(_, cell, value, weight), &none) in cells.entries.iter().zip(nobody) {
+        let copies = match weight > MANY {
+            true => (weight + weight.sqrt() * random.normal()).round().max(0.0),
+            false => poisson(weight, none, random.unit()),
+        };
+        if copies > 0.0 {
+            any = true;
+            let to: &mut [f64; 2] = &mut sums[cell as usize];
+            to[0] += copies;
+            to[1] += copies * value;
+        }
+    }
+    any.then_some(sums)
+}
+
+/// The Poisson number of a mean that a number from 0 to 1 stands for; `none` is the chance of 0.
+fn poisson(mean: f64, none: f64, unit: f64) -> f64 {
+    let (mut copies, mut chance, mut below) = (0.0, none, none);
+    // The last chances are lost in rounding.
+    while unit >= below && copies < 4.0 * mean + 40.0 {
+        copies += 1.0;
+        chance *= mean / copies;
+        below += chance;
+    }
+    copies
+}
+
+/// The mean of every context and action.
+fn means(axes: &Axes, stands: &[Option<Stand>]) -> Matrix {
+    let (contexts, actions) = (axes.space.len(), stands.len());
+    let mut cells = vec![f64::NAN; contexts * actions];
+    cells.par_chunks_mut(CHUNK * actions).enumerate().for_each(|(chunk, cells)| {
+        for (action, stand) in stands.iter().enumerate() {
+            let Some(stand) = stand else { continue };
+            let mut sums = [0.0; CHUNK];
+            let sums = &mut sums[..cells.len() / actions];
+            for tree in &stand.trees {
+                for (k, sum) in sums.iter_mut().enumerate() {
+                    *sum += tree.leaves[tree.grown.leaf(axes.row(chunk * CHUNK + k))].1;
+                }
+            }
+            for (k, sum) in sums.iter().enumerate() {
+                cells[k * actions + action] = stand.mean + sum / stand.trees.len() as f64;
+            }
+        }
+    });
+    Matrix::from_fn(contexts, actions, |context, action| cells[context * actions + action])
+}
+
+impl Forest {
+    /// Each feature's share in lowering the squared error of an action's trees; none if it has no
+    /// rows.
+    pub fn importance(&self, action: usize) -> &[f64] {
+        self.stands[action].as_ref().map_or(&[], |s| &s.importance)
+    }
+
+    /// The leaves of an action's trees, on average.
+    pub fn leaf_count(&self, action: usize) -> f64 {
+        self.stands[action].as_ref().map_or(0.0, |stand| {
+            let leaves = |t: &ForestTree| t.leaves.iter().filter(|l| l.0 > 0.0).count();
+            stand.trees.iter().map(|t| leaves(t) as f64).sum::<f64>() / stand.trees.len() as f64
+        })
+    }
+
+    /// The rows that a context's mean under an action hangs on: those of its leaves, on average
+    /// over the trees; 0 if the action has no rows.
+    pub fn rows_behind(&self, context: usize, action: usize) -> f64 {
+        self.stands[action].as_ref().map_or(0.0, |stand| {
+            let levels = self.axes.row(context);
+            let rows = |t: &ForestTree| t.leaves[t.grown.leaf(levels)].0;
+            stand.trees.iter().map(rows).sum::<f64>() / stand.trees.len() as f64
+        })
+    }
+
+    pub(super) fn space(&self) -> (&Space, &Space) {
+        (&self.axes.space, &self.outcomes)
+    }
+
+    pub(super) fn means(&self) -> &Matrix {
+        &self.means
+    }
+
+    /// The plain mean at any place, by its features' codes.
+    pub(super) fn mean_at(&self, codes: &[f64], action: usize) -> f64 {
+        let levels = self.axes.places(codes);
+        self.stands[action].as_ref().map_or(f64::NAN, |stand| {
+            let sum: f64 = stand.trees.iter().map(|t| t.leaves[t.grown.leaf(&levels)].1).sum();
+            stand.mean + sum / stand.trees.len() as f64
+        })
+    }
+
+    /// How `Σ mass(x, a) m(x, a)` hangs on each row of each context and action, and a row's own
+    /// share in its fitted value: `(1/T) Σ_t W_t(L) / n_t(L)`, and the same with `W = 1`.
+    pub(super) fn pulls(&self, mass: &Matrix) -> (Matrix, Matrix) {
+        let (contexts, actions) = (mass.contexts(), mass.actions());
+        let of = |action: usize| -> Vec<(f64, f64)> {
+            let mut found = vec![(0.0, 0.0); contexts];
+            let Some(stand) = &self.stands[action] else { return found };
+            let each = 1.0 / stand.trees.len() as f64;
+            for tree in &stand.trees {
+                let leaf_of: Vec<usize> =
+                    (0..contexts).map(|x| tree.grown.leaf(self.axes.row(x))).collect();
+                let mut weight = vec![0.0; tree.leaves.len()];
+                leaf_of.iter().enumerate().for_each(|(x, &l)| weight[l] += mass.at(x, action));
+                for (found, &leaf) in found.iter_mut().zip(&leaf_of) {
+                    let rows = tree.leaves[leaf].0;
+                    found.0 += each * weight[leaf] / rows;
+                    found.1 += each / rows;
+                }
+            }
+            found
+        };
+        let all: Vec<Vec<(f64, f64)>> = (0..actions).into_par_iter().map(of).collect();
+        let matrix = |of: fn(&(f64, f64)) -> f64| {
+            Matrix::from_fn(contexts, actions, |x, action| of(&all[action][x]))
+        };
+        (matrix(|f| f.0), matrix(|f| f.1))
+    }
+
+    pub(super) fn unseen(&self) -> Vec<usize> {
+        let contexts = self.axes.space.len();
+        self.stands.iter().map(|s| if s.is_some() { 0 } else { contexts }).collect()
+    }
+
+    pub(super) fn values(
+        &self,
+        log: &Log,
+        costs: Ambiguity,
+        side: Side,
+        fill: &[f64],
+        settings: Settings<'_>,
+    ) -> Result<Values> {
+        let actions = self.stands.len();
+        let mut cells: Vec<f64> = self.means.cells().to_vec();
+        let mut slack = 0.0_f64;
+        for action in 0..actions {
+            match &self.stands[action] {
+                None => {
+                    cells.iter_mut().skip(action).step_by(actions).for_each(|v| *v = fill[action])
+                }
+                Some(stand) if costs.radius > 0.0 || costs.set.is_smoothed() => {
+                    let found = self.mixtures(log, stand, action, costs, side, settings)?;
+                    for (context, (value, gap)) in found.into_iter().enumerate() {
+                        cells[context * actions + action] = value;
+                        slack = slack.max(gap);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        let matrix = Matrix::new(self.axes.space.len(), actions, cells)?;
+        let smoothing = costs.set.smoothing(log.outcomes().len());
+        Ok(Values { slack, smoothing, ..Values::new(log.contexts(), matrix)? })
+    }
+
+    /// The worst (or best) mean of each context's mixture, and its gap; contexts that share all
+    /// their leaves are solved once.
+    fn mixtures(
+        &self,
+        log: &Log,
+        stand: &Stand,
+        action: usize,
+        costs: Ambiguity,
+        side: Side,
+        settings: Settings<'_>,
+    ) -> Result<Vec<(f64, f64)>> {
+        let outcomes: Vec<Vec<Vec<(u32, f64)>>> =
+            stand.trees.par_iter().map(|tree| self.shares(log, tree, action)).collect();
+        let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+        let mut different: Vec<Vec<u32>> = Vec::new();
+        let mut group_of = Vec::with_capacity(self.axes.space.len());
+        for context in 0..self.axes.space.len() {
+            let levels = self.axes.row(context);
+            let leaves: Vec<u32> =
+                stand.trees.iter().map(|t| t.grown.leaf(levels) as u32).collect();
+            let next = different.len();
+            let group = *known.entry(leaves).or_insert_with_key(|leaves| {
+                different.push(leaves.clone());
+                next
+            });
+            group_of.push(group);
+        }
+        let done = AtomicUsize::new(0);
+        let progress = || Progress::at(Stage::Outcomes).out_of(different.len());
+        let quiet =
+            |_: Progress<'_>| settings.watch.go_on(progress().done(done.load(Ordering::Relaxed)));
+        let inner = settings.watched(Watch::new(&quiet));
+        let worst = |leaves: &Vec<u32>| {
+            settings.watch.tell(progress().done(done.fetch_add(1, Ordering::Relaxed)))?;
+            let each = 1.0 / leaves.len() as f64;
+            let own = leaves.iter().zip(&outcomes).flat_map(|(leaf, of)| &of[*leaf as usize]);
+            let mixture = Leaf::new(action, own.map(|(outcome, share)| (*outcome, each * share)));
+            mixture.extreme(log, costs, side, inner)
+        };
+        let found: Vec<(f64, f64)> = different.par_iter().map(worst).collect::<Result<_>>()?;
+        Ok(group_of.into_iter().map(|group| found[group]).collect())
+    }
+
+    /// The outcomes of the log's rows in each leaf of a tree, as shares.
+    fn shares(&self, log: &Log, tree: &ForestTree, action: usize) -> Vec<Vec<(u32, f64)>> {
+        let mut seen = vec![Vec::new(); tree.leaves.len()];
+        let (mut context, mut leaf) = (NONE, 0);
+        for e in log.entries().iter().filter(|e| e.action as usize == action) {
+            if e.context != context {
+                (context, leaf) = (e.context, tree.grown.leaf(self.axes.row(e.context as usize)));
+            }
+            seen[leaf].push((e.outcome, e.weight / tree.leaves[leaf].0));
+        }
+        seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter()).outcomes).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::ambiguity::sets::{Entropic, Wasserstein};
+    use crate::ambiguity::{Direction, Problem};
+    use crate::outcome::Unseen;
+    use crate::{Feature, Population};
+
+    /// The mean and the worst case of a context are those of the mixture of its leaves' rows, put
+    /// together row by row.
+    #[test]
+    fn outcomes_are_the_average_of_the_leaves() {
+        let mut random = Random::new(5, 0);
+        let rows = 60;
+        let columns: Vec<Vec<f64>> =
+            [4, 3, 5].map(|n| (0..rows).map(|_| random.below(n) as f64).collect()).to_vec();
+        let outcomes: Vec<f64> = (0..rows).map(|_| random.below(4) as f64).collect();
+        let actions: Vec<&str> = (0..rows).map(|_| ["a", "b"][random.below(2)]).collect();
+        let features =
+            [Feature::numeric("u"), Feature::nominal("v", ["x", "y", "z"]), Feature::numeric("w")];
+        let direction = Direction::Cost;
+        let log = Log::from_rows(features, columns, &actions, &outcomes, None, direction).unwrap();
+        let settings = ForestSettings {
+            trees: 7,
+            min_samples_leaf: 3.0,
+            seed: 3,
+            ..ForestSettings::default()
+        };
+        let forest = forest(&log, &settings, Watch::NOBODY).unwrap();
+        let model = crate::outcome::Model::Forest(forest.clone());
+        for set in [Wasserstein.at(0.0), Wasserstein.at(0.02), Entropic { eta: 5.0 }.at(0.02)] {
+            let found = model.values(&log, set, Unseen::Error, Settings::default()).unwrap();
+            for context in 0..log.contexts().len() {
+                for action in 0..log.actions().len() {
+                    let mut mixture = vec![0.0; log.outcomes().len()];
+                    let stand = forest.stands[action].as_ref().unwrap();
+                    assert_eq!(stand.trees.len(), 7);
+                    for tree in &stand.trees {
+                        let leaf = |x: usize| tree.grown.leaf(forest.axes.row(x));
+                        let own = log.entries().iter().filter(|e| {
+                            e.action as usize == action && leaf(e.context as usize) == leaf(context)
+                        });
+                        let own: Vec<(u32, f64)> = own.map(|e| (e.outcome, e.weight)).collect();
+                        let all: f64 = own.iter().map(|o| o.1).sum();
+                        own.iter().for_each(|o| mixture[o.0 as usize] += o.1 / all / 7.0);
+                    }
+                    let population =
+                        Population::from_weights(log.outcomes().clone(), mixture).unwrap();
+                    let problem = Problem::new(&population, log.values()).unwrap();
+                    let problem = problem.direction(direction);
+                    let worst = set.worst_case(&problem, Settings::default()).unwrap().value();
+                    let value = found.at(context, action);
+                    assert!((value - worst).abs() < 1e-9, "{set:?}: {value} {worst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_drawn_about_as_often_as_they_are_there() {
+        let mut random = Random::new(1, 2);
+        for mean in [0.3_f64, 1.0, 7.0, 50.0] {
+            let draws = 20_000;
+            let all: Vec<f64> =
+                (0..draws).map(|_| poisson(mean, (-mean).exp(), random.unit())).collect();
+            let found = all.iter().sum::<f64>() / f64::from(draws);
+            let spread =
+                all.iter().map(|x| (x - found).powi(2)).sum::<f64>() / f64::from(draws - 1);
+            assert!(
+                (found - mean).abs() < 5.0 * (mean / f64::from(draws)).sqrt(),
+                "{mean} {found}"
+            );
+            assert!((spread / mean - 1.0).abs() < 0.06, "{mean} {spread}");
+        }
+    }
+}
