@@ -280,9 +280,8 @@ fn dense(rows: &[Row], penalty: f64) -> Vec<f64> {
         for j in 0..size {
             if j != i {
                 let factor = system[j][i] / system[i][i];
-                for k in i..=size {
-                    system[j][k] -= factor * system[i][k];
-                }
+                let pivot = system[i].clone();
+                system[j].iter_mut().zip(&pivot).skip(i).for_each(|(x, p)| *x -= factor * p);
             }
         }
     }
@@ -510,7 +509,7 @@ fn of_settings_that_cannot_be_told_apart_the_simplest_is_taken() {
         }
         let found = choose(&log, &[offered.clone(), offered.clone()], 4, Watch::NOBODY).unwrap();
         let dealt = log.folds(4).unwrap();
-        for action in 0..2 {
+        for (action, found) in found.iter().enumerate() {
             let mut tried: Vec<(f64, f64, f64, TreeSettings)> = Vec::new();
             for settings in &offered {
                 let (mut errors, mut all, mut leaves) = (Vec::new(), (0.0, 0.0), 0);
@@ -551,10 +550,10 @@ fn of_settings_that_cannot_be_told_apart_the_simplest_is_taken() {
                         .then(b.3.ccp_alpha.total_cmp(&a.3.ccp_alpha))
                 })
                 .unwrap();
-            assert_eq!(found[action].settings, simplest.3);
-            assert!((found[action].error - simplest.0).abs() < 1e-12);
-            assert!((found[action].lowest - best.0).abs() < 1e-12);
-            assert!((found[action].se - best.1).abs() < 1e-12);
+            assert_eq!(found.settings, simplest.3);
+            assert!((found.error - simplest.0).abs() < 1e-12);
+            assert!((found.lowest - best.0).abs() < 1e-12);
+            assert!((found.se - best.1).abs() < 1e-12);
         }
     }
 }
