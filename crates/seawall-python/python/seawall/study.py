@@ -267,7 +267,7 @@ class Study:
         ...         return np.full(len(X), self.mean)
         >>> found = seawall.demo().with_model(Mean()).evaluate("constant:treat", radius=[0, 0.1])
         >>> [round(result.value, 3) for result in found.policies[0].results]
-        [0.305, 0.305]
+        [0.302, 0.302]
 
         Parameters
         ----------
