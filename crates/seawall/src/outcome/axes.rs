@@ -124,6 +124,12 @@ impl Axis {
         Axis { ordered: true, count: ends.len(), missing, ends, of_level: Vec::new() }
     }
 
+    /// The number of a level of the space.
+    #[inline]
+    pub fn number(&self, level: u32) -> u32 {
+        self.of_level[level as usize]
+    }
+
     /// The level of a code.
     fn place(&self, space: &Space, feature: usize, code: f64) -> u32 {
         if !self.of_level.is_empty() {

@@ -12,8 +12,10 @@
 //! there is no closed form for their noise.
 
 use super::axes::Axes;
+use super::boxes::each_leaf;
 use super::folding::{FoldPlan, HeldOut};
 use super::forest::as_shares;
+use super::forest::summed;
 use super::grower::{Cells, Grower, Grown, Growth};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
@@ -26,8 +28,6 @@ use rayon::prelude::*;
 const BLOCK: usize = 10;
 /// So many rounds without a lower error end the search.
 const PATIENCE: usize = 50;
-/// Contexts that are looked up together.
-const CHUNK: usize = 256;
 
 /// How one action's trees are boosted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,18 +176,16 @@ fn check_settings(log: &Log, settings: &[BoostedSettings]) -> Result<()> {
 }
 
 fn means(axes: &Axes, sequences: &[Option<Sequence>], settings: &[BoostedSettings]) -> Matrix {
-    let (contexts, actions) = (axes.space.len(), sequences.len());
-    let mut cells = vec![f64::NAN; contexts * actions];
-    cells.par_chunks_mut(CHUNK * actions).enumerate().for_each(|(chunk, cells)| {
-        for k in 0..cells.len() / actions {
-            let levels = axes.row(chunk * CHUNK + k);
-            for (action, sequence) in sequences.iter().enumerate() {
-                let value = sequence.as_ref().map(|s| s.at(levels, settings[action].shrinkage));
-                cells[k * actions + action] = value.unwrap_or(f64::NAN);
-            }
-        }
-    });
-    Matrix::from_fn(contexts, actions, |context, action| cells[context * actions + action])
+    let contexts = axes.space.len();
+    let of = |(sequence, settings): (&Option<Sequence>, &BoostedSettings)| -> Vec<f64> {
+        let Some(sequence) = sequence else { return vec![f64::NAN; contexts] };
+        let sums = summed(&sequence.trees, contexts, |tree, sums| {
+            each_leaf(tree, axes, &mut |x, leaf| sums[x] += tree.nodes[leaf].mean);
+        });
+        sums.iter().map(|sum| sequence.start + settings.shrinkage * sum).collect()
+    };
+    let all: Vec<Vec<f64>> = sequences.iter().zip(settings).map(of).collect();
+    Matrix::from_fn(contexts, sequences.len(), |context, action| all[action][context])
 }
 
 impl Sequence {

@@ -15,6 +15,7 @@
 //! One seed gives one forest on any number of threads: each tree has a stream of its own.
 
 use super::axes::Axes;
+use super::boxes::each_leaf;
 use super::grower::{Cells, Grower, Grown, Growth};
 use super::leaves::{Leaf, NONE};
 use super::{Side, Values};
@@ -32,8 +33,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Equal rows beyond this are drawn by the normal limit.
 const MANY: f64 = 64.0;
-/// Contexts that are looked up together.
-const CHUNK: usize = 256;
+/// Trees whose values are summed together.
+const TOGETHER: usize = 16;
 
 /// How a forest is grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,8 +60,8 @@ impl Default for ForestSettings {
         ForestSettings {
             trees: 100,
             features: None,
-            min_samples_leaf: 5.0,
-            min_share: 0.0,
+            min_samples_leaf: 20.0,
+            min_share: 0.01,
             max_depth: 63,
             resample: true,
             seed: 0,
@@ -212,24 +213,35 @@ fn poisson(mean: f64, none: f64, unit: f64) -> f64 {
 
 /// The mean of every context and action.
 fn means(axes: &Axes, stands: &[Option<Stand>]) -> Matrix {
-    let (contexts, actions) = (axes.space.len(), stands.len());
-    let mut cells = vec![f64::NAN; contexts * actions];
-    cells.par_chunks_mut(CHUNK * actions).enumerate().for_each(|(chunk, cells)| {
-        for (action, stand) in stands.iter().enumerate() {
-            let Some(stand) = stand else { continue };
-            let mut sums = [0.0; CHUNK];
-            let sums = &mut sums[..cells.len() / actions];
-            for tree in &stand.trees {
-                for (k, sum) in sums.iter_mut().enumerate() {
-                    *sum += tree.leaves[tree.grown.leaf(axes.row(chunk * CHUNK + k))].1;
-                }
-            }
-            for (k, sum) in sums.iter().enumerate() {
-                cells[k * actions + action] = stand.mean + sum / stand.trees.len() as f64;
-            }
-        }
-    });
-    Matrix::from_fn(contexts, actions, |context, action| cells[context * actions + action])
+    let of = |stand: &Option<Stand>| -> Vec<f64> {
+        let Some(stand) = stand else { return vec![f64::NAN; axes.space.len()] };
+        let sums = summed(&stand.trees, axes.space.len(), |tree, sums| {
+            each_leaf(&tree.grown, axes, &mut |x, leaf| sums[x] += tree.leaves[leaf].1);
+        });
+        sums.iter().map(|sum| stand.mean + sum / stand.trees.len() as f64).collect()
+    };
+    let all: Vec<Vec<f64>> = stands.iter().map(of).collect();
+    Matrix::from_fn(axes.space.len(), stands.len(), |context, action| all[action][context])
+}
+
+/// One number per context, summed over trees: a few trees at a time, the same ones on any number of
+/// threads.
+pub(super) fn summed<T: Sync>(
+    trees: &[T],
+    contexts: usize,
+    add: impl Fn(&T, &mut [f64]) + Sync,
+) -> Vec<f64> {
+    let part = |trees: &[T]| {
+        let mut sums = vec![0.0; contexts];
+        trees.iter().for_each(|tree| add(tree, &mut sums));
+        sums
+    };
+    let parts: Vec<Vec<f64>> = trees.par_chunks(TOGETHER).map(part).collect();
+    let mut sums = vec![0.0; contexts];
+    for part in parts {
+        sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+    }
+    sums
 }
 
 impl Forest {
@@ -279,23 +291,26 @@ impl Forest {
     pub(super) fn pulls(&self, mass: &Matrix) -> (Matrix, Matrix) {
         let (contexts, actions) = (mass.contexts(), mass.actions());
         let of = |action: usize| -> Vec<(f64, f64)> {
-            let mut found = vec![(0.0, 0.0); contexts];
-            let Some(stand) = &self.stands[action] else { return found };
+            let Some(stand) = &self.stands[action] else { return vec![(0.0, 0.0); contexts] };
             let each = 1.0 / stand.trees.len() as f64;
-            for tree in &stand.trees {
-                let leaf_of: Vec<usize> =
-                    (0..contexts).map(|x| tree.grown.leaf(self.axes.row(x))).collect();
+            let sums = summed(&stand.trees, 2 * contexts, |tree, sums| {
                 let mut weight = vec![0.0; tree.leaves.len()];
-                leaf_of.iter().enumerate().for_each(|(x, &l)| weight[l] += mass.at(x, action));
-                for (found, &leaf) in found.iter_mut().zip(&leaf_of) {
-                    let rows = tree.leaves[leaf].0;
-                    found.0 += each * weight[leaf] / rows;
-                    found.1 += each / rows;
+                let mut leaf_of = vec![0u32; contexts];
+                each_leaf(&tree.grown, &self.axes, &mut |x, leaf| {
+                    weight[leaf] += mass.at(x, action);
+                    leaf_of[x] = leaf as u32;
+                });
+                let (pulls, own) = sums.split_at_mut(contexts);
+                for ((pull, own), &leaf) in pulls.iter_mut().zip(own).zip(&leaf_of) {
+                    let rows = tree.leaves[leaf as usize].0;
+                    *pull += each * weight[leaf as usize] / rows;
+                    *own += each / rows;
                 }
-            }
-            found
+            });
+            let (pulls, own) = sums.split_at(contexts);
+            pulls.iter().copied().zip(own.iter().copied()).collect()
         };
-        let all: Vec<Vec<(f64, f64)>> = (0..actions).into_par_iter().map(of).collect();
+        let all: Vec<Vec<(f64, f64)>> = (0..actions).map(of).collect();
         let matrix = |of: fn(&(f64, f64)) -> f64| {
             Matrix::from_fn(contexts, actions, |x, action| of(&all[action][x]))
         };
@@ -354,10 +369,17 @@ impl Forest {
         let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
         let mut different: Vec<Vec<u32>> = Vec::new();
         let mut group_of = Vec::with_capacity(self.axes.space.len());
+        let by_tree: Vec<Vec<u32>> = stand
+            .trees
+            .par_iter()
+            .map(|tree| {
+                let mut leaf_of = vec![0; self.axes.space.len()];
+                each_leaf(&tree.grown, &self.axes, &mut |x, leaf| leaf_of[x] = leaf as u32);
+                leaf_of
+            })
+            .collect();
         for context in 0..self.axes.space.len() {
-            let levels = self.axes.row(context);
-            let leaves: Vec<u32> =
-                stand.trees.iter().map(|t| t.grown.leaf(levels) as u32).collect();
+            let leaves: Vec<u32> = by_tree.iter().map(|leaf_of| leaf_of[context]).collect();
             let next = different.len();
             let group = *known.entry(leaves).or_insert_with_key(|leaves| {
                 different.push(leaves.clone());

@@ -109,7 +109,7 @@ pub(super) struct Grown {
 
 /// Where a node sends a place.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+pub(super) struct Step {
     /// The feature that is looked at; `NONE` at a leaf.
     feature: u32,
     /// The last level that goes left.
@@ -118,6 +118,18 @@ struct Step {
     set: u32,
     /// Where those that go left go; the others go to the next one.
     left: u32,
+}
+
+impl Step {
+    /// The feature that is looked at.
+    pub fn feature(self) -> usize {
+        self.feature as usize
+    }
+
+    /// The node for those that go left; the others go to the next one.
+    pub fn left(self) -> usize {
+        self.left as usize
+    }
 }
 
 /// What a node of a grown tree holds.
@@ -146,8 +158,14 @@ impl Grown {
         }
     }
 
+    /// Where a node sends a place; None at a leaf.
+    pub fn split(&self, node: usize) -> Option<Step> {
+        Some(self.steps[node]).filter(|step| step.feature != NONE)
+    }
+
+    /// Whether a level goes left.
     #[inline]
-    fn goes_left(&self, step: Step, level: u32) -> bool {
+    pub fn goes_left(&self, step: Step, level: u32) -> bool {
         match step.set {
             NONE => level <= step.cut,
             set => self.sets[set as usize + level as usize / 64] >> (level % 64) & 1 == 1,

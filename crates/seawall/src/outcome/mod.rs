@@ -41,6 +41,7 @@ mod additive;
 mod auto;
 mod axes;
 mod boosted;
+mod boxes;
 mod cells;
 mod choose;
 mod choose_additive;
