@@ -109,7 +109,8 @@ impl World {
             .collect();
         let total = ends[ends.len() - 1];
         let entries = (0..rows).map(|row| {
-            let x = ends.partition_point(|e| *e <= draws.unit() * total).min(ends.len() - 1);
+            let at = draws.unit() * total;
+            let x = ends.partition_point(|e| *e <= at).min(ends.len() - 1);
             // Both actions are there whatever the coin says.
             let action = if row < 2 { row } else { usize::from(draws.unit() < 0.5) };
             let outcome = u32::from(draws.unit() < self.chance.at(x, action));
