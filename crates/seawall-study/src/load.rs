@@ -3,7 +3,7 @@
 use crate::count::{Counted, count};
 use crate::other_table::rows_on_contexts;
 use crate::read::{named, same};
-use crate::study::{ModelSpec, PolicySpec, PropensitySpec, Study};
+use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::PlacedTarget;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
 use seawall::outcome::{
@@ -15,9 +15,6 @@ use seawall::policy::{Policy, Rule};
 use seawall::{Error, Extension, Log, Matrix, Result, Watch};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// Folds of the doubly robust estimate.
-const FOLDS: usize = 5;
 
 /// A study, ready to be asked.
 #[derive(Clone)]
@@ -200,7 +197,8 @@ impl Loaded {
     /// The same fitted to other rows of the log.
     pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
-        let options = FitOptions { clip, unseen, folds: FOLDS, ..FitOptions::default() };
+        let Deals { folds, repeats, seed } = self.study.deals;
+        let options = FitOptions { clip, unseen, folds, repeats, seed };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
     }
 

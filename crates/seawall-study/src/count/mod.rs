@@ -9,6 +9,7 @@ mod binned;
 mod check;
 mod combine;
 mod predicted;
+mod row;
 mod spread;
 
 pub(crate) use check::{Check, complaint};
@@ -25,6 +26,7 @@ use check::outcome_complaint;
 use combine::Pairs;
 use foldhash::fast::FixedState;
 use predicted::Predicted;
+use row::{RowColumns, RowFacts};
 use seawall::{Entry, Error, Log, Progress, Result, Stage, Watch};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -120,8 +122,7 @@ struct Counter<'s> {
     rules: Vec<Vec<Check>>,
     action_column: Option<usize>,
     action_names: Vec<String>,
-    propensity: Option<usize>,
-    weight: Option<usize>,
+    rows: RowColumns,
     contexts: Vec<usize>,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
@@ -135,9 +136,10 @@ struct Counter<'s> {
     /// Context and action, then that and the outcome, then perhaps that and the propensity.
     decisions: Pairs,
     results: Pairs,
-    propensities: HashMap<(u32, u64), u32, FixedState>,
-    /// What was counted: a result, its propensity and the weight.
-    entries: Vec<(u32, f64, f64)>,
+    /// Where rows of one result differ: in propensity, what they weigh, or cluster.
+    kinds: HashMap<(u32, u64, u64, u32), u32, FixedState>,
+    /// What was counted: a result, and what its rows have in common with the sum of their weights.
+    entries: Vec<(u32, RowFacts)>,
     predicted: Option<Predicted>,
     filtered: usize,
     no_action: usize,
@@ -176,7 +178,7 @@ impl<'s> Counter<'s> {
             action_column = Some(column_of(column, Reading::Values));
             propensity = p.as_ref().map(|p| column_of(p, Reading::Numbers));
         }
-        let weight = study.weight.as_ref().map(|w| column_of(w, Reading::Numbers));
+        let rows = RowColumns::new(study, propensity, &mut column_of);
         let contexts: Vec<usize> =
             study.contexts.iter().map(|c| column_of(&c.name, Reading::Values)).collect();
         let outcomes: Vec<usize> =
@@ -189,8 +191,7 @@ impl<'s> Counter<'s> {
             rules,
             action_column,
             action_names,
-            propensity,
-            weight,
+            rows,
             fits: vec![Vec::new(); contexts.len()],
             outcome_fits: vec![Vec::new(); outcomes.len()],
             binned: study.contexts.iter().map(|c| c.bins().map(BinnedColumn::new)).collect(),
@@ -200,7 +201,7 @@ impl<'s> Counter<'s> {
             outcomes,
             decisions: Pairs::default(),
             results: Pairs::default(),
-            propensities: HashMap::default(),
+            kinds: HashMap::default(),
             entries: Vec::new(),
             names,
             readings,
@@ -252,37 +253,22 @@ impl<'s> Counter<'s> {
             let context = self.context_ids.id(codes);
             let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
             let outcome = self.outcome_ids.id(codes);
-            let weight = match self.weight {
-                None => 1.0,
-                Some(c) => match columns.numbers[c][row] {
-                    w if w >= 0.0 && w.is_finite() => w,
-                    w => {
-                        let what = format!("the weight is {w}; expected a finite number ≥ 0");
-                        return Err(self.error(at, c, what));
-                    }
-                },
-            };
+            let facts = self.rows.row(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
             let result = self.results.id(self.decisions.id(context, action), outcome);
-            let entry = match self.propensity {
-                None => result as usize,
-                Some(c) => match columns.numbers[c][row] {
-                    p if p > 0.0 && p <= 1.0 => {
-                        let next = self.entries.len() as u32;
-                        *self.propensities.entry((result, p.to_bits())).or_insert(next) as usize
-                    }
-                    p => {
-                        let what = format!("{p}; expected a propensity above 0 and at most 1");
-                        return Err(self.error(at, c, what));
-                    }
-                },
+            let entry = match self.rows.tells_apart() {
+                false => result as usize,
+                true => {
+                    let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
+                    let next = self.entries.len() as u32;
+                    *self.kinds.entry((result, p, unit, facts.cluster)).or_insert(next) as usize
+                }
             };
             if entry == self.entries.len() {
-                let propensity = self.propensity.map_or(f64::NAN, |c| columns.numbers[c][row]);
-                self.entries.push((result, propensity, 0.0));
+                self.entries.push((result, RowFacts { weight: 0.0, ..facts }));
             }
-            self.entries[entry].2 += weight;
+            self.entries[entry].1.weight += facts.weight;
             if let Some(predicted) = &mut self.predicted {
-                predicted.take((columns, row), &self.names, at, (context, weight));
+                predicted.take((columns, row), &self.names, at, (context, facts.weight));
             }
         }
         Ok(())
@@ -412,16 +398,18 @@ impl<'s> Counter<'s> {
         };
         let values: Vec<f64> = (0..outcomes.len()).map(amount).collect();
         let (actions, action_of) = self.actions(distinct);
-        let entries = self.entries.iter().map(|&(result, propensity, weight)| {
+        let cluster_of = self.rows.cluster_numbers(distinct);
+        let entries = self.entries.iter().map(|&(result, facts)| {
             let (decision, outcome) = self.results.pair(result);
             let (context, action) = self.decisions.pair(decision);
             Entry {
                 context: context_of[context as usize],
                 action: action_of[action as usize],
                 outcome: outcome_of[outcome as usize],
-                propensity,
-                weight,
-                ..Entry::default()
+                propensity: facts.propensity,
+                weight: facts.weight,
+                unit: facts.unit,
+                cluster: cluster_of.get(facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
             }
         });
         let entries = entries.collect();
@@ -447,9 +435,9 @@ impl<'s> Counter<'s> {
     /// The rows of each combination of context values.
     fn rows_by_context(&self) -> Vec<f64> {
         let mut rows = vec![0.0; self.context_ids.len()];
-        for (result, _, weight) in &self.entries {
+        for (result, facts) in &self.entries {
             let decision = self.results.pair(*result).0;
-            rows[self.decisions.pair(decision).0 as usize] += weight;
+            rows[self.decisions.pair(decision).0 as usize] += facts.weight;
         }
         rows
     }
@@ -463,8 +451,8 @@ impl<'s> Counter<'s> {
                 distinct[column].is_missing(self.outcome_ids.codes(outcome)[at] as usize)
             };
             let by_outcome: Vec<bool> = (0..self.outcome_ids.len() as u32).map(missing).collect();
-            let lacking = |e: &&(u32, f64, f64)| by_outcome[self.results.pair(e.0).1 as usize];
-            let rows: f64 = self.entries.iter().filter(lacking).map(|e| e.2).sum();
+            let lacking = |e: &&(u32, RowFacts)| by_outcome[self.results.pair(e.0).1 as usize];
+            let rows: f64 = self.entries.iter().filter(lacking).map(|e| e.1.weight).sum();
             if rows > 0.0 {
                 found.push((name.clone(), rows));
             }

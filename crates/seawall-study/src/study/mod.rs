@@ -9,7 +9,7 @@ mod robust;
 mod target;
 mod toml_file;
 
-pub use model::{Choices, ModelSpec};
+pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
@@ -33,8 +33,16 @@ pub struct Study {
     pub data: PathBuf,
     /// Conditions that a row must meet, by column.
     pub filters: Vec<(String, Condition)>,
-    /// A column of weights.
+    /// A column of weights that count rows.
     pub weight: Option<String>,
+    /// Whether these may count rows in parts.
+    pub fractional_weight: bool,
+    /// A column of a survey's weights: for how many people a row stands.
+    pub survey_weight: Option<String>,
+    /// A column of clusters, within which rows are alike.
+    pub cluster: Option<String>,
+    /// Folds and deals of the doubly robust estimate, and its seed.
+    pub deals: Deals,
     /// The context columns.
     pub contexts: Vec<Context>,
     /// How the columns' costs are scaled where nobody gives a weight.

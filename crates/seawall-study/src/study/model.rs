@@ -129,31 +129,57 @@ impl ModelSpec {
     }
 }
 
+/// How rows are dealt to folds for the doubly robust estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deals {
+    /// Folds of each deal.
+    pub folds: usize,
+    /// Deals.
+    pub repeats: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for Deals {
+    fn default() -> Self {
+        Deals { folds: 5, repeats: 5, seed: 0 }
+    }
+}
+
+/// The model, what to do where an action was never seen, and how rows are dealt to folds.
 pub(super) fn parse(
     value: Option<Value<'_>>,
     actions: &Actions,
     folder: &Path,
-) -> Result<(ModelSpec, Unseen)> {
-    let Some(value) = value else { return Ok((ModelSpec::Cells, Unseen::Error)) };
+) -> Result<(ModelSpec, Unseen, Deals)> {
+    let Some(value) = value else {
+        return Ok((ModelSpec::Cells, Unseen::Error, Deals::default()));
+    };
     let mut table = value.table()?;
     let kind = table.need("kind")?.word(&KINDS)?;
     let words = [("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)];
     let unseen = table.take("unseen").map_or(Ok(Unseen::Error), |v| v.word(&words))?;
+    let usual = Deals::default();
+    let deals = Deals {
+        folds: whole(&mut table, "folds", usual.folds, 2..=1000)?,
+        repeats: whole(&mut table, "repeats", usual.repeats, 1..=1000)?,
+        seed: whole(&mut table, "seed", 0, 0..=MOST)? as u64,
+    };
+    // The usual seed deals rows as every log is dealt.
+    let seed = Some(deals.seed).filter(|s| *s > 0);
+    let plan = FoldPlan { folds: deals.folds, seed };
     let (spec, known): (ModelSpec, &[&str]) = match kind {
         Kind::Cells => (ModelSpec::Cells, &[]),
-        Kind::Tree => (tree(&mut table, actions)?, TREE),
-        Kind::Forest => (forest(&mut table)?, FOREST),
-        Kind::Boosted => (boosted(&mut table)?, BOOSTED),
-        Kind::Additive => (additive(&mut table)?, ADDITIVE),
-        Kind::Auto => {
-            let seed = whole(&mut table, "seed", 0, 0..=MOST)? as u64;
-            (ModelSpec::Auto { folds: folds(&mut table, None)?, seed }, AUTO)
-        }
+        Kind::Tree => (tree(&mut table, actions, plan)?, TREE),
+        Kind::Forest => (forest(&mut table, deals.seed)?, FOREST),
+        Kind::Boosted => (boosted(&mut table, plan)?, BOOSTED),
+        Kind::Additive => (additive(&mut table, plan)?, ADDITIVE),
+        Kind::Auto => (ModelSpec::Auto { folds: plan, seed: deals.seed }, &[]),
         Kind::Table => (ModelSpec::Table(folder.join(table.need("path")?.text()?)), &["path"]),
         Kind::Column => (column(table.need("predictions")?, actions)?, &["predictions"]),
     };
-    table.finish(&[&["kind", "unseen"], known].concat())?;
-    Ok((spec, unseen))
+    table.finish(&[&["kind", "unseen", "folds", "repeats", "seed"], known].concat())?;
+    Ok((spec, unseen, deals))
 }
 
 /// `{ ACTION = "COL", ... }`: a column for every action.
@@ -197,20 +223,11 @@ const KINDS: [(&str, Kind); 8] = [
     ("column", Kind::Column),
 ];
 
-const TREE: &[&str] = &[
-    "max_depth",
-    "min_samples_leaf",
-    "min_share",
-    "min_samples_split",
-    "ccp_alpha",
-    "folds",
-    "seed",
-];
-const FOREST: &[&str] =
-    &["trees", "features", "min_samples_leaf", "min_share", "max_depth", "seed"];
-const BOOSTED: &[&str] = &["rounds", "depth", "shrinkage", "min_samples_leaf", "folds"];
-const ADDITIVE: &[&str] = &["pairs", "penalty", "steps", "folds"];
-const AUTO: &[&str] = &["folds", "seed"];
+const TREE: &[&str] =
+    &["max_depth", "min_samples_leaf", "min_share", "min_samples_split", "ccp_alpha"];
+const FOREST: &[&str] = &["trees", "features", "min_samples_leaf", "min_share", "max_depth"];
+const BOOSTED: &[&str] = &["rounds", "depth", "shrinkage", "min_samples_leaf"];
+const ADDITIVE: &[&str] = &["pairs", "penalty", "steps"];
 
 /// The largest whole number that a file's numbers tell apart.
 const MOST: usize = 1 << 53;
@@ -220,7 +237,7 @@ const LEAF_ROWS: (&str, fn(f64) -> bool) = ("a number ≥ 1", |x| x >= 1.0 && x.
 const LEAF_SHARE: (&str, fn(f64) -> bool) =
     ("a number from 0 to 0.5", |x| (0.0..=0.5).contains(&x));
 
-fn tree(table: &mut Table<'_>, actions: &Actions) -> Result<ModelSpec> {
+fn tree(table: &mut Table<'_>, actions: &Actions, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = TreeSettings::default();
     let mut setting = |key, usual: f64, expected: (&str, fn(f64) -> bool)| {
         choices(table.take(key), usual, expected, actions)
@@ -241,14 +258,11 @@ fn tree(table: &mut Table<'_>, actions: &Actions) -> Result<ModelSpec> {
             ("a number ≥ 2", |x| x >= 2.0 && x.is_finite()),
         )?,
         ccp_alpha: setting("ccp_alpha", usual.ccp_alpha, ("a number ≥ 0", at_least_0))?,
-        folds: {
-            let seed = table.take("seed").map(|v| whole_number(&v, 0..=MOST)).transpose()?;
-            folds(table, seed.map(|s| s as u64))?
-        },
+        folds,
     })
 }
 
-fn forest(table: &mut Table<'_>) -> Result<ModelSpec> {
+fn forest(table: &mut Table<'_>, seed: u64) -> Result<ModelSpec> {
     let usual = ForestSettings::default();
     Ok(ModelSpec::Forest(ForestSettings {
         trees: whole(table, "trees", usual.trees, 1..=100_000)?,
@@ -256,12 +270,12 @@ fn forest(table: &mut Table<'_>) -> Result<ModelSpec> {
         min_samples_leaf: one(table, "min_samples_leaf", usual.min_samples_leaf, LEAF_ROWS)?,
         min_share: one(table, "min_share", usual.min_share, LEAF_SHARE)?,
         max_depth: whole(table, "max_depth", usual.max_depth, 0..=63)?,
-        seed: whole(table, "seed", usual.seed as usize, 0..=MOST)? as u64,
+        seed,
         ..usual
     }))
 }
 
-fn boosted(table: &mut Table<'_>) -> Result<ModelSpec> {
+fn boosted(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = BoostedSettings::default();
     let share = ("a number above 0 and at most 1", (|x| x > 0.0 && x <= 1.0) as fn(f64) -> bool);
     let settings = BoostedSettings {
@@ -270,10 +284,10 @@ fn boosted(table: &mut Table<'_>) -> Result<ModelSpec> {
         shrinkage: one(table, "shrinkage", usual.shrinkage, share)?,
         min_samples_leaf: one(table, "min_samples_leaf", usual.min_samples_leaf, LEAF_ROWS)?,
     };
-    Ok(ModelSpec::Boosted { settings, folds: folds(table, None)? })
+    Ok(ModelSpec::Boosted { settings, folds })
 }
 
-fn additive(table: &mut Table<'_>) -> Result<ModelSpec> {
+fn additive(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = AdditiveSearch::default();
     let penalties = match table.take("penalty") {
         None => usual.penalties,
@@ -284,12 +298,7 @@ fn additive(table: &mut Table<'_>) -> Result<ModelSpec> {
         pairs: whole(table, "pairs", usual.pairs, 0..=20)?,
         steps: whole(table, "steps", usual.steps, 2..=256)?,
     };
-    Ok(ModelSpec::Additive { search, folds: folds(table, None)? })
-}
-
-/// Folds of a cross-validation.
-fn folds(table: &mut Table<'_>, seed: Option<u64>) -> Result<FoldPlan> {
-    Ok(FoldPlan { folds: whole(table, "folds", 5, 2..=1000)?, seed })
+    Ok(ModelSpec::Additive { search, folds })
 }
 
 /// A whole number.

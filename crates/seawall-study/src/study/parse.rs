@@ -15,6 +15,18 @@ pub fn study(path: &Path) -> Result<Study> {
     study_of(path, path.parent().unwrap_or(Path::new(".")), &text)
 }
 
+/// A column of counts, which may be fractions where that is said.
+fn counts(value: Value<'_>) -> Result<(Option<String>, bool)> {
+    if !value.is_table() {
+        return Ok((Some(value.text()?), false));
+    }
+    let mut table = value.table()?;
+    let column = table.need("column")?.text()?;
+    let fractional = table.take("fractional").map_or(Ok(false), |v| v.truth())?;
+    table.finish(&["column", "fractional"])?;
+    Ok((Some(column), fractional))
+}
+
 /// Checks the text of a study file. Messages call it `path`; other files are looked for in `folder`.
 pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let source = Source { path, text };
@@ -23,8 +35,15 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let mut data = file.need("data")?.table()?;
     let data_path = folder.join(data.need("path")?.text()?);
     let filters = data.take("where").map(conditions).transpose()?.unwrap_or_default();
-    let weight = data.take("weight").map(|w| w.text()).transpose()?;
-    data.finish(&["path", "where", "weight"])?;
+    let (weight, fractional_weight) = data.take("weight").map_or(Ok((None, false)), counts)?;
+    let survey_weight = data.take("survey_weight");
+    if let (Some(v), Some(_)) = (&survey_weight, &weight) {
+        return Err(v.error("weights are either counts (weight) or a survey's, not both"));
+    }
+    let survey_weight = survey_weight.map(|w| w.text()).transpose()?;
+    let cluster = data.take("cluster");
+    let cluster_name = cluster.as_ref().map(|v| v.text()).transpose()?;
+    data.finish(&["path", "where", "weight", "survey_weight", "cluster"])?;
 
     let mut table = file.need("context")?.table()?;
     let (mut contexts, mut scale) = (Vec::new(), Scale::default());
@@ -37,10 +56,18 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     if contexts.is_empty() {
         return Err(table.error("[context] names no column"));
     }
+    if let (Some(v), Some(name)) = (&cluster, &cluster_name)
+        && contexts.iter().any(|c: &Context| c.name == *name)
+    {
+        return Err(v.error(format!(
+            "{name:?} is a context column, too: another population has other clusters, so one cannot \
+             be what a policy or a model goes by; leave it out of [context]"
+        )));
+    }
 
     let actions = actions(file.need("action")?.table()?)?;
     let (direction, outcome) = outcome(file.need("outcome")?.table()?)?;
-    let (model, unseen) = model::parse(file.take("model"), &actions, folder)?;
+    let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
@@ -64,6 +91,10 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         data: data_path,
         filters,
         weight,
+        fractional_weight,
+        survey_weight,
+        cluster: cluster_name,
+        deals,
         contexts,
         scale,
         actions,

@@ -1,0 +1,117 @@
+//! What a row has beside its context, action and outcome: its propensity, what it weighs, its cluster.
+
+use crate::read::{Columns, Distinct, Reading};
+use crate::study::Study;
+use seawall::Entry;
+use std::cmp::Ordering;
+
+/// The columns that say it.
+pub(super) struct RowColumns {
+    propensity: Option<usize>,
+    /// How many rows one stands for, and whether that may be a part of one.
+    weight: Option<usize>,
+    fractional: bool,
+    survey: Option<usize>,
+    pub(super) cluster: Option<usize>,
+}
+
+/// What is said.
+#[derive(Clone, Copy)]
+pub(super) struct RowFacts {
+    pub(super) propensity: f64,
+    pub(super) weight: f64,
+    pub(super) unit: f64,
+    /// The code of its cluster.
+    pub(super) cluster: u32,
+}
+
+/// A column's value that will not do, and why.
+type Complaint = (usize, String);
+
+impl RowColumns {
+    pub(super) fn new(
+        study: &Study,
+        propensity: Option<usize>,
+        mut column_of: impl FnMut(&str, Reading) -> usize,
+    ) -> Self {
+        RowColumns {
+            propensity,
+            weight: study.weight.as_ref().map(|w| column_of(w, Reading::Numbers)),
+            fractional: study.fractional_weight,
+            survey: study.survey_weight.as_ref().map(|w| column_of(w, Reading::Numbers)),
+            cluster: study.cluster.as_ref().map(|c| column_of(c, Reading::Values)),
+        }
+    }
+
+    /// Whether rows of one result may yet differ.
+    pub(super) fn tells_apart(&self) -> bool {
+        self.propensity.is_some() || self.survey.is_some() || self.cluster.is_some()
+    }
+
+    /// What a row says.
+    pub(super) fn row(&self, columns: &Columns<'_>, row: usize) -> Result<RowFacts, Complaint> {
+        let number = |column: Option<usize>| column.map(|c| (c, columns.numbers[c][row]));
+        let propensity = match number(self.propensity) {
+            None => f64::NAN,
+            Some((_, p)) if p > 0.0 && p <= 1.0 => p,
+            Some((c, p)) => {
+                return Err((c, format!("{p}; expected a propensity above 0 and at most 1")));
+            }
+        };
+        let not_a_weight = |w: f64| format!("the weight is {w}; expected a finite number ≥ 0");
+        let weight = match number(self.weight) {
+            None => 1.0,
+            Some((c, w)) if !(w >= 0.0 && w.is_finite()) => return Err((c, not_a_weight(w))),
+            Some((c, w)) if w.fract() != 0.0 && !self.fractional => {
+                return Err((
+                    c,
+                    format!(
+                        "the weight is {w}, which is no number of rows: which is meant? Say survey_weight \
+                     in place of weight if it says for how many people a row stands, or \
+                     weight = {{ column = \"…\", fractional = true }} if rows were counted in parts"
+                    ),
+                ));
+            }
+            Some((_, w)) => w,
+        };
+        let (weight, unit) = match number(self.survey) {
+            None => (weight, 1.0),
+            Some((c, w)) if !(w >= 0.0 && w.is_finite()) => return Err((c, not_a_weight(w))),
+            // A row that weighs nothing changes nothing.
+            Some((_, 0.0)) => (0.0, 1.0),
+            Some((_, w)) => (w, w),
+        };
+        let cluster = match self.cluster {
+            None => Entry::ALONE,
+            Some(c) => {
+                let code = columns.codes[c][row];
+                if columns.distinct[c].is_missing(code as usize) {
+                    let what = "the cluster is missing; expected one for every row: leave such rows \
+                                out with where = { ... = { missing = false } }";
+                    return Err((c, what.to_owned()));
+                }
+                code
+            }
+        };
+        Ok(RowFacts { propensity, weight, unit, cluster })
+    }
+
+    /// The number of each cluster's code: in order of numbers, then of texts, not of appearance.
+    pub(super) fn cluster_numbers(&self, distinct: &[Distinct]) -> Vec<u32> {
+        let Some(distinct) = self.cluster.map(|c| &distinct[c]) else { return Vec::new() };
+        let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
+        let key = |code: &u32| (distinct.number(*code as usize), distinct.text(*code as usize));
+        order.sort_by(|a, b| {
+            let ((x, a), (y, b)) = (key(a), key(b));
+            let numbers = match (x, y) {
+                (Some(x), Some(y)) => x.total_cmp(&y),
+                (None, None) => Ordering::Equal,
+                (x, _) => x.is_none().cmp(&true).reverse(),
+            };
+            numbers.then(a.cmp(&b))
+        });
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, code)| place[*code as usize] = at as u32);
+        place
+    }
+}
