@@ -1,13 +1,14 @@
 """A forest and boosted trees against scikit-learn's, on the same million rows.
 
 Our time is that of reading and counting a Parquet file and of one fit, on two threads; the peers are
-handed arrays in memory. Errors are on 200,000 fresh rows of the same truth.
+handed arrays in memory, and the faster of one and two threads is taken. Errors are on 200,000 fresh rows of the same truth.
 """
 
 import time
 
 import duckdb
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from common import OUT, ours
 
@@ -73,6 +74,15 @@ def our_error(mine, x, arm, y):
     return float(((y - predicted) ** 2).mean())
 
 
+def their_best(make, train, test):
+    """The same on one thread and on two, whichever is faster."""
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append((*their_fit(lambda: make(threads), train, test), threads))
+    return min(found)
+
+
 def their_fit(make, train, test):
     """Seconds of the fits of both arms, and the error on fresh rows."""
     (x, arm, y), (x2, arm2, y2) = train, test
@@ -94,16 +104,17 @@ def bench(row):
     path, study = log(rows, 1)
     train, test = arrays(path), arrays(log(200_000, 2)[0])
     peers = {
-        "forest": ("scikit-learn's forest, n_jobs=2", lambda: RandomForestRegressor(
-            100, max_features=2, min_samples_leaf=5, n_jobs=2, random_state=0)),
-        "boosted": ("scikit-learn's HistGradientBoosting", lambda: HistGradientBoostingRegressor(
+        "forest": ("scikit-learn's forest", lambda threads: RandomForestRegressor(
+            100, max_features=2, min_samples_leaf=5, n_jobs=threads, random_state=0)),
+        "boosted": ("scikit-learn's HistGradientBoosting", lambda threads: HistGradientBoostingRegressor(
             max_iter=100, early_stopping=False)),
     }
     for kind, (name, make) in peers.items():
         mine = ours("models", study, kind)
         error = our_error(mine, *test)
-        theirs, peer_error = their_fit(make, train, test)
-        row(f"{kind}, 1 million rows from Parquet, count included", mine["seconds"], name, theirs,
+        theirs, peer_error, threads = their_best(make, train, test)
+        row(f"{kind}, 1 million rows from Parquet, count included", mine["seconds"],
+            f"{name}, {threads} threads", theirs,
             "10 times, error within 1%", theirs / mine["seconds"] >= 10 and error < 1.01 * peer_error,
             f"count {mine['counting']:.2f} s, fit {mine['fitting']:.2f} s, {mine['entries']} entries; "
             f"squared error {error:.4f} and {peer_error:.4f}")

@@ -106,7 +106,7 @@ fn settings_that_cannot_be_are_refused_by_line() {
     ] {
         let found = run(there(model).path(), "check s.toml");
         assert!(found.code == 2 && found.err.contains(words), "{model}: {}", found.err);
-        let line = if model.contains('\n') { "12" } else { "11" };
+        let line = if model.contains('\n') { "13" } else { "12" };
         let column = model.contains("{ c = 0.1 }");
         assert!(column || found.err.contains(&format!("line {line}")), "{model}: {}", found.err);
     }

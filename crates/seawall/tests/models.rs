@@ -396,6 +396,46 @@ fn a_flat_truth_gives_a_nearly_flat_additive_model() {
     assert!(high - low < 0.25, "from {low} to {high}");
 }
 
+/// The penalty is the largest that is not clearly worse than the best, by fitting everything again.
+#[test]
+fn the_smoothest_of_the_penalties_that_cannot_be_told_apart_is_taken() {
+    for seed in 20..26 {
+        let log = trial(800, seed, 0.5);
+        let penalties = vec![1.0, 1e4, 10.0, 100.0, 1e3];
+        let search = AdditiveSearch { penalties: penalties.clone(), pairs: 0, steps: 32 };
+        let found = choose_additive(&log, &search, 5, Watch::NOBODY).unwrap();
+        let dealt = log.folds(5).unwrap();
+        for (action, found) in found.iter().enumerate() {
+            let errors = |penalty: &f64| -> Vec<f64> {
+                let settings = AdditiveSettings { penalty: *penalty, ..Default::default() };
+                let recipe = Recipe::Additive(vec![settings; 2]);
+                let of_fold = |fold| {
+                    let values = fit(&dealt.without(fold).unwrap(), &recipe);
+                    let own = log.entries().iter().enumerate();
+                    own.filter(|(_, e)| e.action as usize == action)
+                        .map(|(i, e)| {
+                            let error = log.value(e) - values[e.context as usize * 2 + action];
+                            dealt.weight(i, fold) * error * error
+                        })
+                        .sum::<f64>()
+                };
+                (0..5).map(of_fold).collect()
+            };
+            let all: Vec<Vec<f64>> = penalties.iter().map(errors).collect();
+            let sum = |e: &&Vec<f64>| e.iter().sum::<f64>();
+            let best = all.iter().min_by(|a, b| sum(a).total_cmp(&sum(b))).unwrap();
+            let as_good = |e: &Vec<f64>| {
+                let apart: Vec<f64> = e.iter().zip(best).map(|(a, b)| a - b).collect();
+                let mean = apart.iter().sum::<f64>() / 5.0;
+                let spread: f64 = apart.iter().map(|x| (x - mean).powi(2)).sum();
+                mean <= (spread / 20.0).sqrt()
+            };
+            let within = penalties.iter().zip(&all).filter(|(_, e)| as_good(e)).map(|(p, _)| *p);
+            assert_eq!(found.settings.penalty, within.fold(0.0, f64::max));
+        }
+    }
+}
+
 #[test]
 fn additive_models_find_the_pair_that_matters_and_tell_their_parts() {
     let log = trial(6000, 4, 1.0);

@@ -3,7 +3,7 @@
 use super::{label, number, percent, short, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
-use seawall_study::check::Check;
+use seawall_study::check::{Check, ModelRow};
 use seawall_study::study::Scale;
 use seawall_study::target::TargetAnswer;
 use std::io::{Result, Write};
@@ -105,18 +105,26 @@ fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
     more(found, out)
 }
 
+/// A number that a row may have.
+type Column = fn(&ModelRow) -> Option<f64>;
+
 /// The kinds of models that were compared, where the study left that open.
 pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
-    let [first, ..] = &found.models[..] else { return Ok(()) };
+    if found.models.is_empty() {
+        return Ok(());
+    }
+    // Worst cases by kind, where somebody worked them out.
+    let noise: [(&str, Column); 3] =
+        [("as fitted", |r| r.as_fitted), ("honest", |r| r.honest), ("gap", |r| r.gap)];
+    let known = noise.iter().filter(|(_, of)| found.models.iter().any(|r| of(r).is_some()));
     let mut header = vec!["model", "error on rows left out", "±", "above the lowest", "±"];
-    let noise = [("as fitted", first.as_fitted), ("honest", first.honest), ("gap", first.gap)];
-    header.extend(noise.iter().filter(|(_, known)| known.is_some()).map(|(name, _)| *name));
+    header.extend(known.clone().map(|(name, _)| *name));
     header.push("");
     let mut shown = table(&header);
     for row in &found.models {
         let mut line = vec![row.kind.name().to_owned()];
         line.extend([row.error, row.se, row.above, row.above_se].map(short));
-        line.extend([row.as_fitted, row.honest, row.gap].into_iter().flatten().map(number));
+        line.extend(known.clone().map(|(_, of)| of(row).map_or(String::new(), number)));
         line.push(if row.chosen { "chosen" } else { "" }.to_owned());
         shown.add_row(line);
     }

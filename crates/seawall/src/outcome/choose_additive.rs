@@ -1,6 +1,7 @@
 //! The choice of an additive model's penalty and pairs by cross-validation.
 //!
-//! First the penalty, of those offered, with the lowest error on rows left out. Then pairs, one at a
+//! First the penalty: of those offered, the largest whose error on rows left out is not above the lowest
+//! one by more than the standard error of the difference over the folds. Then pairs, one at a
 //! time: each pair of features is tried on what the model so far leaves over (its coarse steps' means,
 //! shrunk), the one that lowers the error on rows left out most is added and everything fitted again,
 //! and it stays if the error falls by more than the standard error of that fall over the folds. With
@@ -102,7 +103,7 @@ impl Trial<'_> {
         Ok(AdditiveChoice { settings, error: errors.iter().sum::<f64>() / self.held.rows() })
     }
 
-    /// The penalty with the lowest error, the first of equals; and each fold's sum of errors.
+    /// The largest penalty that cannot be told from the best; and each fold's sum of errors.
     fn best_penalty(
         &self,
         like: &AdditiveSettings,
@@ -113,7 +114,13 @@ impl Trial<'_> {
         let found = self.errors_of(like, &search.penalties)?;
         let total = |k: &usize| found[*k].iter().sum::<f64>();
         let best = (0..all.len()).min_by(|a, b| total(a).total_cmp(&total(b))).unwrap_or(0);
-        Ok((all[best].clone(), found[best].clone()))
+        let as_good = |k: &usize| !clearly_lower(&found[*k], &found[best]);
+        let smoothest = (0..all.len()).filter(as_good).max_by(|a, b| {
+            let penalty = |k: &usize| search.penalties[*k];
+            penalty(a).total_cmp(&penalty(b))
+        });
+        let chosen = smoothest.unwrap_or(best);
+        Ok((all[chosen].clone(), found[chosen].clone()))
     }
 
     fn errors(&self, settings: &AdditiveSettings) -> Result<Vec<f64>> {
