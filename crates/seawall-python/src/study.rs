@@ -15,7 +15,7 @@ use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::count_batches;
 use seawall_study::distance::to_target;
-use seawall_study::evaluate::{Bootstrap, Changes, Halving, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, By, Changes, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
@@ -277,7 +277,7 @@ impl Study {
 
     /// What policies would have cost.
     #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
-        halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
+        by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
@@ -291,6 +291,8 @@ impl Study {
         support: Option<&str>,
         curve: bool,
         compare: bool,
+        by: Option<String>,
+        simultaneous: bool,
         halves: usize,
         bootstrap: Option<usize>,
         level: f64,
@@ -312,6 +314,7 @@ impl Study {
             bootstrap: self::bootstrap(bootstrap, level, bayesian, seed)?,
             bounds,
             no_compare: !compare,
+            by: by.map(|column| By { column, simultaneous }),
         };
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
         question.curve = curve;

@@ -43,6 +43,7 @@ const TABLE: &[Names] = &[
     names(Field::Bootstrap, Some("--bootstrap"), None, Some("bootstrap")),
     names(Field::Bounds, Some("--bounds"), None, Some("bounds")),
     names(Field::Budget, Some("--budget"), None, None),
+    names(Field::By, Some("--by"), None, Some("by")),
     names(Field::CcpAlpha, None, Some(("model", "ccp_alpha")), None),
     names(Field::Clip, None, Some(("propensity", "clip")), None),
     names(Field::Contexts, Some("--contexts"), None, None),

@@ -4,7 +4,7 @@ use crate::count::{Counted, count};
 use crate::other_table::rows_on_contexts;
 use crate::read::{named, same};
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
-use crate::target::PlacedTarget;
+use crate::target::{PlacedTarget, TargetFacts};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
 use seawall::outcome::{
     AutoSearch, BoostedSettings, Choice, Compared, ModelKind, Predictions, Recipe, Values, auto,
@@ -12,7 +12,7 @@ use seawall::outcome::{
 };
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
-use seawall::{Error, Extension, Log, Matrix, Result, Watch};
+use seawall::{Error, Extension, Log, Matrix, Result, Space, Watch};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -248,6 +248,27 @@ impl Loaded {
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };
         Ok(Loaded { counted, recipe, fitted: OnceLock::new(), ..self.clone() })
+    }
+
+    /// The same study with the rows of some places alone, those of a smaller space.
+    pub(crate) fn at_places(&self, space: &Arc<Space>, places: &[usize]) -> Result<Self> {
+        let log = self.log().at_places(space, places)?;
+        let old: Vec<Option<usize>> = places.iter().map(|x| Some(*x)).collect();
+        let recipe = match &self.recipe {
+            Recipe::Predictions(own) => Recipe::Predictions(own.on(&old)?),
+            recipe => recipe.clone(),
+        };
+        let target = match &self.target {
+            None => None,
+            Some(target) => {
+                let sample = target.sample.at_places(space, places)?;
+                let facts = TargetFacts { rows: sample.rows(), ..target.facts.clone() };
+                Some(Arc::new(PlacedTarget { sample, facts, file: target.file.clone() }))
+            }
+        };
+        let counted = Counted { log: log.shared(), ..self.counted.clone() };
+        let (candidates, fitted) = (Vec::new(), OnceLock::new());
+        Ok(Loaded { counted, recipe, target, candidates, fitted, handed_in: true, ..self.clone() })
     }
 
     /// The same study asked about its own population.

@@ -6,7 +6,7 @@ use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
-use seawall_study::evaluate::{Bootstrap, Changes, Halving};
+use seawall_study::evaluate::{Bootstrap, By, Changes, Halving};
 use seawall_study::init::Asked;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
@@ -167,6 +167,12 @@ pub(super) struct Evaluate {
     /// The seed of halves and of the bootstrap
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// The same within each level of a context column: contexts restricted to it, the radius within it
+    #[arg(long, value_name = "COL")]
+    by: Option<String>,
+    /// Widen the limits of --by so that those of all levels hold at once
+    #[arg(long, requires = "by")]
+    simultaneous: bool,
     /// A sample of another population (the context columns are enough): what would it cost there?
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
@@ -221,6 +227,7 @@ impl Evaluate {
             bootstrap,
             bounds: self.bounds,
             no_compare: self.no_compare,
+            by: self.by.map(|column| By { column, simultaneous: self.simultaneous }),
         };
         let mut outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
         (outputs.full, outputs.target) = (self.full, self.target);

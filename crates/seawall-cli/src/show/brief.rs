@@ -1,7 +1,7 @@
 //! The answers of `seawall evaluate` on one screen: what nothing shifting would bring, the worst mean
 //! within each radius, and which policy in one population. `--full` prints the tables.
 
-use super::{label, number, percent, shift, supported, table, width, wrapped};
+use super::{label, number, percent, shift, supported, table, verdict, width, wrapped};
 use crate::cmd::evaluate::Outputs;
 use seawall::Status;
 use seawall::evaluate::Estimate;
@@ -30,9 +30,12 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         [one] => file_name(one),
         many => format!("{} files", many.len()),
     };
+    let rows = match (facts.effective_rows, facts.clusters) {
+        (None, None) => format!("{} rows", number(facts.rows)),
+        _ => format!("rows {}", super::check::rows(facts)),
+    };
     let head = format!(
-        "{files}: {} rows{left}; {} of {} contexts seen. {}.",
-        number(facts.rows),
+        "{files}: {rows}{left}; {} of {} contexts seen. {}.",
         facts.observed_cells,
         facts.cells,
         capital(&found.direction.to_string())
@@ -60,6 +63,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
             out,
         )?;
     }
+    super::by::print(found, false, out)?;
     super::evaluate::files(found, outputs, out)?;
     let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
     let (halves, bootstrap) = (found.question.halves, found.question.bootstrap);
@@ -239,15 +243,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
             row.extend(costs.then(|| number(r.cost_radius)));
             row.extend([supported(r.worst, se), supported(r.best, se)]);
             row.extend(interval.as_ref().map(|_| ends(r.shown(), se)));
-            row.push(
-                match c.verdict(k) {
-                    Verdict::Better => "better",
-                    Verdict::Worse => "worse",
-                    Verdict::Depends => "either",
-                    Verdict::TooClose => "too close",
-                }
-                .to_owned(),
-            );
+            row.push(verdict(c.verdict(k)).to_owned());
             shown.add_row(row);
         }
     }
@@ -318,7 +314,7 @@ fn certificates(found: &Evaluation) -> String {
 }
 
 /// Policies' names as short as they can be told apart: without what the kind adds, and not too long.
-fn short_names(found: &Evaluation) -> Vec<String> {
+pub fn short_names(found: &Evaluation) -> Vec<String> {
     // A number alone would read as one.
     let plain = |action: &&str| action.parse::<f64>().is_err();
     let bare = |name: &str| name.strip_prefix("constant:").filter(plain).unwrap_or(name).to_owned();

@@ -117,21 +117,22 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
     let noise: [(&str, Column); 3] =
         [("as fitted", |r| r.as_fitted), ("honest", |r| r.honest), ("gap", |r| r.gap)];
     let known = noise.iter().filter(|(_, of)| found.models.iter().any(|r| of(r).is_some()));
-    let mut header = vec!["model", "error on rows left out", "±", "above the lowest", "±"];
+    let mut header = vec!["model", "error", "±", "above lowest", "±"];
     header.extend(known.clone().map(|(name, _)| *name));
     header.push("");
     let mut shown = table(&header);
     for row in &found.models {
         let mut line = vec![row.kind.name().to_owned()];
         line.extend([row.error, row.se, row.above, row.above_se].map(short));
-        line.extend(known.clone().map(|(_, of)| of(row).map_or(String::new(), number)));
+        line.extend(known.clone().map(|(_, of)| of(row).map_or(String::new(), short)));
         line.push(if row.chosen { "chosen" } else { "" }.to_owned());
         shown.add_row(line);
     }
-    writeln!(out, "\n{shown}\n")?;
-    writeln!(
+    writeln!(out, "\n{shown}")?;
+    super::wrapped(
+        "Chosen is the simplest (the first) whose squared error on rows left out is not above the \
+         lowest by more than the standard error of the difference.",
         out,
-        "Chosen is the simplest (the first) whose squared error on rows left out is not above the lowest by more than the standard error of the difference."
     )
 }
 
@@ -142,6 +143,18 @@ fn more(found: &Check, out: &mut dyn Write) -> Result<()> {
     }
 }
 
+/// The rows used, what a survey's weights leave of them, and their clusters.
+pub fn rows(found: &Check) -> String {
+    let mut words = number(found.rows);
+    if let Some(worth) = found.effective_rows {
+        words.push_str(&format!(" by weight, worth {} of equal weight", number(worth.round())));
+    }
+    if let Some(clusters) = found.clusters {
+        words.push_str(&format!(" in {clusters} clusters"));
+    }
+    words
+}
+
 /// What stands before any number: rows, actions, cells, propensities, notes.
 pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
     let files = match found.files.as_slice() {
@@ -149,7 +162,7 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
         many => format!("{} files", many.len()),
     };
     let left = found.left_out;
-    write!(out, "{files}: {} rows read, {} used", found.rows_read, number(found.rows))?;
+    write!(out, "{files}: {} rows read, {} used", found.rows_read, rows(found))?;
     match (left.conditions, left.no_action) {
         (0, 0) => writeln!(out, ", none left out.")?,
         (conditions, no_action) => writeln!(

@@ -39,6 +39,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         )?;
     }
     comparisons(found, out)?;
+    super::by::print(found, true, out)?;
     bounds(found, out)?;
     for policy in &found.policies {
         explain(question, policy, found, out)?;

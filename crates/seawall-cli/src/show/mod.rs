@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod brief;
+mod by;
 pub mod check;
 pub mod distance;
 pub mod evaluate;
@@ -123,5 +124,16 @@ pub fn label(text: &str) -> String {
         clean.take(LONGEST - 1).chain(['…']).collect()
     } else {
         clean.collect()
+    }
+}
+
+/// What can be said of the first of two policies, in a word or two.
+fn verdict(verdict: seawall_study::evaluate::Verdict) -> &'static str {
+    use seawall_study::evaluate::Verdict;
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Depends => "either",
+        Verdict::TooClose => "too close",
     }
 }

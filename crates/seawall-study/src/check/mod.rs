@@ -27,6 +27,12 @@ pub struct Check {
     pub left_out: LeftOut,
     /// Rows used, or their weights' sum.
     pub rows: f64,
+    /// How many rows of equal weight a survey's weights leave; None where weights count rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_rows: Option<f64>,
+    /// Clusters, if rows are in any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<usize>,
     /// Whether lower or higher is better.
     pub direction: Direction,
     /// Each action's rows and mean outcome.
@@ -243,6 +249,8 @@ pub(crate) fn facts(
         rows_read: counted.rows,
         left_out: LeftOut { conditions: counted.filtered, no_action: counted.no_action },
         rows: log.total(),
+        effective_rows: study.survey_weight.as_ref().map(|_| log.effective_rows()),
+        clusters: log.clusters(),
         direction: log.direction(),
         actions,
         features,

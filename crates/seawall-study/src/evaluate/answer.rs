@@ -1,6 +1,6 @@
 //! The answers of an evaluation, as plain data.
 
-use super::{Comparison, PolicyRadii, Question};
+use super::{ByLevel, Comparison, PolicyRadii, Question};
 use crate::check::Check;
 use crate::target::TargetAnswer;
 use seawall::evaluate::{Nominal, Overlap, Support};
@@ -36,6 +36,9 @@ pub struct Evaluation {
     /// Every pair of policies in one population, in both orders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
+    /// The same within each level of a column, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<ByLevel>,
     /// The paper's finite-sample bound, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<FiniteSampleBounds>,

@@ -1,6 +1,6 @@
 //! What is asked differently from the study file.
 
-use super::{Bootstrap, Halving, Question};
+use super::{Bootstrap, By, Halving, Question};
 use crate::study::{PolicySpec, SetSpec};
 use seawall::evaluate::Support;
 use seawall::{Error, Field, Result, Set};
@@ -89,6 +89,8 @@ pub struct Changes {
     pub bounds: Option<f64>,
     /// Not to compare the policies with each other.
     pub no_compare: bool,
+    /// A column by whose levels the same is asked, too.
+    pub by: Option<By>,
 }
 
 impl Changes {
@@ -118,6 +120,7 @@ impl Changes {
             return Err(Error::field(Field::Bounds, what));
         }
         question.bounds = self.bounds;
+        question.by.clone_from(&self.by);
         Ok(question)
     }
 }

@@ -1,15 +1,19 @@
 //! What policies would have cost, nominally and in the worst case: a study's main question.
 
 mod answer;
+mod by;
 mod changes;
 mod claims;
 mod compare;
 mod comparison;
 mod halving;
+mod models;
 mod radii;
 mod resample;
 
 pub use answer::*;
+use by::by_level;
+pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
@@ -63,6 +67,8 @@ pub struct Question {
     pub curve_up_to: f64,
     /// Whether the worst-case populations will be looked at.
     pub worst: bool,
+    /// A column by whose levels the same is asked, too.
+    pub by: Option<By>,
     /// How much is noise, by halves of the rows; None if nobody wants to know.
     pub halves: Option<Halving>,
     /// Intervals by resampling the rows, if wanted.
@@ -114,6 +120,7 @@ impl Question {
             curve: false,
             curve_up_to: f64::INFINITY,
             worst: true,
+            by: None,
             halves: Some(Halving::default()),
             bootstrap: None,
             bounds: None,
@@ -139,6 +146,9 @@ impl Question {
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let log = loaded.log();
+    if let Some(by) = &question.by {
+        by::feature(loaded, by)?;
+    }
     let fitted = loaded.fitted(watch)?;
     let mut diagnostics = facts(loaded, fitted, question.support, watch)?;
     let settings = Settings { watch, ..Settings::default() };
@@ -204,6 +214,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         diagnostics,
         target: loaded.target.as_ref().zip(transport.as_ref()).map(|(t, by)| t.answer(by)),
         comparisons,
+        by: None,
         bounds,
         policies,
         population: robust.population().clone(),
@@ -211,6 +222,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     };
     if let Some(asked) = &question.halves {
         halving::brackets(loaded, question, asked, both, &mut found, watch)?;
+        models::by_kind(loaded, question, asked, &robust, &mut found, watch)?;
     }
     if let Some(asked) = &question.bootstrap {
         resample::intervals(loaded, question, asked, &mut found, watch)?;
@@ -218,6 +230,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     for c in &mut found.comparisons {
         let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
         c.results.iter_mut().zip(verdicts).for_each(|(r, verdict)| r.verdict = Some(verdict));
+    }
+    if let Some(by) = &question.by {
+        let policies: Vec<Policy> = found.policies.iter().map(|p| p.policy.clone()).collect();
+        found.by = Some(by_level(loaded, question, by, &policies, watch)?);
     }
     Ok(found)
 }

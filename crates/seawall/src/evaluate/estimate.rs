@@ -46,8 +46,15 @@ impl Estimate {
 
     /// With a 95% interval of so many clusters, or of rows that stand for themselves.
     pub(crate) fn new(value: f64, se: f64, clusters: Option<usize>) -> Self {
-        let reach = critical(LEVEL, clusters) * se;
-        Estimate { value, se, lower: value - reach, upper: value + reach }
+        Estimate { value, se, lower: value, upper: value }.at_level(LEVEL, clusters)
+    }
+
+    /// The same with an interval of another level, by so many clusters or by rows that stand for
+    /// themselves.
+    #[must_use]
+    pub fn at_level(self, level: f64, clusters: Option<usize>) -> Self {
+        let reach = critical(level, clusters) * self.se;
+        Estimate { lower: self.value - reach, upper: self.value + reach, ..self }
     }
 
     /// The mean of a number over rows.

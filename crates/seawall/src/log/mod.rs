@@ -234,6 +234,19 @@ impl Log {
         Log::new(space.clone(), actions, outcomes, values, direction, entries.collect())
     }
 
+    /// The rows at some places alone, which are those of another space in their order.
+    pub fn at_places(&self, space: &Arc<Space>, places: &[usize]) -> Result<Self> {
+        let mut place = vec![None; self.contexts.len()];
+        places.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new as u32));
+        let own = self
+            .entries
+            .iter()
+            .filter_map(|e| place[e.context as usize].map(|context| Entry { context, ..*e }));
+        let (actions, outcomes) = (self.actions.clone(), self.outcomes.clone());
+        let (values, direction) = (self.values.clone(), self.direction);
+        Log::new(space.clone(), actions, outcomes, values, direction, own.collect())
+    }
+
     /// To be shared by what is fitted to it.
     pub fn shared(self) -> Arc<Self> {
         Arc::new(self)

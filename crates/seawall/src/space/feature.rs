@@ -423,6 +423,17 @@ impl Checked {
         Ok((found, of_old))
     }
 
+    /// The same feature with one of its levels alone.
+    pub(super) fn only(&self, level: usize) -> Checked {
+        Checked {
+            labels: vec![self.labels[level].clone()],
+            coords: vec![self.coords[level]],
+            missing_level: self.missing_level.filter(|m| *m == level).map(|_| 0),
+            numbers: self.numbers.get(level).copied().into_iter().collect(),
+            ..self.clone()
+        }
+    }
+
     /// What finds the code of a value.
     pub(super) fn codes(&self) -> Codes<'_> {
         let level = |k: usize| (self.labels[k].as_str(), k);

@@ -13,6 +13,7 @@
 mod extended;
 mod feature;
 mod grid;
+mod level;
 mod points;
 
 pub use extended::{Extension, NewLevel};

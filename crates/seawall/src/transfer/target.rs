@@ -90,6 +90,14 @@ impl Target {
         &self.squares
     }
 
+    /// Its rows at some places, which are those of another space in their order.
+    pub fn at_places(&self, space: &Arc<Space>, places: &[usize]) -> Result<Self> {
+        let mut place = vec![None; self.weights.len()];
+        places.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
+        let rows = self.rows.iter().filter_map(|&(x, w)| place[x].map(|x| (x, w)));
+        Ok(Target::new(space, &rows.collect::<Vec<_>>())?.partly_beyond(self.beyond))
+    }
+
     /// Its rows dealt to two halves at random; both are all of it if it has but one row.
     pub fn halves(&self, seed: u64, stream: u64) -> Result<[Self; 2]> {
         let mut random = Random::new(seed, stream);

@@ -1,0 +1,114 @@
+//! The answers within each level of a column: policies and differences, each with its limits.
+
+use super::brief::short_names;
+use super::{label, level, number, supported, table, verdict, wrapped};
+use seawall_study::evaluate::{ByLevel, Comparison, Evaluation, LevelAnswer};
+use seawall_study::words::estimate;
+use std::io::{Result, Write};
+
+/// Prints the first positive radius of each level, or all of them.
+pub fn print(found: &Evaluation, all: bool, out: &mut dyn Write) -> Result<()> {
+    let Some(by) = &found.by else { return Ok(()) };
+    let at = found.question.context.radii.iter().position(|r| *r > 0.0).unwrap_or(0);
+    let shown = |k: usize| all || k == at;
+    let sure = match by.confidence.is_nan() {
+        true => String::new(),
+        false => {
+            let each = if by.simultaneous { ", all levels at once" } else { "" };
+            format!(" ({} limits{each})", level(by.confidence))
+        }
+    };
+    let column = label(&by.column);
+    let names = short_names(found);
+    let name = |policy: &str| {
+        let at = found.policies.iter().position(|p| p.name == policy);
+        at.map_or_else(|| label(policy), |k| names[k].clone())
+    };
+    writeln!(out)?;
+    wrapped(
+        &format!(
+            "By {column}: the same within each level, everything fitted to its rows alone{sure}:"
+        ),
+        out,
+    )?;
+    writeln!(out, "{}", policies(by, &column, &name, shown))?;
+    if by.levels.iter().flat_map(answered).any(|e| !e.comparisons.is_empty()) {
+        writeln!(out, "{}", pairs(by, &column, &name, shown))?;
+    }
+    for one in by.levels.iter().filter(|l| l.problem.is_some()) {
+        let why = one.problem.as_deref().unwrap_or_default();
+        wrapped(&format!("{column} {}: no answer: {why}.", label(&one.level)), out)?;
+    }
+    Ok(())
+}
+
+fn answered(level: &LevelAnswer) -> Option<&Evaluation> {
+    level.evaluation.as_deref()
+}
+
+fn interval(ends: Option<(f64, f64)>, se: f64) -> String {
+    ends.map_or(String::new(), |(low, high)| {
+        format!("({}, {})", supported(low, 10.0 * se), supported(high, 10.0 * se))
+    })
+}
+
+fn policies(
+    by: &ByLevel,
+    column: &str,
+    name: &dyn Fn(&str) -> String,
+    shown: impl Fn(usize) -> bool,
+) -> comfy_table::Table {
+    let mut rows =
+        table(&[column, "rows", "policy", "doubly robust", "radius", "at worst", "limits"]);
+    for one in &by.levels {
+        let Some(found) = answered(one) else { continue };
+        let mut first = [label(&one.level), number(one.rows)];
+        for policy in &found.policies {
+            let dr = policy.target.map_or(policy.nominal.dr, |there| there.dr);
+            let mut own = [name(&policy.name), estimate(&dr)];
+            let radii = found.question.context.radii.len();
+            for (_, r) in policy.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
+                let se = r.shown_se();
+                let mut row = Vec::from(std::mem::take(&mut first));
+                row.extend(std::mem::take(&mut own));
+                row.extend([number(r.radius), supported(r.value, se), interval(r.shown(), se)]);
+                rows.add_row(row);
+            }
+        }
+    }
+    rows
+}
+
+fn pairs(
+    by: &ByLevel,
+    column: &str,
+    name: &dyn Fn(&str) -> String,
+    shown: impl Fn(usize) -> bool,
+) -> comfy_table::Table {
+    let mut rows =
+        table(&[column, "pair", "difference", "radius", "at worst", "limits", "the first is"]);
+    for one in &by.levels {
+        let Some(found) = answered(one) else { continue };
+        let mut first = label(&one.level);
+        let mut told: Vec<&Comparison> = Vec::new();
+        for c in found.comparisons.iter().filter(|c| c.leads()) {
+            if !told.iter().any(|t| t.policy == c.against && t.against == c.policy) {
+                told.push(c);
+            }
+        }
+        for c in told {
+            let mut own =
+                [format!("{} − {}", name(&c.policy), name(&c.against)), estimate(&c.estimate())];
+            let radii = found.question.context.radii.len();
+            for (k, r) in c.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
+                let se = r.shown_se();
+                let mut row = vec![std::mem::take(&mut first)];
+                row.extend(std::mem::take(&mut own));
+                row.extend([number(r.radius), supported(r.worst, se), interval(r.shown(), se)]);
+                row.push(verdict(c.verdict(k)).to_owned());
+                rows.add_row(row);
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,170 @@
+//! The same question within each level of a column: contexts restricted to the level, the radius within
+//! it, everything fitted to its rows alone. Policies are those of the whole.
+
+use super::{Evaluation, Question, evaluate};
+use crate::load::Loaded;
+use crate::study::PolicySpec;
+use seawall::evaluate::{Estimate, Support};
+use seawall::policy::file::PolicyFile;
+use seawall::policy::{Policy, Rule};
+use seawall::{Error, Field, Matrix, Result, Watch};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A column whose levels are asked about one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct By {
+    /// The column.
+    pub column: String,
+    /// Whether limits and intervals are widened so that those of all levels hold at once.
+    pub simultaneous: bool,
+}
+
+/// The answers by level.
+#[derive(Clone, Debug, Serialize)]
+pub struct ByLevel {
+    /// The column.
+    pub column: String,
+    /// The level of confidence of each level's limits and intervals.
+    pub confidence: f64,
+    /// Whether they hold for all levels at once.
+    pub simultaneous: bool,
+    /// The answers.
+    pub levels: Vec<LevelAnswer>,
+}
+
+/// The answers within one level.
+#[derive(Clone, Debug, Serialize)]
+pub struct LevelAnswer {
+    /// The level.
+    pub level: String,
+    /// Its rows, or their weights' sum.
+    pub rows: f64,
+    /// The answers; None where there are none, and why.
+    pub evaluation: Option<Box<Evaluation>>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The column's place among the contexts; refused if it has no levels.
+pub(super) fn feature(loaded: &Loaded, by: &By) -> Result<usize> {
+    let space = loaded.log().contexts();
+    let names: Vec<&str> = space.names().collect();
+    let feature = names.iter().position(|n| *n == by.column).ok_or_else(|| {
+        let known = names.join(", ");
+        Error::field(Field::By, format!("is {:?}; expected a context column: {known}", by.column))
+    })?;
+    match space.levels(feature).is_empty() {
+        true => {
+            let what =
+                format!("is {:?}, which has no levels: give it a bin in the study", by.column);
+            Err(Error::field(Field::By, what))
+        }
+        false => Ok(feature),
+    }
+}
+
+/// Answers the question within each level that has rows.
+pub(super) fn by_level(
+    loaded: &Loaded,
+    question: &Question,
+    by: &By,
+    policies: &[Policy],
+    watch: Watch<'_>,
+) -> Result<ByLevel> {
+    let space = loaded.log().contexts();
+    let feature = feature(loaded, by)?;
+    let mut rows = vec![0.0; space.levels(feature).len()];
+    for e in loaded.log().entries() {
+        rows[space.code(e.context as usize, feature) as usize] += e.weight;
+    }
+    let with_rows: Vec<usize> = (0..rows.len()).filter(|&k| rows[k] > 0.0).collect();
+    let levels_asked = with_rows.len();
+    let question = within(question, by, levels_asked);
+    let mut levels = Vec::new();
+    for level in with_rows {
+        let answer = at_level(loaded, &question, (feature, level), policies, watch);
+        let (evaluation, problem) = match answer {
+            Ok(mut found) => {
+                if by.simultaneous {
+                    widen(&mut found, each_of(levels_asked));
+                }
+                (Some(Box::new(found)), None)
+            }
+            Err(e) if e.is_stopped() => return Err(e),
+            // One level without rows of an action must not lose the others.
+            Err(e) => (None, Some(e.to_string())),
+        };
+        let name = space.levels(feature)[level].clone();
+        levels.push(LevelAnswer { level: name, rows: rows[level], evaluation, problem });
+    }
+    let halves = question.halves.map(|h| h.level);
+    let confidence = halves.or(question.bootstrap.map(|b| b.level)).unwrap_or(f64::NAN);
+    let column = by.column.clone();
+    Ok(ByLevel { column, confidence, simultaneous: by.simultaneous, levels })
+}
+
+/// The question as it is asked of each level: limits that hold for all at once miss in none of them
+/// but for the share that one would miss in.
+fn within(question: &Question, by: &By, levels: usize) -> Question {
+    let mut asked =
+        Question { by: None, worst: true, curve: false, bounds: None, ..question.clone() };
+    if by.simultaneous {
+        let widened = |level: f64| 1.0 - (1.0 - level) / levels as f64;
+        asked.halves.iter_mut().for_each(|h| h.level = widened(h.level));
+        asked.bootstrap.iter_mut().for_each(|b| b.level = widened(b.level));
+    }
+    asked
+}
+
+/// The level of each of so many 95% intervals that hold all at once.
+fn each_of(levels: usize) -> f64 {
+    1.0 - 0.05 / levels as f64
+}
+
+/// The estimates without a shift, with intervals of another level.
+fn widen(found: &mut Evaluation, level: f64) {
+    let clusters = found.diagnostics.clusters;
+    let wide = |e: &mut Estimate| *e = e.at_level(level, clusters);
+    for policy in &mut found.policies {
+        let n = &mut policy.nominal;
+        [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(wide);
+        if let Some(t) = &mut policy.target {
+            [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(wide);
+        }
+    }
+    for c in &mut found.comparisons {
+        [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(wide);
+        if let Some(t) = &mut c.target {
+            [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(wide);
+        }
+    }
+}
+
+fn at_level(
+    loaded: &Loaded,
+    question: &Question,
+    (feature, level): (usize, usize),
+    policies: &[Policy],
+    watch: Watch<'_>,
+) -> Result<Evaluation> {
+    let (space, places) = loaded.log().contexts().at_level(feature, level)?;
+    let space = Arc::new(space);
+    let there = loaded.at_places(&space, &places)?;
+    let actions = loaded.log().actions();
+    let on_level = |policy: &Policy| -> Result<PolicySpec> {
+        let cells = places.iter().flat_map(|&x| policy.row(x).to_vec()).collect();
+        let chances = Matrix::new(places.len(), actions.len(), cells)?;
+        let rule = Rule::table(&space, &chances, |_| true, None)?;
+        let part = Policy::new(policy.name(), rule, &space, actions)?;
+        Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)))
+    };
+    let mut asked = question.clone();
+    asked.policies = policies.iter().map(on_level).collect::<Result<_>>()?;
+    // All contexts of a space that was too large for a grid are those observed.
+    if !matches!(space.support(), seawall::Support::Grid(_)) {
+        asked.support = Support::Observed;
+    }
+    evaluate(&there, &asked, watch)
+}
