@@ -32,6 +32,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Equal rows beyond this are drawn by the normal limit.
 const MANY: f64 = 64.0;
+/// The share of different rows among those drawn, `1 − 1/e`.
+const DIFFERENT: f64 = 0.632_120_558_828_557_7;
 /// Contexts that are looked up together.
 const CHUNK: usize = 256;
 
@@ -42,7 +44,7 @@ pub struct ForestSettings {
     pub trees: usize,
     /// Features that a split looks at; a third of them, rounded up, if not said.
     pub features: Option<usize>,
-    /// Rows in a leaf, at least, of those drawn.
+    /// Rows in a leaf, at least: different ones of those drawn, of which 63 in 100 are.
     pub min_samples_leaf: f64,
     /// Rows in a leaf, at least, as a share of the rows of its action; the larger of the two counts.
     pub min_share: f64,
@@ -81,9 +83,10 @@ impl ForestSettings {
 
     /// How a tree grows on so many rows of so many features.
     fn growth(&self, features: usize, rows: f64) -> Growth {
+        let least = self.min_samples_leaf.max(self.min_share * rows);
         Growth {
             max_depth: self.max_depth,
-            min_leaf: self.min_samples_leaf.max(self.min_share * rows),
+            min_leaf: if self.resample { least / DIFFERENT } else { least },
             tried: self.features.unwrap_or(features.div_ceil(3)).clamp(1, features),
         }
     }
