@@ -95,7 +95,7 @@ fn settings_that_cannot_be_are_refused_by_line() {
     for (model, words) in [
         ("kind = \"forest\"\ntrees = 0", "a whole number from 1 to 100000"),
         ("kind = \"forest\"\nmin_share = 0.7", "a number from 0 to 0.5"),
-        ("kind = \"forest\"\ndepth = 3", "did you mean \"max_depth\"?"),
+        ("kind = \"forest\"\nmax_dept = 3", "did you mean \"max_depth\"?"),
         ("kind = \"boosted\"\nshrinkage = 0", "above 0 and at most 1"),
         ("kind = \"boosted\"\nrounds = 2.5", "a whole number from 1"),
         ("kind = \"additive\"\npenalty = [1, -1]", "-1; expected a number above 0"),
