@@ -16,7 +16,7 @@
 
 use super::axes::Axes;
 use super::boxes::each_leaf;
-use super::grower::{Cells, Grower, Grown, Growth};
+use super::grower::{Cells, Drawable, Grower, Grown, Growth};
 use super::leaves::{Leaf, NONE};
 use super::{Side, Values};
 use crate::ambiguity::{Ambiguity, Settings};
@@ -33,6 +33,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Equal rows beyond this are drawn by the normal limit.
 const MANY: f64 = 64.0;
+/// The share of different rows among those drawn, `1 − 1/e`.
+const DIFFERENT: f64 = 0.632_120_558_828_557_7;
 /// Trees whose values are summed together.
 const TOGETHER: usize = 16;
 
@@ -43,7 +45,7 @@ pub struct ForestSettings {
     pub trees: usize,
     /// Features that a split looks at; a third of them, rounded up, if not said.
     pub features: Option<usize>,
-    /// Rows in a leaf, at least, of those drawn.
+    /// Rows in a leaf, at least: different ones of those drawn, of which 63 in 100 are.
     pub min_samples_leaf: f64,
     /// Rows in a leaf, at least, as a share of the rows of its action; the larger of the two counts.
     pub min_share: f64,
@@ -82,9 +84,10 @@ impl ForestSettings {
 
     /// How a tree grows on so many rows of so many features.
     fn growth(&self, features: usize, rows: f64) -> Growth {
+        let least = self.min_samples_leaf.max(self.min_share * rows);
         Growth {
             max_depth: self.max_depth,
-            min_leaf: self.min_samples_leaf.max(self.min_share * rows),
+            min_leaf: if self.resample { least / DIFFERENT } else { least },
             tried: self.features.unwrap_or(features.div_ceil(3)).clamp(1, features),
         }
     }
@@ -146,7 +149,7 @@ fn stand(
     watch: Watch<'_>,
 ) -> Result<Stand> {
     let growth = settings.growth(axes.axes.len(), cells.rows());
-    let nobody: Vec<f64> = cells.entries.iter().map(|e| (-e.3).exp()).collect();
+    let nobody: Vec<f64> = cells.entries.iter().map(|e| (-e.3.rows).exp()).collect();
     let grown = |grower: &mut Grower<'_>, number: usize| -> Result<ForestTree> {
         watch.tell(Progress::at(Stage::Fitting).done(number).out_of(settings.trees))?;
         let stream = action * settings.trees + number;
@@ -184,11 +187,12 @@ pub(super) fn as_shares(numbers: &mut [f64]) {
 fn drawn(cells: &Cells, nobody: &[f64], random: &mut Random) -> Option<Vec<[f64; 2]>> {
     let mut sums = vec![[0.0; 2]; cells.len()];
     let mut any = false;
-    for (&(_, cell, value, weight), &none) in cells.entries.iter().zip(nobody) {
-        let copies = match weight > MANY {
-            true => (weight + weight.sqrt() * random.normal()).round().max(0.0),
-            false => poisson(weight, none, random.unit()),
+    for (&(_, cell, value, Drawable { rows, unit }), &none) in cells.entries.iter().zip(nobody) {
+        let copies = match rows > MANY {
+            true => (rows + rows.sqrt() * random.normal()).round().max(0.0),
+            false => poisson(rows, none, random.unit()),
         };
+        let copies = copies * unit;
         if copies > 0.0 {
             any = true;
             let to: &mut [f64; 2] = &mut sums[cell as usize];

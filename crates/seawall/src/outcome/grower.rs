@@ -24,6 +24,13 @@ const TIE: f64 = 1e-10;
 /// A gain below this share of all squares is none.
 const NOTHING: f64 = 1e-12;
 
+/// Rows that may be drawn, and what one of them weighs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawable {
+    pub rows: f64,
+    pub unit: f64,
+}
+
 /// The contexts of one action's rows, with their levels.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
@@ -34,8 +41,8 @@ pub(super) struct Cells {
     /// The mean of the action's rows, which all sums are taken around.
     pub mean: f64,
     /// Each entry of the log that is of the action: its place in the log, its cell, its value
-    /// less the mean, and its weight.
-    pub entries: Vec<(usize, u32, f64, f64)>,
+    /// less the mean, and its rows.
+    pub entries: Vec<(usize, u32, f64, Drawable)>,
     /// Each cell's rows and sum.
     pub sums: Vec<[f64; 2]>,
     /// The sum of squares of all values less the mean.
@@ -63,7 +70,7 @@ impl Cells {
             sums[cell][0] += e.weight;
             sums[cell][1] += e.weight * value;
             squares += e.weight * value * value;
-            entries.push((at, cell as u32, value, e.weight));
+            entries.push((at, cell as u32, value, Drawable { rows: e.rows(), unit: e.unit }));
         }
         let code = |k: usize| contexts.iter().map(move |x| axes.row(*x as usize)[k]);
         let codes = (0..axes.axes.len()).flat_map(code).collect();
