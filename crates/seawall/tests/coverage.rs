@@ -254,6 +254,21 @@ fn recipes(log: &Log) -> Vec<(&'static str, Recipe)> {
     ]
 }
 
+/// A few logs of each world: the limits of trees and additive models hold the truth, the flat one
+/// included, and the honest value is below the value as fitted on average.
+#[test]
+fn limits_hold_the_truth_in_a_few_logs() {
+    for (model, name) in [(0, "tree"), (2, "additive")] {
+        for truth in [Truth::Flat, Truth::Tree, Truth::Smooth] {
+            for (worst, t) in simulate(truth, 1000, model, 40) {
+                assert!(t.both >= 0.9, "{name} {truth:?}: {} of {worst}", t.both);
+                assert!(t.honest < t.fitted, "{name} {truth:?}: {} {}", t.honest, t.fitted);
+                assert!(t.width < 0.5, "{name} {truth:?}: {}", t.width);
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "takes an hour; its table is in DESIGN.md"]
 fn limits_hold_the_truth_in_every_world() {
