@@ -1,5 +1,6 @@
 //! How much is noise, by the built program: honest values and limits, clusters, survey weights,
 //! subgroups.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -264,7 +265,7 @@ fn clusters_and_weights_are_said_and_asked_about() {
     with(path, "weight = \"w\"");
     let refused = run(path, "check s.toml");
     for words in ["d.csv: row", "\"w\"", "survey_weight", "fractional = true"] {
-        assert!(refused.code == 1 && refused.err.contains(words), "{words}: {}", refused.err);
+        assert!(refused.code != 0 && refused.err.contains(words), "{words}: {}", refused.err);
     }
     with(path, "weight = { column = \"w\", fractional = true }");
     let counted = json(path, "evaluate s.toml --json");

@@ -1,4 +1,5 @@
 //! Rows in clusters and rows of a survey: what folds, draws and standard errors make of them.
+#![allow(clippy::unwrap_used)]
 
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};

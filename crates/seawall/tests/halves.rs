@@ -1,4 +1,5 @@
 //! Populations found on one half and valued on the other, held to the same by hand.
+#![allow(clippy::unwrap_used)]
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{

@@ -83,8 +83,9 @@ fn a_learner_of_cells_is_a_model_of_cells() {
     let policy = Policy::uniform(&log);
     let [x, y] = [&a, &b].map(|fitted| fitted.nominal(&policy, Watch::NOBODY).unwrap());
     assert!((x.dr.value - y.dr.value).abs() < 1e-12 && (x.dm.value - y.dm.value).abs() < 1e-12);
-    // Once for the log, once a fold.
-    assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + FitOptions::default().folds);
+    // Once for the log, once for every fold of every deal.
+    let FitOptions { folds, repeats, .. } = FitOptions::default();
+    assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + folds * repeats);
     let ask = |recipe: &Recipe| {
         let mean = |log: &Log, _: usize, watch: Watch<'_>| {
             let model = recipe.fit(log, watch)?;
@@ -97,7 +98,7 @@ fn a_learner_of_cells_is_a_model_of_cells() {
     };
     let (x, y) = (ask(&own), ask(&Recipe::Cells));
     assert!((x.0 - y.0).abs() < 1e-9 && (x.1 - y.1).abs() < 1e-9, "{x:?} {y:?}");
-    assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + FitOptions::default().folds + 30);
+    assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + folds * repeats + 30);
     // It has no outcomes for a cost radius to act on.
     let refused = a.values(Wasserstein.at(0.1), Settings::default()).unwrap_err().to_string();
     assert!(refused.starts_with("cost radius is 0.1"), "{refused}");
