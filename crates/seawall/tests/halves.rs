@@ -99,13 +99,13 @@ fn crossings_are_what_they_say() {
                                 let chances = asked[usize::from(chosen.is_some())].chances();
                                 let seen = log.cell_totals();
                                 let mut value = 0.0;
-                                for x in 0..8 {
+                                for (x, q) in q.iter().enumerate() {
                                     for k in 0..2 {
                                         let m = match seen.at(x, k) > 0.0 {
                                             true => own_range.worst.at(x, k),
                                             false => range.worst.at(x, k),
                                         };
-                                        value += q[x] * chances.at(x, k) * m;
+                                        value += q * chances.at(x, k) * m;
                                     }
                                 }
                                 let shares = log.population().unwrap();

@@ -146,9 +146,13 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
     };
     let se = at.shown_se();
     let size = |x: f64| supported(x.abs(), se);
-    let interval = match (at.shown(), level) {
+    let verdict = rival.verdict(k);
+    // Of the end that is told.
+    let ends = if verdict == Verdict::Worse { at.best_shown() } else { at.shown() };
+    let name = if at.limits.is_some() { "limits" } else { "interval" };
+    let interval = match (ends, level) {
         (Some((low, high)), Some(level)) => format!(
-            " ({} interval of the difference {} to {})",
+            " ({} {name} of the difference {} to {})",
             crate::words::level(level),
             supported(low, se),
             supported(high, se)
@@ -156,7 +160,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         _ => String::new(),
     };
     let word = |x: f64| if sign * x <= 0.0 { less } else { more };
-    match rival.verdict(k) {
+    match verdict {
         Verdict::Better => format!(
             "{policy} {verb}s {less} than {against} in every population, by at least {}{interval}{}.",
             size(at.worst),
@@ -191,7 +195,8 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     let level = level.filter(|_| result.exact_lower.is_none());
     let interval = match (result.shown(), level) {
         (Some(ends), Some(level)) => {
-            format!(" ({} interval {})", crate::words::level(level), between(ends))
+            let name = if result.limits.is_some() { "limits" } else { "interval" };
+            format!(" ({} {name} {})", crate::words::level(level), between(ends))
         }
         _ => String::new(),
     };

@@ -73,7 +73,7 @@ mod tests {
     fn boxes_are_the_leaves_that_are_looked_up() {
         let mut random = Random::new(3, 0);
         for round in 0..40 {
-            let levels = vec![2.0, 5.0, 1.0, 9.0];
+            let levels = [2.0, 5.0, 1.0, 9.0];
             let space = Space::grid([
                 Feature::numeric("u").levels(levels[..3 + round % 2].to_vec()).missing_cost(1.0),
                 Feature::nominal("v", ["a", "b", "c", "d", "e"]),
