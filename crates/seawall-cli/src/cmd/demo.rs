@@ -4,7 +4,7 @@ use super::Failure;
 use super::evaluate::Outputs;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
-use seawall_study::evaluate::Changes;
+use seawall_study::evaluate::{Changes, Halving};
 use seawall_study::write::prepare;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -42,7 +42,8 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
     }
     super::check::run(&study, None, false)?;
     writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
-    super::evaluate::run(&study, &Changes::default(), &Outputs::default())?;
+    let changes = Changes { halves: Some(Halving::default()), ..Changes::default() };
+    super::evaluate::run(&study, &changes, &Outputs::default())?;
     writeln!(
         std::io::stdout(),
         "\nNext: edit {0} and run `seawall evaluate {0}`; try --radius 0.2, --support observed or \

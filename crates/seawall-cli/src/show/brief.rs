@@ -263,13 +263,11 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
 /// What can be claimed of the first policy at its first positive radius, and how much is noise.
 fn claims(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let Some((policy, name)) = found.policies.iter().zip(names).next() else { return Ok(()) };
-    let Some(at) = policy.results.iter().find(|r| r.radius > 0.0) else { return Ok(()) };
-    let (direction, target) = (found.direction, found.target.is_some());
-    let Some([most, least]) = at.claims(direction, target) else { return Ok(()) };
-    let noise = at
-        .noise(direction, found.diagnostics.model)
-        .map_or(String::new(), |words| format!(" The worst case is {words}."));
-    wrapped(&format!("{name}: {}, and {least}.{noise}", uncapital(&most)), out)
+    let at = policy.results.iter().position(|r| r.radius > 0.0);
+    match at.and_then(|k| found.claim(policy, k)) {
+        Some(words) => wrapped(&format!("{name}: {}", uncapital(&words)), out),
+        None => Ok(()),
+    }
 }
 
 /// What would hurt each policy most at the first positive radius, in a line.

@@ -217,12 +217,9 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
     }
     writeln!(out, "How much of that may be noise:\n\n{shown}\n")?;
     for policy in &found.policies {
-        let Some(at) = policy.results.iter().find(|r| r.radius > 0.0) else { continue };
-        let (direction, target) = (found.direction, found.target.is_some());
-        if let Some([most, least]) = at.claims(direction, target) {
-            let noise = at.noise(direction, found.diagnostics.model);
-            let noise = noise.map_or(String::new(), |words| format!(" The worst case is {words}."));
-            writeln!(out, "{}: {most}, and {least}.{noise}", label(&policy.name))?;
+        let at = policy.results.iter().position(|r| r.radius > 0.0);
+        if let Some(words) = at.and_then(|k| found.claim(policy, k)) {
+            writeln!(out, "{}: {words}", label(&policy.name))?;
         }
     }
     writeln!(

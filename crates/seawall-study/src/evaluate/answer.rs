@@ -59,6 +59,9 @@ pub struct PolicyResult {
     pub nominal: Nominal,
     /// How well the log covers the policy.
     pub overlap: Overlap,
+    /// Whether the policy was chosen on the very rows that value it: then everything is too good.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub chosen_here: bool,
     /// The estimates in the target, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Transported>,

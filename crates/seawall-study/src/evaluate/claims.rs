@@ -1,10 +1,27 @@
 //! Sentences that people can quote: what no population costs more than, what some population costs at
 //! least, and how much of a worst case may be noise.
 
-use super::RobustValue;
+use super::{Evaluation, PolicyResult, RobustValue};
 use crate::words::{level, number, supported};
 use seawall::Direction;
 use seawall::outcome::ModelKind;
+
+impl Evaluation {
+    /// What can be claimed of a policy at one of its results, and how much of it may be noise, in a few
+    /// sentences; None without limits.
+    pub fn claim(&self, policy: &PolicyResult, result: usize) -> Option<String> {
+        let at = policy.results.get(result)?;
+        let [most, least] = at.claims(self.direction, self.target.is_some())?;
+        let mut words = format!("{most}, and {least}.");
+        if let Some(noise) = at.noise(self.direction, self.diagnostics.model) {
+            words.push_str(&format!(" The worst case is {noise}."));
+        }
+        if policy.chosen_here {
+            words.push_str(" The policy was chosen on these very rows, so all this is too good.");
+        }
+        Some(words)
+    }
+}
 
 impl RobustValue {
     /// What can be claimed with confidence; None without limits. Populations are those around the log,

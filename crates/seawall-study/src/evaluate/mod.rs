@@ -178,6 +178,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let radii = policy_radii(question, place, (&policy, &own), direct, watch)?;
         let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
+        result.chosen_here = *spec == PolicySpec::Greedy;
         policies.push(result);
         if *spec == PolicySpec::Greedy {
             diagnostics.notes.push(
@@ -337,6 +338,7 @@ fn policy_result(
         name: policy.name().to_owned(),
         nominal,
         overlap: nominal.overlap,
+        chosen_here: false,
         target: None,
         radii: PolicyRadii::default(),
         results,

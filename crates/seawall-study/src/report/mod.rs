@@ -136,7 +136,9 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     question.curve_up_to = stops.largest;
     question.halves = request.halves;
     question.bootstrap = request.bootstrap;
-    let found = evaluate::evaluate(loaded, &question, watch)?;
+    let mut found = evaluate::evaluate(loaded, &question, watch)?;
+    let first_learned = found.policies.len() - learned.len();
+    found.policies[first_learned..].iter_mut().for_each(|p| p.chosen_here = true);
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
 

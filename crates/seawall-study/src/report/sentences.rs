@@ -96,15 +96,12 @@ pub(super) fn answer(
 /// without halves.
 pub(super) fn claims(found: &Evaluation, start: usize, texts: &mut Texts) -> Option<Live> {
     let policy = found.policies.get(leader(found, start))?;
-    let (direction, target) = (found.direction, found.target.is_some());
     policy.results.first()?.limits?;
-    let sentence = |r: &RobustValue| {
-        let Some([most, least]) = r.claims(direction, target) else { return String::new() };
-        let noise = r.noise(direction, found.diagnostics.model);
-        let noise = noise.map_or(String::new(), |words| format!(" The worst case is {words}."));
-        format!("{}: {most}, and {least}.{noise}", isolated(&policy.name))
+    let sentence = |k: usize| {
+        let words = found.claim(policy, k).unwrap_or_default();
+        format!("{}: {words}", isolated(&policy.name))
     };
-    Some(texts.add(policy.results.iter().map(sentence)))
+    Some(texts.add((0..policy.results.len()).map(sentence)))
 }
 
 /// The policy that could lose least to any other in one population.
