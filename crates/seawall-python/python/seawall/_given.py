@@ -41,6 +41,13 @@ def count(name: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
+def column(name: str, value: Any) -> str | None:
+    """A column's name, or None."""
+    if value is not None and not isinstance(value, str):
+        raise _native.ConfigError(f"{name} is {value!r}; expected the name of a column")
+    return value
+
+
 def threads(value: Any) -> int | None:
     """How many threads, or None for all."""
     return None if value is None else count("threads", value, 1)
