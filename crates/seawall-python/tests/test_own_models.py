@@ -147,6 +147,8 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
         assert p.nominal.dr.value == pytest.approx(q.nominal.dr.value, rel=1e-10), "folds refit"
         for r, s in zip(p.results, q.results):
             assert r.interval.basic == pytest.approx(s.interval.basic, rel=1e-9), "the bootstrap refits"
+            assert r.honest.value == pytest.approx(s.honest.value, rel=1e-9), "halves refit"
+            assert r.limits.upper == pytest.approx(s.limits.upper, rel=1e-9)
     assert b.diagnostics.model == "learner"
     assert not any("leave out its noise" in note for note in b.diagnostics.notes)
 
@@ -155,9 +157,12 @@ def test_folds_halves_and_replicates_refit():
     own = study(model=Counting())
     for ask, fits in [
         (lambda s: s.outcomes(), 1),
-        (lambda s: s.evaluate(), 1 + 5),
-        (lambda s: s.evaluate(bootstrap=7), 1 + 5 + 7),
-        (lambda s: s.evaluate(bootstrap=7, bayesian=True), 1 + 5 + 7),
+        # Five deals of five folds, and two halves of each halving.
+        (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 20),
+        (lambda s: s.evaluate(halves=3), 1 + 5 * 5 + 2 * 3),
+        (lambda s: s.evaluate(halves=0), 1 + 5 * 5),
+        (lambda s: s.evaluate(halves=0, bootstrap=7), 1 + 5 * 5 + 7),
+        (lambda s: s.evaluate(halves=3, bootstrap=7, bayesian=True), 1 + 5 * 5 + 2 * 3 + 7),
         (lambda s: s.learn("tree:1", honest=False), 1),
     ]:
         Counting.fits = 0
