@@ -14,7 +14,7 @@ from seawall._result import Share, _made, _placed, _Result, _shares
 from seawall.estimates import (
     DoublyRobust,
     Estimate,
-    HonestValue,
+    HonestEstimate,
     Interval,
     Limits,
     NominalDifference,
@@ -64,9 +64,9 @@ class DifferenceValue:
     best_upper: float
     verdict: str
     unobserved_mass: float | None
-    honest: HonestValue | None = None
+    honest: HonestEstimate | None = None
     limits: Limits | None = None
-    best_honest: HonestValue | None = None
+    best_honest: HonestEstimate | None = None
     best_limits: Limits | None = None
     doubly_robust: DoublyRobust | None = None
     interval: Interval | None = None

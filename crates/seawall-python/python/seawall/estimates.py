@@ -68,7 +68,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class HonestValue:
+class HonestEstimate:
     """What the worst population found on one half of the rows costs on the other, over many halvings:
     the model that chose it did not value it."""
 
@@ -109,7 +109,7 @@ def _shown(
 
 
 def _shown_columns(
-    shown: Sequence[tuple[float, float] | None], honest: Sequence[HonestValue | None]
+    shown: Sequence[tuple[float, float] | None], honest: Sequence[HonestEstimate | None]
 ) -> dict[str, list[Any]]:
     """Columns of the intervals beside values, and of honest values, if there are any."""
     columns: dict[str, list[Any]] = {}

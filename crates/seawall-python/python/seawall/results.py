@@ -31,7 +31,7 @@ from seawall.estimates import (
     Bounds,
     DoublyRobust,
     Estimate,
-    HonestValue,
+    HonestEstimate,
     Interval,
     Limits,
     Nominal,
@@ -73,7 +73,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "FeatureFacts",
-    "HonestValue",
+    "HonestEstimate",
     "Interval",
     "LeftOut",
     "LevelAnswer",
@@ -122,7 +122,7 @@ class RobustValue:
     lambda_: float | None = None
     eta: float | None = None
     cost_eta: float | None = None
-    honest: HonestValue | None = None
+    honest: HonestEstimate | None = None
     limits: Limits | None = None
     doubly_robust: DoublyRobust | None = None
     interval: Interval | None = None
