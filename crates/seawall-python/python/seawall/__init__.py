@@ -8,14 +8,19 @@ population within a stated distance, exactly, with bounds that were proved.
 >>> study = seawall.demo()
 >>> found = study.evaluate(policy=["uniform", "constant:treat"], radius=0.01)
 >>> round(found.policies[1].results[0].value, 6)
-0.441393
+0.433516
 >>> found.direction
 'lower is better'
+
+How much of that may be noise, in words to quote:
+
+>>> print(found.policies[1].results[0].claims[0])
+With 95% confidence no population within 0.01 costs more than 0.49
 
 Two policies in one and the same population:
 
 >>> found.comparison("uniform", "treat").verdicts
-['depends']
+['too close to call']
 
 `Study` is the way in for tables and files; `worst_case`, `curve`, `distance` and `evaluate_policy` for
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
