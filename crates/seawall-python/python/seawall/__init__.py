@@ -26,6 +26,7 @@ Two policies in one and the same population:
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
 """
 
+from seawall._demo import demo, demo_data
 from seawall._native import (
     ConfigError,
     InputError,
@@ -47,7 +48,7 @@ from seawall.arrays import (
 from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
-from seawall.study import SeawallWarning, Study, demo, demo_data
+from seawall.study import SeawallWarning, Study
 
 __all__ = [
     "Check",

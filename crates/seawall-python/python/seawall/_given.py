@@ -48,6 +48,20 @@ def column(name: str, value: Any) -> str | None:
     return value
 
 
+def kinds(name: str, value: Any) -> None:
+    """Refuses what is no kind for each column, or a dictionary with one."""
+    if not isinstance(value, Mapping):
+        raise _native.ConfigError(
+            f"{name} is {value!r}; expected a kind for each column, for example "
+            '{"age": "numeric", "sex": "nominal"}'
+        )
+    for column, kind in value.items():
+        if not isinstance(kind, (str, Mapping)):
+            raise _native.ConfigError(
+                f"{name} {column!r} is {kind!r}; expected a kind, or a dictionary with one"
+            )
+
+
 def threads(value: Any) -> int | None:
     """How many threads, or None for all."""
     return None if value is None else count("threads", value, 1)

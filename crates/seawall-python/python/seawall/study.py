@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
@@ -20,6 +19,7 @@ from seawall._written import (
     _named,
     _policies,
     _policy_section,
+    _robust_section,
     _section,
     _target_section,
 )
@@ -119,16 +119,7 @@ class Study:
         progress: Progress | None = None,
     ) -> None:
         is_path = isinstance(data, (str, os.PathLike))
-        if not isinstance(context, Mapping):
-            raise _native.ConfigError(
-                f"context is {context!r}; expected a kind for each column, for example "
-                '{"age": "numeric", "sex": "nominal"}'
-            )
-        for column, kind in context.items():
-            if not isinstance(kind, (str, Mapping)):
-                raise _native.ConfigError(
-                    f"context {column!r} is {kind!r}; expected a kind, or a dictionary with one"
-                )
+        _given.kinds("context", context)
         model_given, learner = model, _models.estimators(model)
         model = None if learner else model
         given = {
@@ -167,14 +158,7 @@ class Study:
         self._policies = _policies(policy)
         parts += [_policy_section(p) for p in _listed(policy) if not isinstance(p, Policy)]
 
-        def ball(name: str, radius: Any) -> dict[str, Any]:
-            shape: dict[str, Any] = {"set": name, "radius": 0 if radius is None else radius}
-            return shape | {"eta": eta} if name == "entropic" and eta is not None else shape
-
-        if isinstance(radius, np.ndarray):
-            radius = _given.reals("radius", radius)
-        robust: dict[str, Any] = {"context": ball(set, radius), "cost": ball(cost_set, cost_radius)}
-        parts.append(_section("robust", robust | {"support": support}))
+        parts.append(_robust_section((set, radius), (cost_set, cost_radius), eta, support))
         if target is not None:
             parts.append(_target_section(target))
         if title or outcome:
@@ -525,25 +509,3 @@ class Study:
             f"Study of {rows:g} rows ({self.direction})\n"
             f"context: {features}\nactions: {', '.join(self.actions)}"
         )
-
-
-def demo_data() -> _native.Table:
-    """The synthetic trial that the package carries, as an Arrow table of text."""
-    data, _ = _native.demo()
-    lines = data.splitlines()
-    rows = [line.split(",") for line in lines[1:]]
-    return _native.frame({name: [row[k] for row in rows] for k, name in enumerate(lines[0].split(","))})
-
-
-def demo() -> Study:
-    """The synthetic trial that the package carries, as a study.
-
-    >>> import seawall
-    >>> seawall.demo().actions
-    ['treat', 'control']
-    """
-    data, text = _native.demo()
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "trial.csv"), "w", encoding="utf-8") as file:
-            file.write(data)
-        return Study._of(_native.Study.from_text(text, folder))
