@@ -4,7 +4,7 @@ use crate::error::{ConfigError, json, raised};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use seawall::{Curve, WorstCase};
-use seawall_study::evaluate::Comparison;
+use seawall_study::evaluate::{Comparison, RobustValue};
 use seawall_study::learn::LearnedPolicy;
 
 /// The answers about policies.
@@ -80,6 +80,22 @@ impl Evaluation {
     /// Each comparison in a sentence.
     fn sentences(&self) -> Vec<String> {
         sentences(&self.found.comparisons)
+    }
+
+    /// For each policy and result: what can be claimed with confidence, and how much may be noise.
+    #[allow(clippy::type_complexity)]
+    fn claims(&self) -> Vec<Vec<(Option<[String; 2]>, Option<String>)>> {
+        let (direction, model) = (self.found.direction, self.found.diagnostics.model);
+        let of = |r: &RobustValue| {
+            (r.claims(direction, self.found.target.is_some()), r.noise(direction, model))
+        };
+        self.found.policies.iter().map(|p| p.results.iter().map(of).collect()).collect()
+    }
+
+    /// The answers within each level of a column, None where there are none.
+    fn levels(&self) -> Vec<Option<Evaluation>> {
+        let levels = self.found.by.iter().flat_map(|by| &by.levels);
+        levels.map(|l| l.evaluation.as_ref().map(|e| Evaluation { found: (**e).clone() })).collect()
     }
 
     /// The worst case of a policy and a result in words: a sentence, then the commonest moves.

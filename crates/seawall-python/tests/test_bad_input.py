@@ -85,7 +85,7 @@ ASKED = dict(
     (lambda: frame(), {"action": "b"}, seawall.ConfigError, "b"),
     (lambda: frame(), {"cost": None}, seawall.ConfigError, "cost"),
     (lambda: frame(), {"radius": "far"}, seawall.ConfigError, "robust.context.radius"),
-    (lambda: frame(), {"model": {"kind": "forest"}}, seawall.ConfigError, "forest"),
+    (lambda: frame(), {"model": {"kind": "jungle"}}, seawall.ConfigError, "jungle"),
     (lambda: frame(), {"policy": "constant:up"}, seawall.SeawallError, "up"),
     (lambda: frame(), {"context": {"x": object()}}, seawall.ConfigError, "object"),
 ])

@@ -147,6 +147,10 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
         assert p.nominal.dr.value == pytest.approx(q.nominal.dr.value, rel=1e-10), "folds refit"
         for r, s in zip(p.results, q.results):
             assert r.interval.basic == pytest.approx(s.interval.basic, rel=1e-9), "the bootstrap refits"
+            # Deep trees of few rows have splits that are equally good, of which scikit-learn draws one.
+            near = 1e-9 if depth == 2 else 1e-3
+            assert r.honest.value == pytest.approx(s.honest.value, rel=near), "halves refit"
+            assert r.limits.upper == pytest.approx(s.limits.upper, rel=near)
     assert b.diagnostics.model == "learner"
     assert not any("leave out its noise" in note for note in b.diagnostics.notes)
 
@@ -155,9 +159,12 @@ def test_folds_halves_and_replicates_refit():
     own = study(model=Counting())
     for ask, fits in [
         (lambda s: s.outcomes(), 1),
-        (lambda s: s.evaluate(), 1 + 5),
-        (lambda s: s.evaluate(bootstrap=7), 1 + 5 + 7),
-        (lambda s: s.evaluate(bootstrap=7, bayesian=True), 1 + 5 + 7),
+        # Five deals of five folds, and two halves of each halving.
+        (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 20),
+        (lambda s: s.evaluate(halves=3), 1 + 5 * 5 + 2 * 3),
+        (lambda s: s.evaluate(halves=0), 1 + 5 * 5),
+        (lambda s: s.evaluate(halves=0, bootstrap=7), 1 + 5 * 5 + 7),
+        (lambda s: s.evaluate(halves=3, bootstrap=7, bayesian=True), 1 + 5 * 5 + 2 * 3 + 7),
         (lambda s: s.learn("tree:1", honest=False), 1),
     ]:
         Counting.fits = 0
@@ -227,7 +234,7 @@ def test_pipelines_and_weights():
     near = KNeighborsRegressor(5)
     assert np.isfinite(own.with_model(near).outcomes()).all()
     data["w"] = np.random.default_rng(1).random(len(data)) + 0.5
-    by_weight = study(data, weight="w")
+    by_weight = study(data, weight={"column": "w", "fractional": True})
     assert np.isfinite(by_weight.with_model(LinearRegression()).outcomes()).all()
     with pytest.raises(seawall.InputError, match="takes no sample_weight, and a row of '.*' weighs"):
         by_weight.with_model(near).outcomes()

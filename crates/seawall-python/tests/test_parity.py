@@ -78,7 +78,7 @@ def _same(found, said):
                 assert at == math.inf if isinstance(found, CertainRadius) else math.isnan(at)
             else:
                 _same(getattr(found, name), value)
-        ours = {"sentence", "direction"}
+        ours = {"sentence", "direction", "claims", "noise"}
         fields = {f.name for f in dataclasses.fields(found) if not f.name.startswith("_")} - ours
         assert all(getattr(found, name) in (None, []) for name in fields - set(told))
     elif isinstance(said, list):
@@ -220,6 +220,7 @@ def _names(result):
         lambda s: s.check(),
         lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], bootstrap=4, bounds=0.1),
         lambda s: s.evaluate(set="entropic", eta=50, radius=0.02, cost_set="entropic", cost_radius=0.01),
+        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], halves=3, by="sex"),
         lambda s: s.learn("tree:1", honest=True),
         lambda s: s.learn("groups:sex", method="bsgd"),
         lambda s: s.learn("tree:1", against="uniform"),

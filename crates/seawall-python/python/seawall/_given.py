@@ -41,6 +41,27 @@ def count(name: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
+def column(name: str, value: Any) -> str | None:
+    """A column's name, or None."""
+    if value is not None and not isinstance(value, str):
+        raise _native.ConfigError(f"{name} is {value!r}; expected the name of a column")
+    return value
+
+
+def kinds(name: str, value: Any) -> None:
+    """Refuses what is no kind for each column, or a dictionary with one."""
+    if not isinstance(value, Mapping):
+        raise _native.ConfigError(
+            f"{name} is {value!r}; expected a kind for each column, for example "
+            '{"age": "numeric", "sex": "nominal"}'
+        )
+    for column, kind in value.items():
+        if not isinstance(kind, (str, Mapping)):
+            raise _native.ConfigError(
+                f"{name} {column!r} is {kind!r}; expected a kind, or a dictionary with one"
+            )
+
+
 def threads(value: Any) -> int | None:
     """How many threads, or None for all."""
     return None if value is None else count("threads", value, 1)

@@ -94,6 +94,9 @@ class Study:
         support: str | None,
         curve: bool,
         compare: bool,
+        by: str | None,
+        simultaneous: bool,
+        halves: int,
         bootstrap: int | None,
         level: float,
         bayesian: bool,
@@ -134,6 +137,7 @@ class Study:
         path: str | PathLike[str],
         policy: list[str],
         learn: list[str],
+        halves: int,
         replicates: int | None,
         level: float,
         seed: int,
@@ -155,6 +159,8 @@ class Evaluation:
         self, comparison: int, result: int
     ) -> list[tuple[str, list[str], list[float], list[float]]]: ...
     def sentences(self) -> list[str]: ...
+    def claims(self) -> list[list[tuple[list[str] | None, str | None]]]: ...
+    def levels(self) -> list[Evaluation | None]: ...
     def words(self, policy: int, result: int) -> list[str]: ...
 
 @final

@@ -10,7 +10,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from seawall import _native
+from seawall import _given, _native
 from seawall.learned import Policy
 
 PathText = Union[str, "os.PathLike[str]"]
@@ -50,6 +50,20 @@ def _policy_section(policy: PolicyLike) -> str:
     else:
         values = {"kind": "file", "path": os.path.abspath(text)}
     return f"[[policy]]\n" + "\n".join(f"{k} = {_value(v)}" for k, v in values.items()) + "\n"
+
+
+def _robust_section(
+    context: tuple[str, Any], cost: tuple[str, Any], eta: float | None, support: str | None
+) -> str:
+    """The sets of contexts and of outcomes, each by its name and radii."""
+
+    def ball(argument: str, name: str, radius: Any) -> dict[str, Any]:
+        radius = _given.reals(argument, radius) if isinstance(radius, np.ndarray) else radius
+        shape: dict[str, Any] = {"set": name, "radius": 0 if radius is None else radius}
+        return shape | {"eta": eta} if name == "entropic" and eta is not None else shape
+
+    sets = {"context": ball("radius", *context), "cost": ball("cost_radius", *cost)}
+    return _section("robust", sets | {"support": support})
 
 
 def _target_section(target: Any) -> str:

@@ -88,7 +88,9 @@ class PropensityFacts:
 
 @dataclass(frozen=True, repr=False)
 class Check(_Result):
-    """Everything about a study's data, nothing robust."""
+    """Everything about a study's data, nothing robust. `models` are the kinds that `"auto"` chose
+    from; `effective_rows` are those that a survey's uneven weights leave, `clusters` how many there
+    are: None without."""
 
     files: list[str]
     rows_read: int
@@ -109,6 +111,8 @@ class Check(_Result):
     unseen: str
     notes: list[str]
     models: list[ModelRow] = field(default_factory=list)
+    effective_rows: float | None = None
+    clusters: int | None = None
     target: TargetFacts | None = None
     _json: str = ""
 
@@ -117,10 +121,22 @@ class Check(_Result):
         return _made(cls, json.loads(text), _json=text)
 
     def _title(self) -> str:
+        worth = "" if self.effective_rows is None else f", worth {self.effective_rows:g}"
+        clusters = "" if self.clusters is None else f" in {self.clusters} clusters"
         return (
-            f"{self.rows_read} rows read, {self.rows:g} used; {self.cells} contexts, "
+            f"{self.rows_read} rows read, {self.rows:g} used{worth}{clusters}; {self.cells} contexts, "
             f"{self.observed_cells} observed; {self.direction}"
         )
+
+    def _foot(self) -> list[str]:
+        """The kinds of model, if they were compared."""
+        lines = []
+        for row in self.models:
+            parts = [f"squared error {row.error:.4g} on rows left out"]
+            if row.as_fitted is not None and row.honest is not None:
+                parts.append(f"worst case {row.as_fitted:.4g} as fitted, {row.honest:.4g} honest")
+            lines.append(f"{row.kind}{' (chosen)' if row.chosen else ''}: {'; '.join(parts)}")
+        return lines
 
     def _columns(self) -> dict[str, list[Any]]:
         return {

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
 from seawall._result import Share, _made, _placed, _Result, _shares
-from seawall.estimates import Estimate, Interval, NominalDifference, Transported
+from seawall.estimates import (
+    DoublyRobust,
+    Estimate,
+    HonestEstimate,
+    Interval,
+    Limits,
+    NominalDifference,
+    Transported,
+    _shown,
+    _shown_columns,
+)
 
 if TYPE_CHECKING:
     from seawall.arrays import Curve
@@ -38,7 +48,9 @@ class DifferenceValue:
     truth is between `lower` and `upper`), and where it is best (`best_lower`, `best_upper`).
 
     `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
-    or `"too close to call"`."""
+    or `"too close to call"`. `honest`, `limits` and `doubly_robust` are of the worst difference,
+    `best_honest` and `best_limits` of the best one; None without halves. `interval` and `best_interval`
+    are the bootstrap's."""
 
     radius: float
     cost_radius: float
@@ -52,8 +64,24 @@ class DifferenceValue:
     best_upper: float
     verdict: str
     unobserved_mass: float | None
+    honest: HonestEstimate | None = None
+    limits: Limits | None = None
+    best_honest: HonestEstimate | None = None
+    best_limits: Limits | None = None
+    doubly_robust: DoublyRobust | None = None
     interval: Interval | None = None
     best_interval: Interval | None = None
+
+    @property
+    def shown(self) -> tuple[float, float] | None:
+        """The interval of the worst difference, which is in it: the limits, or without them the
+        bootstrap's."""
+        return _shown(self.worst, self.limits, self.interval)
+
+    @property
+    def best_shown(self) -> tuple[float, float] | None:
+        """The same of the best difference."""
+        return _shown(self.best, self.best_limits, self.best_interval)
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,10 +91,10 @@ class Comparison(_Result):
     >>> import seawall
     >>> found = seawall.demo().evaluate(["greedy", "constant:treat"], radius=0.01)
     >>> pair = found.comparison("greedy", "treat")
-    >>> pair.sentence
-    'greedy costs less than constant:treat in every population within any radius.'
-    >>> pair.verdicts, pair.certain_radius.value
-    (['better'], inf)
+    >>> pair.certain_radius.value, pair.verdicts
+    (inf, ['too close to call'])
+    >>> pair.sentence.endswith("less than constant:treat in every population within any radius, but that may be noise.")
+    True
     >>> found.comparison("treat", "greedy").results[0].best == -pair.results[0].worst
     True
     """
@@ -124,10 +152,7 @@ class Comparison(_Result):
             "status": [r.status for r in rows],
             "verdict": [r.verdict for r in rows],
         }
-        if any(r.interval for r in rows):
-            columns["interval_lower"] = [r.interval.basic[0] if r.interval else None for r in rows]
-            columns["interval_upper"] = [r.interval.basic[1] if r.interval else None for r in rows]
-        return columns
+        return columns | _shown_columns([r.shown for r in rows], [r.honest for r in rows])
 
     def _foot(self) -> list[str]:
         return [self.sentence] if self.sentence else []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,60 @@ class Interval:
     se: float
     percentile: tuple[float, float]
     basic: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class HonestEstimate:
+    """What the worst population found on one half of the rows costs on the other, over many halvings:
+    the model that chose it did not value it."""
+
+    value: float
+    se: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a worst case: from the honest value to the value as fitted, with their standard errors.
+    `smoothing` is how much of the limit on the bad side allows for what the model may have smoothed
+    away. They hold both values."""
+
+    lower: float
+    upper: float
+    level: float
+    smoothing: float
+
+
+@dataclass(frozen=True)
+class DoublyRobust:
+    """An honest value corrected by held-out residuals; `covered` is the share of the worst population's
+    choices that the log has rows of, `effective_rows` how many rows the residuals are worth."""
+
+    value: float
+    se: float
+    covered: float
+    effective_rows: float
+
+
+def _shown(
+    value: float, limits: Limits | None, interval: Interval | None
+) -> tuple[float, float] | None:
+    """The interval beside a value: the limits; without them the bootstrap's basic one, and the value."""
+    if limits is not None:
+        return limits.lower, limits.upper
+    return None if interval is None else (min(interval.basic[0], value), max(interval.basic[1], value))
+
+
+def _shown_columns(
+    shown: Sequence[tuple[float, float] | None], honest: Sequence[HonestEstimate | None]
+) -> dict[str, list[Any]]:
+    """Columns of the intervals beside values, and of honest values, if there are any."""
+    columns: dict[str, list[Any]] = {}
+    if any(shown):
+        columns["interval_lower"] = [ends[0] if ends else None for ends in shown]
+        columns["interval_upper"] = [ends[1] if ends else None for ends in shown]
+    if any(honest):
+        columns["honest"] = [one.value if one else None for one in honest]
+    return columns
 
 
 @dataclass(frozen=True)

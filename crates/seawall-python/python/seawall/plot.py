@@ -23,7 +23,7 @@ def _axes(ax: Any) -> Any:
 
 def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = None) -> Any:
     """The worst case against the radius: one curve, or one for each policy of an evaluation, with the
-    bootstrap's intervals at the radii that were asked for."""
+    limits at the radii that were asked for; without halves the bootstrap's intervals."""
     axes = _axes(ax)
     curves: list[tuple[str | None, Curve]]
     if isinstance(found, Curve):
@@ -42,8 +42,8 @@ def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = No
             for r in results:
                 # The curve is that of the first cost radius.
                 of_curve = r.cost_radius == results[0].cost_radius
-                if r.interval is not None and r.radius <= last and of_curve:
-                    axes.plot([r.radius] * 2, r.interval.basic, color=line.get_color(), alpha=0.6, lw=3)
+                if r.shown is not None and r.radius <= last and of_curve:
+                    axes.plot([r.radius] * 2, r.shown, color=line.get_color(), alpha=0.6, lw=3)
     axes.set_xlabel("radius")
     axes.set_ylabel(f"worst case ({better})")
     if len(curves) > 1:
@@ -57,7 +57,7 @@ def difference(
 ) -> Any:
     """One policy less another against the radius, in the population where that is worst for it and in
     that where it is best; zero is where they are equal. Whole curves with `evaluate(curve=True)`, else
-    the radii that were asked for. Bars are the bootstrap's intervals."""
+    the radii that were asked for. Bars are the limits; without halves the bootstrap's intervals."""
     axes = _axes(ax)
     pair = found.comparison(policy, against)
     asked = [r for r in pair.results if r.cost_radius == pair.results[0].cost_radius]
@@ -70,9 +70,9 @@ def difference(
         radii, values = _against_radius(curve, [(r.radius, getattr(r, side)) for r in asked], last)
         axes.plot(radii, values, label=label, color=colour)
     for r in asked:
-        for interval, colour in [(r.interval, "C1"), (r.best_interval, "C0")]:
-            if interval is not None and r.radius <= last:
-                axes.plot([r.radius] * 2, interval.basic, color=colour, alpha=0.6, lw=3)
+        for ends, colour in [(r.shown, "C1"), (r.best_shown, "C0")]:
+            if ends is not None and r.radius <= last:
+                axes.plot([r.radius] * 2, ends, color=colour, alpha=0.6, lw=3)
     axes.axhline(0.0, color="0.3", lw=1)
     if 0 < marked <= last:
         axes.axvline(marked, color="0.6", lw=1, ls="--", label=f"no worse up to {marked:.3g}")

@@ -17,10 +17,32 @@ from typing import TYPE_CHECKING, Any
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
 from seawall._result import Share, _made, _placed, _Result, _shares
-from seawall.checks import ActionFacts, Check, FeatureFacts, LeftOut, PropensityFacts, TreeFacts
+from seawall.checks import (
+    ActionFacts,
+    Check,
+    FeatureFacts,
+    LeftOut,
+    ModelRow,
+    PropensityFacts,
+    TreeFacts,
+)
 from seawall.comparisons import CertainRadius, Comparison, DifferenceValue, _compared, _linked, _pairs
-from seawall.estimates import Bounds, Estimate, Interval, Nominal, NominalDifference, Overlap, Transported
+from seawall.estimates import (
+    Bounds,
+    DoublyRobust,
+    Estimate,
+    HonestEstimate,
+    Interval,
+    Limits,
+    Nominal,
+    NominalDifference,
+    Overlap,
+    Transported,
+    _shown,
+    _shown_columns,
+)
 from seawall.radii import CostRadius, PolicyRadii, Radius, Spread, TargetDistance
+from seawall.subgroups import ByLevel, LevelAnswer, _by_level
 from seawall.targets import (
     ActionCoverage,
     BeyondFacts,
@@ -39,18 +61,24 @@ __all__ = [
     "ActionFacts",
     "BeyondFacts",
     "Bounds",
+    "ByLevel",
     "CertainRadius",
     "Check",
     "Comparison",
     "CostRadius",
     "Coverage",
     "DifferenceValue",
+    "DoublyRobust",
     "EntropicDistance",
     "Estimate",
     "Evaluation",
     "FeatureFacts",
+    "HonestEstimate",
     "Interval",
     "LeftOut",
+    "LevelAnswer",
+    "Limits",
+    "ModelRow",
     "Nominal",
     "NominalDifference",
     "Overlap",
@@ -73,7 +101,12 @@ __all__ = [
 @dataclass(frozen=True)
 class RobustValue:
     """One worst case: the truth is between `lower` and `upper`; with an entropic set those bound the
-    smoothed value, and the worst case lies between `exact_lower` and `exact_upper`."""
+    smoothed value, and the worst case lies between `exact_lower` and `exact_upper`.
+
+    `honest`, `limits` and `doubly_robust` say how much is noise; None without halves, the last also
+    where the log does not cover the worst population. `interval` is the bootstrap's. `claims` are two
+    sentences that can be quoted: what no population is worse than, and how bad some population is at
+    least. `noise` says how much of the worst case may be noise, if that is more than its own error."""
 
     set: str
     radius: float
@@ -89,9 +122,19 @@ class RobustValue:
     lambda_: float | None = None
     eta: float | None = None
     cost_eta: float | None = None
+    honest: HonestEstimate | None = None
+    limits: Limits | None = None
+    doubly_robust: DoublyRobust | None = None
     interval: Interval | None = None
     exact_lower: float | None = None
     exact_upper: float | None = None
+    claims: tuple[str, str] | None = None
+    noise: str | None = None
+
+    @property
+    def shown(self) -> tuple[float, float] | None:
+        """The interval of the worst case, which is in it: the limits, or without them the bootstrap's."""
+        return _shown(self.value, self.limits, self.interval)
 
 
 @dataclass(frozen=True)
@@ -127,6 +170,7 @@ class Evaluation(_Result):
     policies: list[PolicyResult]
     target: TargetFacts | None = None
     comparisons: list[Comparison] = field(default_factory=list)
+    by: ByLevel | None = None
     bounds: Bounds | None = None
     _json: str = ""
     _native: NativeEvaluation | None = field(default=None, compare=False)
@@ -138,11 +182,18 @@ class Evaluation(_Result):
         given, direction = values.pop("comparisons", []), values["direction"]
         found = _compared(given, native.sentences(), direction)
         comparisons = _linked(found, len(values["policies"]), native)
-        return _made(cls, values, comparisons=comparisons, _json=text, _native=native)
+        for policy, said in zip(values["policies"], native.claims()):
+            for result, (claims, noise) in zip(policy["results"], said):
+                result |= {"claims": claims, "noise": noise}
+        levels = [None if one is None else cls._of(one) for one in native.levels()]
+        by = _by_level(values.pop("by", None), levels)
+        return _made(cls, values, comparisons=comparisons, by=by, _json=text, _native=native)
 
     def _title(self) -> str:
         around = f" around {self.target.path}" if self.target else ""
-        return f"Worst cases{around} ({self.direction})"
+        limits = next((r.limits for p in self.policies for r in p.results if r.limits), None)
+        beside = f", {100 * limits.level:g}% limits" if limits else ""
+        return f"Worst cases{around} ({self.direction}){beside}"
 
     def _columns(self) -> dict[str, list[Any]]:
         rows = [(p, r) for p in self.policies for r in p.results]
@@ -163,16 +214,20 @@ class Evaluation(_Result):
         if any(r.exact_lower is not None for _, r in rows):
             columns["exact_lower"] = [r.exact_lower for _, r in rows]
             columns["exact_upper"] = [r.exact_upper for _, r in rows]
-        if any(r.interval for _, r in rows):
-            columns["interval_lower"] = [r.interval.basic[0] if r.interval else None for _, r in rows]
-            columns["interval_upper"] = [r.interval.basic[1] if r.interval else None for _, r in rows]
-        return columns
+        return columns | _shown_columns([r.shown for _, r in rows], [r.honest for _, r in rows])
 
     def _foot(self) -> list[str]:
-        """What is said of each pair, of the two orders the one whose policy leads."""
+        """What is said of each pair, of the two orders the one whose policy leads; and of the first
+        policy what can be claimed at its first positive radius, and how much is noise."""
         pairs = _pairs(len(self.policies), len(self.comparisons))
         leading = {pair: c.sentence for pair, c in zip(pairs, self.comparisons) if c.leads}
-        return [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
+        lines = [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
+        for policy in self.policies[:1]:
+            at = next((r for r in policy.results if r.radius > 0 and r.claims), None)
+            if at is not None and at.claims is not None:
+                noise = f" The worst case is {at.noise}." if at.noise else ""
+                lines.append(f"{policy.name}: {at.claims[0]}, and {at.claims[1]}.{noise}")
+        return lines
 
     def _policy(self, policy: str | int) -> int:
         """The place of a policy: by number, by name, or by a constant one's action."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
@@ -20,6 +19,7 @@ from seawall._written import (
     _named,
     _policies,
     _policy_section,
+    _robust_section,
     _section,
     _target_section,
 )
@@ -77,7 +77,15 @@ class Study:
     radius, set, eta, cost_radius, cost_set, support
         The sets of populations.
     where, weight
-        Conditions that rows must meet, and a column of weights.
+        Conditions that rows must meet, and a column of counts: how many rows a row stands for. Counts
+        that are no whole numbers are said to be: `{"column": "n", "fractional": True}`.
+    survey_weight
+        In place of `weight`, a column of a survey's weights: a row stands for so many people and is
+        still one row, so that uneven weights make the errors larger, not smaller.
+    cluster
+        A column of clusters (hospitals, sessions, a user's visits), within which rows are alike: folds,
+        halves and resampled logs take them whole, and standard errors are between them. It is no
+        context.
     target
         What is said of a target, as in a study file: a path, or a dictionary with `path`, `where`,
         `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out.
@@ -101,7 +109,9 @@ class Study:
         cost_set: str = "wasserstein",
         support: str | None = None,
         where: Mapping[str, Any] | None = None,
-        weight: str | None = None,
+        weight: str | Mapping[str, Any] | None = None,
+        survey_weight: str | None = None,
+        cluster: str | None = None,
         target: PathText | Mapping[str, Any] | None = None,
         title: str | None = None,
         outcome: str | None = None,
@@ -109,23 +119,21 @@ class Study:
         progress: Progress | None = None,
     ) -> None:
         is_path = isinstance(data, (str, os.PathLike))
-        if not isinstance(context, Mapping):
-            raise _native.ConfigError(
-                f"context is {context!r}; expected a kind for each column, for example "
-                '{"age": "numeric", "sex": "nominal"}'
-            )
-        for column, kind in context.items():
-            if not isinstance(kind, (str, Mapping)):
-                raise _native.ConfigError(
-                    f"context {column!r} is {kind!r}; expected a kind, or a dictionary with one"
-                )
+        _given.kinds("context", context)
         model_given, learner = model, _models.estimators(model)
         model = None if learner else model
-        given = {"model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where}
+        given = {
+            "model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where,
+            "weight": weight,
+        }
         for argument, value in [("action", action), *((k, v) for k, v in given.items() if v is not None)]:
             if not isinstance(value, (str, Mapping)):
                 more = ", or an object with fit and predict" if argument == "model" else ""
                 raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary{more}")
+        columns_named = {
+            "survey_weight": _given.column("survey_weight", survey_weight),
+            "cluster": _given.column("cluster", cluster),
+        }
         if eta is not None and "entropic" not in (set, cost_set):
             raise _native.ConfigError("eta belongs to an entropic set: set=\"entropic\"")
         path = os.path.abspath(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else "data"
@@ -136,7 +144,7 @@ class Study:
             raise _native.ConfigError("a column of propensities needs a column of actions")
         actions = {"column": action, "propensity": logged} if isinstance(action, str) else action
         parts = [
-            _section("data", {"path": path, "where": where, "weight": weight}),
+            _section("data", {"path": path, "where": where, "weight": weight} | columns_named),
             _section("context", columns),
             _section("action", actions),
             _section("outcome", {"cost": cost, "reward": reward}),
@@ -150,14 +158,7 @@ class Study:
         self._policies = _policies(policy)
         parts += [_policy_section(p) for p in _listed(policy) if not isinstance(p, Policy)]
 
-        def ball(name: str, radius: Any) -> dict[str, Any]:
-            shape: dict[str, Any] = {"set": name, "radius": 0 if radius is None else radius}
-            return shape | {"eta": eta} if name == "entropic" and eta is not None else shape
-
-        if isinstance(radius, np.ndarray):
-            radius = _given.reals("radius", radius)
-        robust: dict[str, Any] = {"context": ball(set, radius), "cost": ball(cost_set, cost_radius)}
-        parts.append(_section("robust", robust | {"support": support}))
+        parts.append(_robust_section((set, radius), (cost_set, cost_radius), eta, support))
         if target is not None:
             parts.append(_target_section(target))
         if title or outcome:
@@ -167,7 +168,9 @@ class Study:
         text = "\n".join(parts)
         brought = model.get("predictions") if isinstance(model, Mapping) else None
         brought = list(brought.values()) if isinstance(brought, Mapping) else []
-        needed = _named(columns, actions, cost, reward, where, weight, *brought)
+        needed = _named(
+            columns, actions, cost, reward, where, weight, survey_weight, cluster, *brought
+        )
         stream = None if is_path else _stream(data, needed)
         name = path if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
@@ -319,6 +322,9 @@ class Study:
         curve: bool = False,
         compare: bool = True,
         target: Target | None = None,
+        by: str | None = None,
+        simultaneous: bool = False,
+        halves: int = 20,
         bootstrap: int | None = None,
         level: float = 0.95,
         bayesian: bool = False,
@@ -332,9 +338,34 @@ class Study:
 
         With `compare=False` the policies are not compared with each other. `target` is a sample of
         another population, a path or a table with the context columns: the estimates are then those in
-        it, and the worst cases are around it; the study's own if it names one."""
+        it, and the worst cases are around it; the study's own if it names one.
+
+        How much is noise is told by so many `halves` of the rows: the worst population found on one
+        half is valued on the other. Every worst case and difference then has an `honest` value and
+        `limits`; with `halves=0` they are None. `bootstrap` is for intervals from so many resampled
+        logs beside them; `level` is that of both.
+
+        >>> import seawall
+        >>> found = seawall.demo().evaluate("constant:treat", radius=0.01)
+        >>> worst = found.policies[0].results[0]
+        >>> worst.limits.lower <= worst.honest.value <= worst.value <= worst.limits.upper
+        True
+        >>> print(worst.claims[0])
+        With 95% confidence no population within 0.01 costs more than 0.49
+        >>> seawall.demo().evaluate("constant:treat", radius=0.01, halves=0).policies[0].results[0].limits
+
+        `by` is a context column: the same is asked within each of its levels, too, contexts restricted
+        to it and the radius within it; with `simultaneous=True` limits are widened so that those of all
+        levels hold at once.
+
+        >>> within = seawall.demo().evaluate("constant:treat", radius=0.01, by="sex", simultaneous=True).by
+        >>> [one.level for one in within.levels], within.confidence
+        (['F', 'M'], 0.975)
+        """
         if bayesian and bootstrap is None:
             raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
+        if simultaneous and by is None:
+            raise _native.ConfigError("simultaneous is about the levels of a column: say which with by")
         found = self._toward(target, threads, progress).evaluate(
             policy=_policies(policy) or self._policies,
             radius=_given.reals("radius", radius),
@@ -345,6 +376,9 @@ class Study:
             support=support,
             curve=curve,
             compare=compare,
+            by=_given.column("by", by),
+            simultaneous=simultaneous,
+            halves=_given.count("halves", halves),
             bootstrap=None if bootstrap is None else _given.count("bootstrap", bootstrap),
             level=_given.real("level", level),
             bayesian=bayesian,
@@ -445,17 +479,20 @@ class Study:
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         learn: str | Sequence[str] | None = "tree:1",
         target: Target | None = None,
-        bootstrap: int | None = 200,
+        halves: int = 20,
+        bootstrap: int | None = None,
         level: float = 0.95,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `target` is as for `evaluate`."""
+        """Writes the HTML report; `target`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
+        the limits, or without halves the bootstrap's intervals, if any."""
         self._toward(target, threads, progress).report(
             path,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
+            _given.count("halves", halves),
             None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
             _given.real("level", level),
             _given.count("seed", seed),
@@ -472,25 +509,3 @@ class Study:
             f"Study of {rows:g} rows ({self.direction})\n"
             f"context: {features}\nactions: {', '.join(self.actions)}"
         )
-
-
-def demo_data() -> _native.Table:
-    """The synthetic trial that the package carries, as an Arrow table of text."""
-    data, _ = _native.demo()
-    lines = data.splitlines()
-    rows = [line.split(",") for line in lines[1:]]
-    return _native.frame({name: [row[k] for row in rows] for k, name in enumerate(lines[0].split(","))})
-
-
-def demo() -> Study:
-    """The synthetic trial that the package carries, as a study.
-
-    >>> import seawall
-    >>> seawall.demo().actions
-    ['treat', 'control']
-    """
-    data, text = _native.demo()
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "trial.csv"), "w", encoding="utf-8") as file:
-            file.write(data)
-        return Study._of(_native.Study.from_text(text, folder))

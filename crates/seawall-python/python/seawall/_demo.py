@@ -1,0 +1,31 @@
+"""The synthetic trial that the package carries."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from seawall import _native
+from seawall.study import Study
+
+
+def demo_data() -> _native.Table:
+    """The synthetic trial that the package carries, as an Arrow table of text."""
+    data, _ = _native.demo()
+    lines = data.splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    return _native.frame({name: [row[k] for row in rows] for k, name in enumerate(lines[0].split(","))})
+
+
+def demo() -> Study:
+    """The synthetic trial that the package carries, as a study.
+
+    >>> import seawall
+    >>> seawall.demo().actions
+    ['treat', 'control']
+    """
+    data, text = _native.demo()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "trial.csv"), "w", encoding="utf-8") as file:
+            file.write(data)
+        return Study._of(_native.Study.from_text(text, folder))

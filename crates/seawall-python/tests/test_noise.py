@@ -1,0 +1,300 @@
+"""Honest values, limits, clusters, a survey's weights and subgroups: as the program has them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import seawall
+from test_parity import _same
+
+PAIR = ["constant:treat", "constant:control"]
+TYPED = ["--policy", "constant:treat", "--policy", "constant:control"]
+SPACE = {"age": {"kind": "numeric", "bin": 10}, "sex": "nominal"}
+DESIGN = {"design": {"treat": 0.5, "control": 0.5}}
+STUDY = """
+[data]
+path = "rows.csv"
+{data}
+[context]
+age = {{ kind = "numeric", bin = 10 }}
+sex = {{ kind = "nominal" }}
+[action]
+column = "arm"
+[outcome]
+cost = "y"
+[propensity]
+design = {{ treat = 0.5, control = 0.5 }}
+[model]
+kind = "tree"
+max_depth = 3
+min_samples_leaf = 20
+[robust]
+context = {{ set = "wasserstein", radius = [0.0, 0.02] }}
+"""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """A trial in hospitals, whose patients are alike, with counts and a survey's weights."""
+    draw = np.random.default_rng(8)
+    count = 600
+    hospital = draw.integers(0, 30, count)
+    age, sex = draw.integers(20, 80, count), draw.choice(["F", "M"], count)
+    arm = draw.choice(["treat", "control"], count)
+    y = age / 100 + 0.2 * (arm == "treat") * (sex == "M") + 0.2 * draw.normal(size=30)[hospital]
+    return pd.DataFrame({
+        "age": age, "sex": sex, "arm": arm, "y": y + 0.1 * draw.normal(size=count),
+        "hospital": hospital, "people": draw.uniform(0.5, 3.0, count), "n": draw.integers(1, 4, count),
+    })
+
+
+def study(data, **more):
+    tree = {"kind": "tree", "max_depth": 3, "min_samples_leaf": 20}
+    asked = {"model": tree, "radius": [0.0, 0.02], "policy": PAIR}
+    return seawall.Study(data, context=SPACE, action="arm", cost="y", propensity=DESIGN, **(asked | more))
+
+
+ASKED = [
+    ({}, []),
+    ({"halves": 5, "level": 0.9, "seed": 3}, ["--halves", "5", "--level", "0.9", "--seed", "3"]),
+    ({"halves": 0}, ["--halves", "0"]),
+    ({"halves": 4, "bootstrap": 6}, ["--halves", "4", "--bootstrap", "6"]),
+    ({"halves": 4, "by": "sex"}, ["--halves", "4", "--by", "sex"]),
+    ({"halves": 4, "by": "sex", "simultaneous": True}, ["--halves", "4", "--by", "sex", "--simultaneous"]),
+    ({"halves": 0, "bootstrap": 6, "by": "sex"}, ["--halves", "0", "--bootstrap", "6", "--by", "sex"]),
+]
+
+
+@pytest.mark.parametrize("asked, words", ASKED)
+def test_every_number_is_the_programs(program, demo, asked, words):
+    text = program("evaluate", demo / "study.toml", *TYPED, "--radius", "0,0.02", *words, "--json")
+    found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=[0.0, 0.02], **asked)
+    assert found.to_json() + "\n" == text
+    said = json.loads(text)
+    _same(found, said)
+    if found.by:
+        assert found.by.to_dict() == said["by"]
+
+
+@pytest.mark.parametrize(
+    "given, line",
+    [
+        ({"cluster": "hospital"}, 'cluster = "hospital"'),
+        ({"survey_weight": "people"}, 'survey_weight = "people"'),
+        ({"survey_weight": "people", "cluster": "hospital"}, 'survey_weight = "people"\ncluster = "hospital"'),
+        ({"weight": "n"}, 'weight = "n"'),
+        ({"weight": {"column": "people", "fractional": True}}, 'weight = { column = "people", fractional = true }'),
+    ],
+)
+def test_clusters_and_weights_are_the_programs(program, rows, tmp_path, given, line):
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY.format(data=line))
+    own = study(tmp_path / "rows.csv", **given)
+    said = json.loads(program("evaluate", tmp_path / "study.toml", *TYPED, "--halves", 5, "--json"))
+    # The texts of the two studies differ, and so may the names of their files; no number does.
+    found = own.evaluate(halves=5)
+    _same(found, said)
+    assert found.to_dict()["policies"] == said["policies"]
+    assert found.to_dict()["comparisons"] == said["comparisons"]
+    facts, told = own.check(), json.loads(program("check", tmp_path / "study.toml", "--json"))
+    assert (facts.clusters, facts.effective_rows) == (told.get("clusters"), told.get("effective_rows"))
+    assert facts.clusters == (30 if "cluster" in given else None)
+    assert ("in 30 clusters" in repr(facts)) == ("cluster" in given)
+    if "survey_weight" in given:
+        assert facts.effective_rows < 600 and ", worth " in repr(facts)
+    # A frame says the same as its file.
+    assert study(rows, **given).evaluate(halves=5).policies == found.policies
+
+
+def test_clusters_make_the_errors_larger(rows):
+    alone, together = study(rows).evaluate(halves=5), study(rows, cluster="hospital").evaluate(halves=5)
+    assert together.policies[0].nominal.dr.se > 1.2 * alone.policies[0].nominal.dr.se
+
+
+@pytest.mark.parametrize("more", [{}, {"cluster": "hospital"}, {"survey_weight": "people"}])
+def test_the_same_on_any_number_of_threads(rows, more):
+    asked = {"halves": 6, "by": "sex", "simultaneous": True}
+    said = {study(rows, threads=n, **more).evaluate(threads=n, **asked).to_json() for n in (1, 2)}
+    assert len(said) == 1
+    assert study(rows, **more).evaluate(seed=2, **asked).to_json() not in said
+
+
+def test_without_halves_there_is_nothing_of_them(demo):
+    found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=0.02, halves=0)
+    for r in found.policies[0].results:
+        assert (r.honest, r.limits, r.doubly_robust, r.interval, r.claims, r.noise) == (None,) * 6
+        assert r.shown is None
+    for r in found.comparisons[0].results:
+        assert (r.honest, r.limits, r.best_honest, r.best_limits, r.doubly_robust) == (None,) * 5
+        assert r.shown is None and r.best_shown is None
+    assert "interval_lower" not in found._columns() and "limits" not in repr(found)
+
+
+@pytest.mark.parametrize("reward", [False, True])
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"halves": 1}, {"halves": 0, "bootstrap": 3}, {"set": "kl"}, {"support": "observed"},
+     {"cost_radius": [0.0, 0.02]}, {"set": "entropic", "eta": 20.0}],
+)
+def test_a_value_is_in_the_interval_beside_it(rows, reward, asked):
+    outcome = {"reward": "y"} if reward else {"cost": "y"}
+    own = seawall.Study(
+        rows.sample(200, random_state=1), context=SPACE, action="arm", propensity=DESIGN, model="tree",
+        policy=["uniform", "greedy", *PAIR], radius=[0.0, 0.005, 0.05, 0.5], **outcome,
+    )
+    found = own.evaluate(**({"halves": 5} | asked))
+    for r in [r for p in found.policies for r in p.results]:
+        low, high = r.shown
+        assert low <= r.value <= high
+        if r.limits:
+            assert r.limits.level == 0.95 and r.limits.smoothing >= 0 and (low, high) == (r.limits.lower, r.limits.upper)
+    for r in [r for c in found.comparisons for r in c.results]:
+        assert r.shown[0] <= r.worst <= r.shown[1]
+        assert r.best_shown[0] <= r.best <= r.best_shown[1]
+    assert (found.policies[0].results[0].limits is not None) == (asked.get("halves") != 0)
+    columns = found._columns()
+    assert all(a <= v <= b for a, v, b in zip(columns["interval_lower"], columns["value"], columns["interval_upper"]))
+
+
+def test_claims_and_noise_are_in_the_programs_words(program, demo):
+    text = program("evaluate", demo / "study.toml", *TYPED, "--radius", "0,0.02", "--full")
+    found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=[0.0, 0.02])
+    for policy in found.policies:
+        at = policy.results[1]
+        no_more, at_least = at.claims
+        assert f"{policy.name}: {no_more}, and {at_least}." in text
+        assert at.noise is None or f"The worst case is {at.noise}." in text
+    assert no_more.startswith("With 95% confidence no population within 0.02 costs more than")
+    first = found.policies[0].results[1]
+    assert first.claims[0] in repr(found) and first.claims[1] in found._repr_html_()
+    assert "95% limits" in repr(found)
+
+
+def test_a_noisy_model_is_told(rows):
+    draw = np.random.default_rng(2)
+    data = pd.concat([rows.assign(arm=arm) for arm in ("treat", "control")])
+    data["y"] = draw.normal(size=len(data))
+    at = study(data, model="cells").evaluate("constant:treat", radius=0.2).policies[0].results[0]
+    assert at.value > at.honest.value + at.honest.se
+    assert at.noise.startswith("between ") and at.noise.endswith("try a tree or a forest")
+
+
+def test_models_are_beside_each_other(rows):
+    found = study(rows, model="auto").evaluate("constant:treat", radius=0.02, halves=3)
+    models = found.diagnostics.models
+    assert [m.chosen for m in models].count(True) == 1 and len(models) > 2
+    for m in models:
+        assert m.gap == pytest.approx(m.as_fitted - m.honest, abs=1e-12)
+    chosen, at = next(m for m in models if m.chosen), found.policies[0].results[0]
+    assert (chosen.as_fitted, chosen.honest) == (at.value, at.honest.value)
+    told = study(rows, model="auto").check()
+    assert [m.kind for m in told.models] == [m.kind for m in models]
+    assert all(m.as_fitted is None for m in told.models) and f"{chosen.kind} (chosen)" in repr(told)
+
+
+def test_levels_are_asked_by_themselves(rows):
+    found = study(rows).evaluate(by="sex", halves=4)
+    by = found.by
+    assert (by.column, by.confidence, by.simultaneous) == ("sex", 0.95, False)
+    assert [one.level for one in by.levels] == ["F", "M"]
+    assert sum(one.rows for one in by.levels) == 600
+    for one in by.levels:
+        inner = one.evaluation
+        assert inner.by is None and one.problem is None and inner.rows == one.rows
+        assert [p.name for p in inner.policies] == PAIR and len(inner.comparisons) == 2
+        at = inner.policies[0].results[1]
+        assert at.claims and at.limits.level == 0.95
+        shares = {s.level: s.worst for s in inner.worst_population(0, 0.02) if s.feature == "sex"}
+        assert shares.get(one.level, 1.0) == pytest.approx(1.0)
+        assert inner.comparison("treat", "control").sentence
+        assert inner.to_dict() == found.to_dict()["by"]["levels"][by.levels.index(one)]["evaluation"]
+    wide = study(rows).evaluate(by="sex", halves=4, simultaneous=True).by
+    assert wide.confidence == 0.975
+    for a, b in zip(by.levels, wide.levels):
+        p, q = a.evaluation.policies[0], b.evaluation.policies[0]
+        assert q.results[1].limits.upper - q.results[1].limits.lower > p.results[1].limits.upper - p.results[1].limits.lower
+        assert q.nominal.dr.upper > p.nominal.dr.upper and q.nominal.dr.value == p.nominal.dr.value
+    shown = repr(wide)
+    assert "Worst cases by sex (lower is better), 97.5% confidence for each so that all hold at once" in shown
+    assert len(shown.splitlines()) == 2 + 2 * 2 * 2 and "<table>" in wide._repr_html_()
+    assert wide.to_frame().num_rows == 8
+
+
+def test_a_level_without_answers_does_not_lose_the_others(rows):
+    data = rows[(rows.sex == "F") | (rows.arm == "treat")]
+    by = study(data).evaluate(by="sex", halves=3).by
+    told = {one.level: one for one in by.levels}
+    assert told["F"].evaluation is not None and told["M"].evaluation is None
+    assert "control" in told["M"].problem and told["M"].problem in repr(by)
+
+
+def test_bars_are_the_limits(rows):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from seawall import plot
+
+    for asked in [{"halves": 4}, {"halves": 0, "bootstrap": 4}]:
+        found = study(rows, policy=PAIR).evaluate(curve=True, **asked)
+        drawn = [tuple(line.get_ydata()) for line in plot.curve(found).lines]
+        assert all(r.shown in drawn for p in found.policies for r in p.results)
+        pair = found.comparison("treat", "control")
+        drawn = [tuple(line.get_ydata()) for line in plot.difference(found, "treat", "control").lines]
+        assert all(r.shown in drawn and r.best_shown in drawn for r in pair.results)
+
+
+@pytest.mark.parametrize("asked, words", [
+    ({}, []),
+    ({"halves": 3, "level": 0.9}, ["--halves", "3", "--level", "0.9"]),
+    ({"halves": 0}, ["--halves", "0"]),
+])
+def test_reports_are_the_same_bytes(program, demo, tmp_path, asked, words):
+    program("report", demo / "study.toml", *words, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", **asked)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize("ask, message", [
+    (lambda s: s.evaluate(halves=-1), "halves is -1; expected a whole number from 0 on"),
+    (lambda s: s.evaluate(halves=2.5), "halves is 2.5; expected a whole number"),
+    (lambda s: s.evaluate(halves=True), "halves is True; expected a whole number"),
+    (lambda s: s.evaluate(halves=None), "halves is None; expected a whole number"),
+    (lambda s: s.report("r.html", halves=-2), "halves is -2"),
+    (lambda s: s.evaluate(level=0.0), "level is 0; expected a number between 0 and 1"),
+    (lambda s: s.evaluate(level=1.5, halves=0), "level is 1.5"),
+    (lambda s: s.evaluate(by="hospital"), 'by is "hospital"; expected a context column: age, sex'),
+    (lambda s: s.evaluate(by=["sex"]), r"by is \['sex'\]; expected the name of a column"),
+    (lambda s: s.evaluate(simultaneous=True), "simultaneous is about the levels of a column"),
+])
+def test_bad_questions_are_refused(rows, ask, message):
+    with pytest.raises(seawall.ConfigError, match=message):
+        ask(study(rows))
+
+
+@pytest.mark.parametrize("given, kind, message", [
+    ({"cluster": "sex"}, seawall.ConfigError, '"sex" is a context column, too'),
+    ({"cluster": 3}, seawall.ConfigError, "cluster is 3; expected the name of a column"),
+    ({"cluster": "ward"}, seawall.SeawallError, "ward"),
+    ({"survey_weight": ["n"]}, seawall.ConfigError, r"survey_weight is \['n'\]"),
+    ({"survey_weight": "people", "weight": "n"}, seawall.ConfigError, "not both"),
+    ({"weight": "people"}, seawall.InputError, "no number of rows: which is meant"),
+    ({"weight": {"column": "people"}}, seawall.InputError, "no number of rows: which is meant"),
+    ({"weight": {"column": "people", "fraction": True}}, seawall.ConfigError, "fraction"),
+    ({"weight": 2}, seawall.ConfigError, "weight is 2; expected a text or a dictionary"),
+    ({"survey_weight": "negative"}, seawall.InputError, "the weight is -1; expected a finite number"),
+    ({"cluster": "gone"}, seawall.InputError, "the cluster is missing"),
+])
+def test_bad_columns_are_refused(rows, given, kind, message):
+    gone = [None, *["a"] * (len(rows) - 1)]
+    with pytest.raises(kind, match=message):
+        study(rows.assign(negative=-1.0, gone=gone), **given)
+
+
+def test_a_question_is_copied_with_its_levels(rows):
+    import pickle
+
+    found = study(rows).evaluate(by="sex", halves=3)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.by == found.by and again.policies[0].results[1].claims == found.policies[0].results[1].claims
+    assert repr(again) == repr(found)
