@@ -66,6 +66,23 @@ pub fn supported(x: f64, se: f64) -> String {
     if zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
+/// A limit to one digit of its standard error, rounded to the side on which it still holds.
+pub fn limit(x: f64, se: f64, up: bool) -> String {
+    if !(se > 0.0 && se.is_finite() && x.is_finite()) {
+        return short(x);
+    }
+    let unit = 10f64.powi(-(-(se.log10().floor())).clamp(0.0, 12.0) as i32);
+    // A limit that is a round number already stays one.
+    let steps = x / unit;
+    let near = steps.round();
+    let whole = match (steps - near).abs() < 1e-9 * near.abs().max(1.0) {
+        true => near,
+        false if up => steps.ceil(),
+        false => steps.floor(),
+    };
+    supported(whole * unit, 10.0 * se)
+}
+
 /// An estimate with its interval, to the digits that its standard error supports.
 pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
     match e.value.is_nan() {
@@ -81,4 +98,19 @@ pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
 pub fn rows(count: f64) -> String {
     let count = count.round();
     format!("{} {}", number(count), if count == 1.0 { "row" } else { "rows" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_rounded_to_the_side_on_which_they_hold() {
+        assert_eq!(limit(0.4215, 0.03, true), "0.43");
+        assert_eq!(limit(0.4215, 0.03, false), "0.42");
+        assert_eq!(limit(-0.4215, 0.03, true), "-0.42");
+        assert_eq!(limit(0.42, 0.03, true), "0.42");
+        assert_eq!(limit(41.2, 20.0, true), "42");
+        assert_eq!(limit(0.5, f64::NAN, true), "0.5");
+    }
 }

@@ -6,7 +6,7 @@ use crate::cmd::evaluate::Outputs;
 use seawall::Status;
 use seawall::evaluate::Estimate;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
-use seawall_study::words::estimate;
+use seawall_study::words::{estimate, limit};
 use std::io::{Result, Write};
 
 /// Radii shown side by side; more are in the full tables.
@@ -190,10 +190,10 @@ fn interval_name(found: &Evaluation) -> Option<String> {
     limits.or(found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level))))
 }
 
-/// An interval, to one digit of its standard error.
+/// An interval, to one digit of its standard error, rounded outwards.
 fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
     interval.map_or(String::new(), |(low, high)| {
-        format!("({}, {})", supported(low, 10.0 * se), supported(high, 10.0 * se))
+        format!("({}, {})", limit(low, se, false), limit(high, se, true))
     })
 }
 

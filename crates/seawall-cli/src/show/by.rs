@@ -3,7 +3,7 @@
 use super::brief::short_names;
 use super::{label, level, number, supported, table, verdict, wrapped};
 use seawall_study::evaluate::{ByLevel, Comparison, Evaluation, LevelAnswer};
-use seawall_study::words::estimate;
+use seawall_study::words::{estimate, limit};
 use std::io::{Result, Write};
 
 /// Prints the first positive radius of each level, or all of them.
@@ -48,7 +48,7 @@ fn answered(level: &LevelAnswer) -> Option<&Evaluation> {
 
 fn interval(ends: Option<(f64, f64)>, se: f64) -> String {
     ends.map_or(String::new(), |(low, high)| {
-        format!("({}, {})", supported(low, 10.0 * se), supported(high, 10.0 * se))
+        format!("({}, {})", limit(low, se, false), limit(high, se, true))
     })
 }
 

@@ -2,7 +2,7 @@
 //! least, and how much of a worst case may be noise.
 
 use super::{Evaluation, PolicyResult, RobustValue};
-use crate::words::{level, number, supported};
+use crate::words::{level, limit, number, supported};
 use seawall::Direction;
 use seawall::outcome::ModelKind;
 
@@ -38,12 +38,16 @@ impl RobustValue {
         };
         let around = if target { " of the target" } else { "" };
         let within = format!("{}{around}", number(self.radius));
-        // To one digit of the standard error.
-        let tell = |x: f64| supported(x, 10.0 * self.shown_se());
+        // On the side on which it holds: the bad limit is high for costs, low for rewards.
+        let tell = |x: f64, up: bool| limit(x, self.shown_se(), up);
+        let costs = direction == Direction::Cost;
         let sure = level(limits.level);
         Some([
-            format!("With {sure} confidence no population within {within} {beyond} {}", tell(bad)),
-            format!("there is a population within {within} that {least} {}", tell(good)),
+            format!(
+                "With {sure} confidence no population within {within} {beyond} {}",
+                tell(bad, costs)
+            ),
+            format!("there is a population within {within} that {least} {}", tell(good, !costs)),
         ])
     }
 
