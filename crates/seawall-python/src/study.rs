@@ -15,7 +15,7 @@ use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::count_batches;
 use seawall_study::distance::to_target;
-use seawall_study::evaluate::{Bootstrap, By, Changes, Halving, Question, evaluate};
+use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
@@ -74,8 +74,9 @@ fn learned(error: &Error) -> PyErr {
     ConfigError::new_err(error.worded(&OfLearn))
 }
 
-fn halving(count: usize, level: f64, seed: u64) -> Option<Halving> {
-    (count > 0).then_some(Halving { count, level, seed })
+fn halving(count: Option<usize>, level: f64, seed: u64) -> Option<Halving> {
+    let (fewer, count) = (count.is_none(), count.unwrap_or(HALVINGS));
+    (count > 0).then_some(Halving { count, level, seed, fewer })
 }
 
 fn bootstrap(
@@ -293,7 +294,7 @@ impl Study {
         compare: bool,
         by: Option<String>,
         simultaneous: bool,
-        halves: usize,
+        halves: Option<usize>,
         bootstrap: Option<usize>,
         level: f64,
         bayesian: bool,
@@ -417,7 +418,7 @@ impl Study {
         path: PathBuf,
         policy: Vec<String>,
         learn: Vec<String>,
-        halves: usize,
+        halves: Option<usize>,
         replicates: Option<usize>,
         level: f64,
         seed: u64,

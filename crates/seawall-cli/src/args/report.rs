@@ -5,7 +5,7 @@ use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
 use seawall::inference::Resampling;
 use seawall::{Error, Field, Wording};
-use seawall_study::evaluate::{Bootstrap, Halving};
+use seawall_study::evaluate::{Bootstrap, HALVINGS, Halving};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::Spec;
 use seawall_study::report::LEARN;
@@ -47,9 +47,10 @@ pub(super) struct Report {
     /// Learn no policy
     #[arg(long, conflicts_with = "learn")]
     no_learn: bool,
-    /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none
-    #[arg(long, value_name = "R", default_value_t = 20)]
-    halves: usize,
+    /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none. 20
+    /// if not said, fewer where a solve takes long
+    #[arg(long, value_name = "R")]
+    halves: Option<usize>,
     /// Intervals from so many resampled logs, beside the limits; 0 for none
     #[arg(long, value_name = "N", default_value_t = 0)]
     bootstrap: usize,
@@ -71,7 +72,9 @@ impl Report {
             seed: self.seed,
         };
         Bootstrap { replicates: 1, ..bootstrap }.check_counts()?;
-        let halving = Halving { count: self.halves, level: self.level, seed: self.seed };
+        let count = self.halves.unwrap_or(HALVINGS);
+        let fewer = self.halves.is_none();
+        let halving = Halving { count, level: self.level, seed: self.seed, fewer };
         let bootstrap = (bootstrap.replicates > 0).then_some(bootstrap);
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
@@ -92,7 +95,7 @@ impl Report {
             target: self.target,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
-            halves: (self.halves > 0).then_some(halving),
+            halves: (count > 0).then_some(halving),
             bootstrap,
             seed: self.seed,
         })

@@ -6,7 +6,7 @@ use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
-use seawall_study::evaluate::{Bootstrap, By, Changes, Halving};
+use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving};
 use seawall_study::init::Asked;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
@@ -151,9 +151,9 @@ pub(super) struct Evaluate {
     #[arg(long, value_name = "OUT.csv")]
     worst: Option<PathBuf>,
     /// How often the rows are halved to say how much is noise: the worst population found on one half
-    /// is valued on the other; 0 for no limits
-    #[arg(long, value_name = "R", default_value_t = 20)]
-    halves: usize,
+    /// is valued on the other; 0 for no limits. 20 if not said, fewer where a solve takes long
+    #[arg(long, value_name = "R")]
+    halves: Option<usize>,
     /// Intervals from so many resampled logs, the outcome model refitted on each; predictions that the
     /// study brings are kept, and their noise is left out
     #[arg(long, value_name = "N")]
@@ -214,7 +214,9 @@ impl Evaluate {
             resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
             seed: self.seed,
         });
-        let halving = Halving { count: self.halves, level: self.level, seed: self.seed };
+        let count = self.halves.unwrap_or(HALVINGS);
+        let fewer = self.halves.is_none();
+        let halving = Halving { count, level: self.level, seed: self.seed, fewer };
         let changes = Changes {
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             radii: self.radius,
@@ -223,7 +225,7 @@ impl Evaluate {
             cost_radii: self.cost_radius,
             cost_set: self.cost_set,
             support: self.support.map(SupportName::meaning),
-            halves: (self.halves > 0).then_some(halving),
+            halves: (count > 0).then_some(halving),
             bootstrap,
             bounds: self.bounds,
             no_compare: self.no_compare,

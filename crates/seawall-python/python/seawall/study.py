@@ -324,7 +324,7 @@ class Study:
         target: Target | None = None,
         by: str | None = None,
         simultaneous: bool = False,
-        halves: int = 20,
+        halves: int | None = None,
         bootstrap: int | None = None,
         level: float = 0.95,
         bayesian: bool = False,
@@ -340,7 +340,8 @@ class Study:
         another population, a path or a table with the context columns: the estimates are then those in
         it, and the worst cases are around it; the study's own if it names one.
 
-        How much is noise is told by so many `halves` of the rows: the worst population found on one
+        How much is noise is told by so many `halves` of the rows (20 if not said, fewer where a solve
+        takes long): the worst population found on one
         half is valued on the other. Every worst case and difference then has an `honest` value and
         `limits`; with `halves=0` they are None. `bootstrap` is for intervals from so many resampled
         logs beside them; `level` is that of both.
@@ -378,7 +379,7 @@ class Study:
             compare=compare,
             by=_given.column("by", by),
             simultaneous=simultaneous,
-            halves=_given.count("halves", halves),
+            halves=None if halves is None else _given.count("halves", halves),
             bootstrap=None if bootstrap is None else _given.count("bootstrap", bootstrap),
             level=_given.real("level", level),
             bayesian=bayesian,
@@ -479,7 +480,7 @@ class Study:
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         learn: str | Sequence[str] | None = "tree:1",
         target: Target | None = None,
-        halves: int = 20,
+        halves: int | None = None,
         bootstrap: int | None = None,
         level: float = 0.95,
         seed: int = 1,
@@ -492,7 +493,7 @@ class Study:
             path,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
-            _given.count("halves", halves),
+            None if halves is None else _given.count("halves", halves),
             None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
             _given.real("level", level),
             _given.count("seed", seed),

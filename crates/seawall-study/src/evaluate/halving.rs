@@ -20,6 +20,52 @@ const EFFECTIVE: f64 = 30.0;
 /// Streams of random numbers for the target's halves begin here, away from the log's.
 const TARGET_STREAM: u64 = 1 << 33;
 
+/// Steps of evaluations that halves may take where nobody asked for them; beyond it there are fewer, and
+/// beyond so many times that, none.
+const UNASKED: f64 = 1e11;
+const FAR_BEYOND: f64 = 10.0;
+/// Evaluations that a radius takes, about.
+const EVALUATIONS: f64 = 12.0;
+/// Fewer halvings than these say too little.
+const LEAST: usize = 5;
+/// Numbers by context and action that every half would hold.
+const MOST_VALUES: usize = 8_000_000;
+
+/// How often rows are halved: as asked, or where nobody asked as often as takes no long time. Says so
+/// where that is less.
+pub(super) fn affordable(
+    question: &Question,
+    asked: Halving,
+    (fitted, robust): (&Fitted, &Robust),
+    notes: &mut Vec<String>,
+) -> Option<Halving> {
+    let count = question.policies.len();
+    let pairs = if question.compares() { count * (count - 1) } else { 0 };
+    let radii = anchors(&question.context.radii).len() * question.cost.radii.len();
+    let numbers = ((count + pairs) * radii) as f64;
+    // A half has half the sources, and there are two.
+    let each = numbers * EVALUATIONS * robust.geometry().work();
+    let log = fitted.log();
+    let large = log.contexts().len() * log.actions().len() > MOST_VALUES;
+    if !asked.fewer || (!large && asked.count as f64 * each <= UNASKED) {
+        return Some(asked);
+    }
+    if large || LEAST as f64 * each > FAR_BEYOND * UNASKED {
+        notes.push(format!(
+            "this space takes long to solve, so nothing says how much of the worst cases is noise: \
+             ask for it with halves of the rows (--halves {LEAST} or more)"
+        ));
+        return None;
+    }
+    let count = ((UNASKED / each) as usize).clamp(LEAST, asked.count);
+    notes.push(format!(
+        "this space takes long to solve, so the rows were halved {count} times only: limits are \
+         wider than they need be (--halves {} would be the usual)",
+        asked.count
+    ));
+    Some(Halving { count, ..asked })
+}
+
 /// One number's bracket.
 #[derive(Clone, Copy)]
 struct Bracket {

@@ -45,6 +45,8 @@ const CURVE_VERTICES: usize = 20_000;
 /// any case.
 const UNASKED: f64 = 3e9;
 const FEW_VERTICES: usize = 24;
+/// Halvings where nobody says otherwise.
+pub const HALVINGS: usize = 20;
 /// More radii than these are read off curves where only their values are wanted.
 const FEW_RADII: usize = 8;
 
@@ -86,11 +88,13 @@ pub struct Halving {
     pub level: f64,
     /// The seed.
     pub seed: u64,
+    /// Whether there may be fewer where a solve takes long, or none: nobody asked for so many.
+    pub fewer: bool,
 }
 
 impl Default for Halving {
     fn default() -> Self {
-        Halving { count: 20, level: 0.95, seed: 1 }
+        Halving { count: HALVINGS, level: 0.95, seed: 1, fewer: true }
     }
 }
 
@@ -221,9 +225,13 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         population: robust.population().clone(),
         question: question.clone(),
     };
-    if let Some(asked) = &question.halves {
-        halving::brackets(loaded, question, asked, both, &mut found, watch)?;
-        models::by_kind(loaded, question, asked, &robust, &mut found, watch)?;
+    if let Some(asked) = question.halves {
+        let affordable = halving::affordable(question, asked, both, &mut found.diagnostics.notes);
+        found.question.halves = affordable;
+        if let Some(asked) = &affordable {
+            halving::brackets(loaded, question, asked, both, &mut found, watch)?;
+            models::by_kind(loaded, question, asked, &robust, &mut found, watch)?;
+        }
     }
     if let Some(asked) = &question.bootstrap {
         resample::intervals(loaded, question, asked, &mut found, watch)?;

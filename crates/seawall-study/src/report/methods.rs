@@ -210,7 +210,7 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     if let Some(b) = question.bootstrap {
         words.extend(["--bootstrap".to_owned(), b.replicates.to_string()]);
     }
-    let level = request.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
+    let level = question.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
     words.extend(level.into_iter().flat_map(|l| ["--level".to_owned(), l.to_string()]));
     words.extend(["--seed".to_owned(), request.seed.to_string()]);
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")

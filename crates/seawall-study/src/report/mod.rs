@@ -149,7 +149,9 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let charts = chart::charts(&series, false, &stops, &marks, &mut texts);
     let differences =
         differences::differences(loaded, &found, &stops, start, &marks, &mut texts, watch)?;
-    let level = request.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
+    // As many halves as there were, if any.
+    let halves = found.question.halves;
+    let level = halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
     let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
@@ -174,7 +176,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         rows: found.policies.iter().map(|p| row(p, &mut texts)).collect(),
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
-        halved: request.halves.is_some(),
+        halved: halves.is_some(),
         claims: sentences::claims(&found, start, &mut texts),
         charts,
         differences,
@@ -183,7 +185,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         policies: found.policies.iter().enumerate().map(explained).collect(),
         effects: effects::effects(&explain(loaded, None, watch)?),
         notes: notes(&found, chance, &stops),
-        methods: methods::methods(loaded, &question, request),
+        methods: methods::methods(loaded, &found.question, request),
         text: study.text.clone(),
         marks,
         evaluation: found,
