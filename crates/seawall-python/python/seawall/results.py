@@ -139,7 +139,8 @@ class RobustValue:
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's answers; `target` are the estimates in the target, if there is one."""
+    """One policy's answers; `target` are the estimates in the target, if there is one. With
+    `chosen_here` the policy was chosen on the very rows that value it: everything is too good."""
 
     name: str
     nominal: Nominal
@@ -147,6 +148,7 @@ class PolicyResult:
     radii: PolicyRadii
     results: list[RobustValue]
     target: Transported | None = None
+    chosen_here: bool = False
 
     @property
     def estimate(self) -> Estimate:

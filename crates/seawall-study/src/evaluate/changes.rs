@@ -135,12 +135,18 @@ impl Bootstrap {
     }
 }
 
+/// More halvings than these tell nothing more.
+const MOST_HALVINGS: usize = 10_000;
+
 impl Halving {
-    /// Refuses no halvings, and a level that is none.
+    /// Refuses no halvings and too many, and a level that is none.
     pub fn check_counts(&self) -> Result<()> {
         match self.count {
-            0 => Err(Error::field(Field::Halves, "is 0; expected at least 1")),
-            _ => check_level(self.level),
+            1..=MOST_HALVINGS => check_level(self.level),
+            count => {
+                let what = format!("is {count}; expected a whole number from 1 to {MOST_HALVINGS}");
+                Err(Error::field(Field::Halves, what))
+            }
         }
     }
 }
