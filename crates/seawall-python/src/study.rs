@@ -312,6 +312,7 @@ impl Study {
             cost_set,
             support: self::support(support)?,
             halves: halving(halves, level, seed),
+            level: Some(level),
             bootstrap: self::bootstrap(bootstrap, level, bayesian, seed)?,
             bounds,
             no_compare: !compare,

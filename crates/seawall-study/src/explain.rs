@@ -147,7 +147,7 @@ pub fn explain(loaded: &Loaded, action: Option<&str>, watch: Watch<'_>) -> Resul
         mean: sums[action] / rows,
         model: model(loaded, fitted.model(), action),
     });
-    let (kind, direction) = (loaded.recipe.kind(), log.direction());
+    let (kind, direction) = (loaded.model_kind(), log.direction());
     Ok(Explanation { kind, direction, actions: actions.collect() })
 }
 

@@ -271,6 +271,20 @@ impl Loaded {
         Ok(Loaded { counted, recipe, target, candidates, fitted, handed_in: true, ..self.clone() })
     }
 
+    /// The same study with the best model that keeps outcomes, where it was left open which and the one
+    /// chosen keeps none.
+    pub(crate) fn with_outcomes(&self) -> Option<Self> {
+        if self.candidates.is_empty() || self.recipe.has_outcomes() {
+            return None;
+        }
+        let kept = self.candidates.iter().filter(|c| c.recipe.has_outcomes());
+        let best = kept.min_by(|a, b| a.error.total_cmp(&b.error))?.recipe.kind();
+        let mut candidates = self.candidates.clone();
+        candidates.iter_mut().for_each(|c| c.chosen = c.recipe.kind() == best);
+        let recipe = candidates.iter().find(|c| c.chosen)?.recipe.clone();
+        Some(Loaded { recipe, candidates, fitted: OnceLock::new(), ..self.clone() })
+    }
+
     /// The same study asked about its own population.
     #[must_use]
     pub(crate) fn without_target(&self) -> Self {

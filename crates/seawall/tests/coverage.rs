@@ -16,7 +16,8 @@ use seawall::inference::{
     Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
 };
 use seawall::outcome::{
-    AdditiveSearch, ForestSettings, Recipe, TreeSettings, Unseen, Values, choose_additive,
+    AdditiveSearch, BoostedSettings, ForestSettings, Recipe, TreeSettings, Unseen, Values,
+    choose_additive, choose_rounds,
 };
 use seawall::policy::Policy;
 use seawall::{
@@ -261,12 +262,16 @@ fn recipes(log: &Log) -> Vec<(&'static str, Recipe)> {
         min_share: 0.01,
         ..TreeSettings::default()
     };
+    let usual = [BoostedSettings::default(); 2];
+    let rounds = choose_rounds(log, &usual, 5, Watch::NOBODY).unwrap();
+    let boosted = rounds.iter().map(|c| BoostedSettings { rounds: c.rounds, ..usual[0] }).collect();
     let additive = choose_additive(log, &AdditiveSearch::default(), 5, Watch::NOBODY).unwrap();
     vec![
         ("tree", Recipe::Tree(vec![leaf; 2])),
         ("forest", Recipe::Forest(ForestSettings::default())),
         ("additive", Recipe::Additive(additive.into_iter().map(|c| c.settings).collect())),
         ("cells", Recipe::Cells),
+        ("boosted", Recipe::Boosted(boosted)),
     ]
 }
 
@@ -291,7 +296,7 @@ fn limits_hold_the_truth_in_every_world() {
     let logs = std::env::var("LOGS").map_or(100, |text| text.parse().unwrap());
     println!("model truth rows radius what | truth fitted honest | both lower upper | width");
     let only = std::env::var("MODEL").ok();
-    let names = ["tree", "forest", "additive", "cells"];
+    let names = ["tree", "forest", "additive", "cells", "boosted"];
     for (model, name) in names.iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;

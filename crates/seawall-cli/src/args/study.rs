@@ -226,6 +226,7 @@ impl Evaluate {
             cost_set: self.cost_set,
             support: self.support.map(SupportName::meaning),
             halves: (count > 0).then_some(halving),
+            level: Some(self.level),
             bootstrap,
             bounds: self.bounds,
             no_compare: self.no_compare,

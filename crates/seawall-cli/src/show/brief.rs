@@ -46,7 +46,10 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         wrapped(&format!("Note: {note}."), out)?;
     }
     if facts.notes.len() > NOTES {
-        writeln!(out, "({} more notes: --full)", facts.notes.len() - NOTES)?;
+        match facts.notes.len() - NOTES {
+            1 => writeln!(out, "(one more note: --full)")?,
+            more => writeln!(out, "({more} more notes: --full)")?,
+        }
     }
     super::check::models(facts, out)?;
     writeln!(out)?;
@@ -56,6 +59,9 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     }
     claims(found, &names, out)?;
     hurts(found, &names, out)?;
+    if found.question.halves.is_some() && found.question.bootstrap.is_some() {
+        writeln!(out, "Bootstrap intervals are in the tables of --full.")?;
+    }
     if found.question.halves.is_none() && found.question.bootstrap.is_some() {
         wrapped(
             "Intervals: paired bootstrap of the rows. Where leaves are small they hold the truth less \

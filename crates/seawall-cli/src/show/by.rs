@@ -18,6 +18,8 @@ pub fn print(found: &Evaluation, all: bool, out: &mut dyn Write) -> Result<()> {
             format!(" ({} limits{each})", level(by.confidence))
         }
     };
+    let radii = found.question.context.radii.len();
+    let more = if all || radii < 2 { "" } else { ", at the first radius (all: --full)" };
     let column = label(&by.column);
     let names = short_names(found);
     let name = |policy: &str| {
@@ -27,7 +29,7 @@ pub fn print(found: &Evaluation, all: bool, out: &mut dyn Write) -> Result<()> {
     writeln!(out)?;
     wrapped(
         &format!(
-            "By {column}: the same within each level, everything fitted to its rows alone{sure}:"
+            "By {column}: the same within each level, everything fitted to its rows alone{sure}{more}:"
         ),
         out,
     )?;

@@ -1,6 +1,6 @@
 //! Facts about a study's data, as tables.
 
-use super::{label, number, percent, short, table};
+use super::{label, number, percent, short, supported, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::{Check, ModelRow};
@@ -117,13 +117,14 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
     let noise: [(&str, Column); 3] =
         [("as fitted", |r| r.as_fitted), ("honest", |r| r.honest), ("gap", |r| r.gap)];
     let known = noise.iter().filter(|(_, of)| found.models.iter().any(|r| of(r).is_some()));
-    let mut header = vec!["model", "error", "±", "above lowest", "±"];
+    let mut header = vec!["model", "error (se)", "above lowest (se)"];
     header.extend(known.clone().map(|(name, _)| *name));
     header.push("");
     let mut shown = table(&header);
     for row in &found.models {
         let mut line = vec![row.kind.name().to_owned()];
-        line.extend([row.error, row.se, row.above, row.above_se].map(short));
+        let tell = |x: f64, se: f64| format!("{} ({})", supported(x, se), supported(se, se));
+        line.extend([tell(row.error, row.se), tell(row.above, row.above_se)]);
         line.extend(known.clone().map(|(_, of)| of(row).map_or(String::new(), short)));
         line.push(if row.chosen { "chosen" } else { "" }.to_owned());
         shown.add_row(line);

@@ -211,7 +211,8 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
         for spec in loaded.study.policies.iter().filter(|p| !matches!(p, PolicySpec::File(_))) {
             let policy = loaded.policy(spec, &values, watch)?;
             let nominal = fitted.nominal(&policy, watch)?;
-            check.notes.extend(policy_notes(policy.name(), &nominal));
+            let rows = loaded.log().effective_rows();
+            check.notes.extend(policy_notes(policy.name(), &nominal, rows));
         }
     }
     Ok(check)

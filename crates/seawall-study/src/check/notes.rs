@@ -118,10 +118,12 @@ fn propensities(check: &Check, notes: &mut Vec<String>) {
 }
 
 /// Notes about a policy's estimates.
-pub(crate) fn policy_notes(name: &str, nominal: &Nominal) -> Vec<String> {
+pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<String> {
     let mut notes = Vec::new();
     let ratio = nominal.overlap.mean_ratio;
-    if (ratio - 1.0).abs() > 0.05 && ratio > 0.0 {
+    // By chance alone the mean of the ratios is off by this.
+    let chance = (1.0 / nominal.overlap.effective_sample_size - 1.0 / rows).max(0.0).sqrt();
+    if (ratio - 1.0).abs() > (3.0 * chance * ratio).max(0.05) && ratio > 0.0 {
         let clipped = if nominal.overlap.clipped > 0.0 { ", are clipped" } else { "" };
         notes.push(format!(
             "the ratios of {name} to the propensities average {}, not 1: they do not cover it{clipped}, \

@@ -399,6 +399,8 @@ impl<'s> Counter<'s> {
         let values: Vec<f64> = (0..outcomes.len()).map(amount).collect();
         let (actions, action_of) = self.actions(distinct);
         let cluster_of = self.rows.cluster_numbers(distinct);
+        // A survey's weights have no unit: by their mean they weigh as much as there are rows.
+        let mean = self.mean_unit();
         let entries = self.entries.iter().map(|&(result, facts)| {
             let (decision, outcome) = self.results.pair(result);
             let (context, action) = self.decisions.pair(decision);
@@ -407,8 +409,8 @@ impl<'s> Counter<'s> {
                 action: action_of[action as usize],
                 outcome: outcome_of[outcome as usize],
                 propensity: facts.propensity,
-                weight: facts.weight,
-                unit: facts.unit,
+                weight: facts.weight / mean,
+                unit: facts.unit / mean,
                 cluster: cluster_of.get(facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
             }
         });
@@ -430,6 +432,16 @@ impl<'s> Counter<'s> {
             combinations: self.entries.len(),
             predictions,
         })
+    }
+
+    /// What a row weighs on average; 1 where weights count rows.
+    fn mean_unit(&self) -> f64 {
+        if !self.rows.has_survey() {
+            return 1.0;
+        }
+        let weight: f64 = self.entries.iter().map(|e| e.1.weight).sum();
+        let rows: f64 = self.entries.iter().map(|e| e.1.weight / e.1.unit).sum();
+        if weight > 0.0 { weight / rows } else { 1.0 }
     }
 
     /// The rows of each combination of context values.

@@ -3,7 +3,6 @@
 use crate::read::{Columns, Distinct, Reading};
 use crate::study::Study;
 use seawall::Entry;
-use std::cmp::Ordering;
 
 /// The columns that say it.
 pub(super) struct RowColumns {
@@ -46,6 +45,11 @@ impl RowColumns {
     /// Whether rows of one result may yet differ.
     pub(super) fn tells_apart(&self) -> bool {
         self.propensity.is_some() || self.survey.is_some() || self.cluster.is_some()
+    }
+
+    /// Whether rows have a survey's weights.
+    pub(super) fn has_survey(&self) -> bool {
+        self.survey.is_some()
     }
 
     /// What a row says.
@@ -103,12 +107,9 @@ impl RowColumns {
         let key = |code: &u32| (distinct.number(*code as usize), distinct.text(*code as usize));
         order.sort_by(|a, b| {
             let ((x, a), (y, b)) = (key(a), key(b));
-            let numbers = match (x, y) {
-                (Some(x), Some(y)) => x.total_cmp(&y),
-                (None, None) => Ordering::Equal,
-                (x, _) => x.is_none().cmp(&true).reverse(),
-            };
-            numbers.then(a.cmp(&b))
+            let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
+            let none_last = x.is_none().cmp(&y.is_none());
+            none_last.then(number(x).total_cmp(&number(y))).then(a.cmp(&b))
         });
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, code)| place[*code as usize] = at as u32);

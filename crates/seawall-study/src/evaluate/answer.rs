@@ -3,7 +3,7 @@
 use super::{ByLevel, Comparison, PolicyRadii, Question};
 use crate::check::Check;
 use crate::target::TargetAnswer;
-use seawall::evaluate::{Nominal, Overlap, Support};
+use seawall::evaluate::{Estimate, Nominal, Overlap, Support};
 use seawall::inference::{Interval, Limits};
 use seawall::policy::Policy;
 use seawall::transfer::Transported;
@@ -50,6 +50,27 @@ pub struct Evaluation {
     pub question: Question,
 }
 
+impl Evaluation {
+    /// Gives the estimates without a shift intervals of a level.
+    pub(super) fn at_level(&mut self, level: f64) {
+        let clusters = self.diagnostics.clusters;
+        let of_level = |e: &mut Estimate| *e = e.at_level(level, clusters);
+        for policy in &mut self.policies {
+            let n = &mut policy.nominal;
+            [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(of_level);
+            if let Some(t) = &mut policy.target {
+                [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(of_level);
+            }
+        }
+        for c in &mut self.comparisons {
+            [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(of_level);
+            if let Some(t) = &mut c.target {
+                [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(of_level);
+            }
+        }
+    }
+}
+
 /// The answers for one policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyResult {
@@ -60,7 +81,6 @@ pub struct PolicyResult {
     /// How well the log covers the policy.
     pub overlap: Overlap,
     /// Whether the policy was chosen on the very rows that value it: then everything is too good.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub chosen_here: bool,
     /// The estimates in the target, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 use super::{Evaluation, Question, evaluate};
 use crate::load::Loaded;
 use crate::study::PolicySpec;
-use seawall::evaluate::{Estimate, Support};
+use seawall::evaluate::Support;
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Field, Matrix, Result, Watch};
@@ -80,18 +80,12 @@ pub(super) fn by_level(
         rows[space.code(e.context as usize, feature) as usize] += e.weight;
     }
     let with_rows: Vec<usize> = (0..rows.len()).filter(|&k| rows[k] > 0.0).collect();
-    let levels_asked = with_rows.len();
-    let question = within(question, by, levels_asked);
+    let question = within(question, by, with_rows.len());
     let mut levels = Vec::new();
     for level in with_rows {
         let answer = at_level(loaded, &question, (feature, level), policies, watch);
         let (evaluation, problem) = match answer {
-            Ok(mut found) => {
-                if by.simultaneous {
-                    widen(&mut found, each_of(levels_asked));
-                }
-                (Some(Box::new(found)), None)
-            }
+            Ok(found) => (Some(Box::new(found)), None),
             Err(e) if e.is_stopped() => return Err(e),
             // One level without rows of an action must not lose the others.
             Err(e) => (None, Some(e.to_string())),
@@ -99,10 +93,8 @@ pub(super) fn by_level(
         let name = space.levels(feature)[level].clone();
         levels.push(LevelAnswer { level: name, rows: rows[level], evaluation, problem });
     }
-    let halves = question.halves.map(|h| h.level);
-    let confidence = halves.or(question.bootstrap.map(|b| b.level)).unwrap_or(f64::NAN);
     let column = by.column.clone();
-    Ok(ByLevel { column, confidence, simultaneous: by.simultaneous, levels })
+    Ok(ByLevel { column, confidence: question.level, simultaneous: by.simultaneous, levels })
 }
 
 /// The question as it is asked of each level: limits that hold for all at once miss in none of them
@@ -112,34 +104,11 @@ fn within(question: &Question, by: &By, levels: usize) -> Question {
         Question { by: None, worst: true, curve: false, bounds: None, ..question.clone() };
     if by.simultaneous {
         let widened = |level: f64| 1.0 - (1.0 - level) / levels as f64;
+        asked.level = widened(asked.level);
         asked.halves.iter_mut().for_each(|h| h.level = widened(h.level));
         asked.bootstrap.iter_mut().for_each(|b| b.level = widened(b.level));
     }
     asked
-}
-
-/// The level of each of so many 95% intervals that hold all at once.
-fn each_of(levels: usize) -> f64 {
-    1.0 - 0.05 / levels as f64
-}
-
-/// The estimates without a shift, with intervals of another level.
-fn widen(found: &mut Evaluation, level: f64) {
-    let clusters = found.diagnostics.clusters;
-    let wide = |e: &mut Estimate| *e = e.at_level(level, clusters);
-    for policy in &mut found.policies {
-        let n = &mut policy.nominal;
-        [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(wide);
-        if let Some(t) = &mut policy.target {
-            [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(wide);
-        }
-    }
-    for c in &mut found.comparisons {
-        [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(wide);
-        if let Some(t) = &mut c.target {
-            [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(wide);
-        }
-    }
 }
 
 fn at_level(

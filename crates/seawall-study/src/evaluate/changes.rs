@@ -83,6 +83,8 @@ pub struct Changes {
     /// Halvings of the rows, the level of the limits and the seed; the usual ones where not said. None
     /// is for no halvings at all.
     pub halves: Option<Halving>,
+    /// The level of every interval; 0.95 if not said.
+    pub level: Option<f64>,
     /// Intervals by resampling the rows.
     pub bootstrap: Option<Bootstrap>,
     /// The probability of error of finite-sample bounds.
@@ -115,6 +117,8 @@ impl Changes {
             halving.check_counts()?;
         }
         question.halves = self.halves;
+        question.level = self.level.unwrap_or(question.level);
+        check_level(question.level)?;
         if let Some(delta) = self.bounds.filter(|d| !(*d > 0.0 && *d < 1.0)) {
             let what = format!("is {delta}; expected a number between 0 and 1");
             return Err(Error::field(Field::Bounds, what));

@@ -11,9 +11,10 @@ impl Evaluation {
     /// sentences; None without limits.
     pub fn claim(&self, policy: &PolicyResult, result: usize) -> Option<String> {
         let at = policy.results.get(result)?;
-        let [most, least] = at.claims(self.direction, self.target.is_some())?;
+        let model = self.diagnostics.model;
+        let [most, least] = at.claims(self.direction, self.target.is_some(), model)?;
         let mut words = format!("{most}, and {least}.");
-        if let Some(noise) = at.noise(self.direction, self.diagnostics.model) {
+        if let Some(noise) = at.noise(self.direction, model) {
             words.push_str(&format!(" The worst case is {noise}."));
         }
         if policy.chosen_here {
@@ -24,10 +25,15 @@ impl Evaluation {
 }
 
 impl RobustValue {
-    /// What can be claimed with confidence; None without limits. Populations are those around the log,
-    /// or around the target if there is one.
-    pub fn claims(&self, direction: Direction, target: bool) -> Option<[String; 2]> {
-        let limits = self.limits?;
+    /// What can be claimed with confidence; None without limits, and of kinds of models whose limits were
+    /// not simulated. Populations are those around the log, or around the target if there is one.
+    pub fn claims(
+        &self,
+        direction: Direction,
+        target: bool,
+        model: ModelKind,
+    ) -> Option<[String; 2]> {
+        let limits = self.limits.filter(|_| is_simulated(model))?;
         let (bad, good) = match direction {
             Direction::Cost => (limits.upper, limits.lower),
             Direction::Reward => (limits.lower, limits.upper),
@@ -73,6 +79,12 @@ impl RobustValue {
             remedy(model)
         ))
     }
+}
+
+/// Whether it was simulated how often the limits of a kind of model hold the truth (DESIGN.md).
+fn is_simulated(model: ModelKind) -> bool {
+    use ModelKind::{Additive, Boosted, Cells, Forest, Tree};
+    matches!(model, Additive | Boosted | Cells | Forest | Tree)
 }
 
 /// What makes a model less noisy.

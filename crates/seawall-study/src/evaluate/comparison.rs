@@ -180,9 +180,10 @@ impl Comparison {
             Direction::Reward => (-high, -low),
         };
         let plain = self.estimate();
+        let holds_0 = |(low, high): (f64, f64)| low <= 0.0 && high >= 0.0;
+        // Nobody is crowned whom the estimate without a shift does not crown.
         let noisy = |interval: Option<(f64, f64)>| {
-            let (low, high) = interval.unwrap_or((plain.lower, plain.upper));
-            low <= 0.0 && high >= 0.0
+            holds_0((plain.lower, plain.upper)) || interval.is_some_and(holds_0)
         };
         // Bounds of the worst difference, and of the best one, larger being worse.
         let (worst, best) = (turned(at.lower, at.upper), turned(at.best_lower, at.best_upper));

@@ -5,14 +5,18 @@
 //! the honest value to the value as fitted, its standard errors and the allowance for smoothing are
 //! read off straight lines.
 
-use super::{Doubled, Evaluation, FEW_RADII, Halving, Honest, Question};
+use super::{
+    DifferenceValue, Doubled, Evaluation, FEW_RADII, Halving, Honest, Question, RobustValue,
+};
 use crate::load::Loaded;
+use crate::words::number;
 use seawall::evaluate::{Fitted, Robust, ValueRange};
 use seawall::inference::{
     Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
 };
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Detail, Log, Result, Settings, Watch};
+use seawall::transfer::Target;
+use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
 
 /// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
 const COVERED: f64 = 0.9;
@@ -22,10 +26,12 @@ const TARGET_STREAM: u64 = 1 << 33;
 
 /// Steps of evaluations that halves may take where nobody asked for them; beyond it there are fewer, and
 /// beyond so many times that, none.
-const UNASKED: f64 = 1e11;
+const UNASKED: f64 = 3e10;
 const FAR_BEYOND: f64 = 10.0;
 /// Evaluations that a radius takes, about.
 const EVALUATIONS: f64 = 12.0;
+/// Fewer rows, or clusters, of an action than these cannot be halved.
+const FEWEST: f64 = 4.0;
 /// Fewer halvings than these say too little.
 const LEAST: usize = 5;
 /// Numbers by context and action that every half would hold.
@@ -39,13 +45,17 @@ pub(super) fn affordable(
     (fitted, robust): (&Fitted, &Robust),
     notes: &mut Vec<String>,
 ) -> Option<Halving> {
+    let log = fitted.log();
+    if let Some(why) = too_few(log) {
+        notes.push(format!("nothing says how much of the worst cases is noise: {why}"));
+        return None;
+    }
     let count = question.policies.len();
     let pairs = if question.compares() { count * (count - 1) } else { 0 };
     let radii = anchors(&question.context.radii).len() * question.cost.radii.len();
     let numbers = ((count + pairs) * radii) as f64;
     // A half has half the sources, and there are two.
     let each = numbers * EVALUATIONS * robust.geometry().work();
-    let log = fitted.log();
     let large = log.contexts().len() * log.actions().len() > MOST_VALUES;
     if !asked.fewer || (!large && asked.count as f64 * each <= UNASKED) {
         return Some(asked);
@@ -66,12 +76,37 @@ pub(super) fn affordable(
     Some(Halving { count, ..asked })
 }
 
+/// Why a log cannot be halved, if it cannot.
+fn too_few(log: &Log) -> Option<String> {
+    let mut clusters = vec![Vec::new(); log.actions().len()];
+    let mut rows = vec![0.0; log.actions().len()];
+    for e in log.entries() {
+        clusters[e.action as usize].push(e.cluster);
+        rows[e.action as usize] += e.rows();
+    }
+    for (k, name) in log.actions().iter().enumerate() {
+        clusters[k].sort_unstable();
+        clusters[k].dedup();
+        let (count, what) = match log.clusters() {
+            Some(_) => (clusters[k].len() as f64, "clusters"),
+            None => (rows[k], "rows"),
+        };
+        if count < FEWEST {
+            return Some(format!(
+                "{name:?} has rows in {} {what}, too few to be halved",
+                number(count)
+            ));
+        }
+    }
+    None
+}
+
 /// One number's bracket.
 #[derive(Clone, Copy)]
 struct Bracket {
     halved: Halved,
-    /// The worst case with what is left in the model's residuals added back.
-    rough: f64,
+    /// By how much the worst case rises with what is left in the model's residuals added back.
+    rise: f64,
     /// The share that residuals correct, and the rows that they are worth, if they do.
     cover: Option<(f64, f64)>,
 }
@@ -114,33 +149,41 @@ pub(super) fn brackets(
     let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
     let halved = halves(loaded.log(), asked.count, asked.seed, watch, &|a, b, halving, watch| {
         let settings = Settings { watch, ..Settings::default() };
-        let (a, b) = match &loaded.target {
-            None => {
-                let half = |log: &Log| Half::new(log, &half_question, None, settings);
-                (half(a)?, half(b)?)
-            }
-            Some(target) => {
-                let stream = TARGET_STREAM + halving as u64;
-                let [one, other] = target.sample.halves(asked.seed, stream)?;
-                let half = |log: &Log, centre: &seawall::transfer::Target| {
-                    Half::new(log, &half_question, Some(centre.population()), settings)
-                };
-                (half(a, &one)?, half(b, &other)?)
-            }
-        };
+        let (a, b) = both(loaded, &half_question, (a, b), (asked.seed, halving), settings)?;
         let correcting = (&correction, &corrected[..]);
         crossings([&a, &b], &questions, &half_question, correcting, settings)
     })?;
-    let rough = rough(question, (fitted, robust), &questions, &radii, watch)?;
+    let rises = rises(question, (fitted, robust), &questions, &radii, watch)?;
     let brackets: Vec<Bracket> = halved
         .into_iter()
-        .zip(rough)
+        .zip(rises)
         .zip(cover)
-        .map(|((halved, rough), cover)| Bracket { halved, rough, cover })
+        .map(|((halved, rise), cover)| Bracket { halved, rise, cover })
         .collect();
     let clusters = loaded.log().clusters();
     fill(question, asked, &radii, &brackets, clusters, found);
     Ok(())
+}
+
+/// Both halves, fitted; a target's rows are halved, too.
+pub(super) fn both(
+    loaded: &Loaded,
+    question: &HalfQuestion<'_>,
+    (a, b): (&Log, &Log),
+    (seed, halving): (u64, usize),
+    settings: Settings<'_>,
+) -> Result<(Half, Half)> {
+    let half = |log: &Log, centre: Option<&Target>| {
+        Half::new(log, question, centre.map(Target::population), settings)
+    };
+    match &loaded.target {
+        None => Ok((half(a, None)?, half(b, None)?)),
+        Some(target) => {
+            let stream = TARGET_STREAM + halving as u64;
+            let [one, other] = target.sample.halves(seed, stream)?;
+            Ok((half(a, Some(&one))?, half(b, Some(&other))?))
+        }
+    }
 }
 
 /// The radii at which halves are solved: all, or a few of many, the ends among them.
@@ -186,8 +229,9 @@ fn covers(
     all
 }
 
-/// The worst cases with what is left in the model's residuals added back, in the order of brackets.
-fn rough(
+/// By how much the worst cases rise with what is left in the model's residuals added back, in the order
+/// of brackets.
+fn rises(
     question: &Question,
     (fitted, robust): (&Fitted, &Robust),
     questions: &[Asked<'_>],
@@ -200,17 +244,18 @@ fn rough(
     for &radius in &question.cost.radii {
         let costs = question.cost.set.at(radius);
         let range: ValueRange = fitted.value_range_on(robust.points(), costs, settings)?;
-        let range = range.with_left_over(&left);
+        let rough = range.with_left_over(&left);
         for asked in questions {
-            let (cases, _) = match *asked {
+            let solved = |range: &ValueRange| match *asked {
                 Asked::Value(policy) => {
-                    robust.evaluate(policy, &range.worst, set, radii, None, settings)?
+                    robust.evaluate(policy, &range.worst, set, radii, None, settings)
                 }
                 Asked::Difference(a, b) => {
-                    robust.worst_difference((a, b), &range, set, radii, None, settings)?
+                    robust.worst_difference((a, b), range, set, radii, None, settings)
                 }
             };
-            all.extend(cases.iter().map(|case| case.value()));
+            let ((cases, _), (rough, _)) = (solved(&range)?, solved(&rough)?);
+            all.extend(rough.iter().zip(&cases).map(|(r, case)| r.value() - case.value()));
         }
     }
     Ok(all)
@@ -226,6 +271,7 @@ fn fill(
 ) {
     let (count, radii) = (found.policies.len() + found.comparisons.len(), &question.context.radii);
     let direction = found.direction;
+    let smoothed = question.context.set.is_smoothed() || question.cost.set.is_smoothed();
     // A mean of outcomes is never beyond them; a smoothed value may be.
     let (low, high) = found.diagnostics.outcome_range;
     let spread = high - low;
@@ -244,7 +290,8 @@ fn fill(
                 between(row, anchors, radii[place], value, own)
             }
         };
-        let ends = (value, bracket.rough);
+        // What is left over is counted from the value as it was solved.
+        let ends = (value, value + bracket.rise);
         (
             bracket.halved,
             bracket.halved.limits(ends, direction, asked.level, clusters),
@@ -252,7 +299,12 @@ fn fill(
         )
     };
     for (k, policy) in found.policies.iter_mut().enumerate() {
-        let values: Vec<f64> = policy.results.iter().map(|r| r.value).collect();
+        // On the safe side: a smoothed value alone is no bound.
+        let safe = |r: &RobustValue| match direction {
+            Direction::Cost => r.exact_upper.unwrap_or(r.value),
+            Direction::Reward => r.exact_lower.unwrap_or(r.value),
+        };
+        let values: Vec<f64> = policy.results.iter().map(safe).collect();
         for (at, result) in policy.results.iter_mut().enumerate() {
             let (halved, mut limits, cover) = of(k, &values, at);
             if result.exact_lower.is_none() {
@@ -263,12 +315,23 @@ fn fill(
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
             result.fitted_se = Some(halved.fitted_se);
-            result.limits = Some(limits);
+            result.limits = known(&halved, limits);
+        }
+        for row in policy.results.chunks_mut(radii.len()) {
+            let mut all: Vec<(f64, f64, &mut Option<Limits>)> =
+                row.iter_mut().map(|r| (r.radius, r.value, &mut r.limits)).collect();
+            nested(&mut all, direction);
         }
     }
     let first = found.policies.len();
     for (k, c) in found.comparisons.iter_mut().enumerate() {
-        let values: Vec<f64> = c.results.iter().map(|r| r.worst).collect();
+        // Likewise: the bound on the bad side counts what a smoothed set leaves open.
+        let safe = |r: &DifferenceValue| match (smoothed, direction) {
+            (false, _) => r.worst,
+            (true, Direction::Cost) => r.upper,
+            (true, Direction::Reward) => r.lower,
+        };
+        let values: Vec<f64> = c.results.iter().map(safe).collect();
         for (at, result) in c.results.iter_mut().enumerate() {
             let (halved, mut limits, cover) = of(first + k, &values, at);
             limits.lower =
@@ -277,7 +340,12 @@ fn fill(
                 limits.upper.clamp((-spread).min(result.worst), spread.max(result.worst));
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
-            result.limits = Some(limits);
+            result.limits = known(&halved, limits);
+        }
+        for row in c.results.chunks_mut(radii.len()) {
+            let mut all: Vec<(f64, f64, &mut Option<Limits>)> =
+                row.iter_mut().map(|r| (r.radius, r.worst, &mut r.limits)).collect();
+            nested(&mut all, direction);
         }
     }
     // The best difference to another is the worst one of the other, turned round.
@@ -298,6 +366,32 @@ fn fill(
     }
 }
 
+/// Limits, unless the rows have no spread to tell them by.
+fn known(halved: &Halved, limits: Limits) -> Option<Limits> {
+    (halved.fitted_se > 0.0 || halved.honest_se > 0.0).then_some(limits)
+}
+
+/// Larger sets hold smaller ones: what some population within a radius costs, one within any larger
+/// radius does, and what none within a radius costs is no less for a larger one. Each is a radius, the
+/// value there and its limits.
+fn nested(all: &mut [(f64, f64, &mut Option<Limits>)], direction: Direction) {
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sign = direction.sign();
+    let mut least = f64::NEG_INFINITY;
+    let mut most = f64::NEG_INFINITY;
+    for (_, value, limits) in all {
+        let Some(limits) = limits else { continue };
+        let (good, bad) = match direction {
+            Direction::Cost => (&mut limits.lower, &mut limits.upper),
+            Direction::Reward => (&mut limits.upper, &mut limits.lower),
+        };
+        least = least.max(sign * *good);
+        most = most.max(sign * *bad);
+        // A value is never outside its limits.
+        (*good, *bad) = (sign * least.min(sign * *value), sign * most);
+    }
+}
+
 fn doubled(halved: &Halved, (covered, effective_rows): (f64, f64)) -> Doubled {
     let (value, se) = halved.corrected;
     Doubled { value, se, covered, effective_rows }
@@ -307,7 +401,7 @@ fn flipped(limits: Limits) -> Limits {
     Limits { lower: -limits.upper, upper: -limits.lower, ..limits }
 }
 
-/// The bracket between two radii that were solved: how far the honest value and the rough one are
+/// The bracket between two radii that were solved: how far the honest value is
 /// from the value as fitted there, on a straight line.
 fn between(
     row: &[Bracket],
@@ -329,5 +423,5 @@ fn between(
         fitted_se: mix(&|b, _| b.halved.fitted_se),
         ..row[above].halved
     };
-    Bracket { halved, rough: value + mix(&|b, own| b.rough - own), cover: None }
+    Bracket { halved, rise: mix(&|b, _| b.rise), cover: None }
 }

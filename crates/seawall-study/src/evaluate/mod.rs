@@ -63,6 +63,8 @@ pub struct Question {
     pub support: Support,
     /// Whether the policies are compared with each other.
     pub compare: bool,
+    /// The level of every interval.
+    pub level: f64,
     /// Whether the curves are wanted, as exact as they can be.
     pub curve: bool,
     /// Curves are wanted up to this radius.
@@ -121,6 +123,7 @@ impl Question {
             cost: study.cost_set.clone(),
             support: study.support,
             compare: true,
+            level: 0.95,
             curve: false,
             curve_up_to: f64::INFINITY,
             worst: true,
@@ -149,6 +152,9 @@ impl Question {
 
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
+    let shifts = question.cost.set.is_smoothed() || question.cost.radii.iter().any(|r| *r > 0.0);
+    let other = shifts.then(|| loaded.with_outcomes()).flatten();
+    let loaded = other.as_ref().unwrap_or(loaded);
     let log = loaded.log();
     if let Some(by) = &question.by {
         by::feature(loaded, by)?;
@@ -174,7 +180,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let policy = told_apart(policy, &policies);
         let nominal = fitted.nominal(&policy, watch)?;
         let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
-        urgent.extend(policy_notes(policy.name(), &nominal));
+        urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
         urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
         let direct = there.map_or(nominal.dm, |there| there.dm);
         let own = robust.values(&policy, &costs[0])?;
@@ -191,7 +197,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
-    diagnostics.notes.extend(given_note(loaded));
+    urgent.extend(given_note(loaded));
     // What bears on the numbers themselves comes first.
     diagnostics.notes.splice(0..0, urgent);
     let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();
@@ -226,7 +232,11 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         question: question.clone(),
     };
     if let Some(asked) = question.halves {
-        let affordable = halving::affordable(question, asked, both, &mut found.diagnostics.notes);
+        // What is not fitted again says nothing of its noise.
+        let affordable = match loaded.recipe.is_refitted() {
+            true => halving::affordable(question, asked, both, &mut found.diagnostics.notes),
+            false => None,
+        };
         found.question.halves = affordable;
         if let Some(asked) = &affordable {
             halving::brackets(loaded, question, asked, both, &mut found, watch)?;
@@ -240,9 +250,15 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
         c.results.iter_mut().zip(verdicts).for_each(|(r, verdict)| r.verdict = Some(verdict));
     }
+    found.at_level(question.level);
     if let Some(by) = &question.by {
+        let chosen: Vec<bool> = found.policies.iter().map(|p| p.chosen_here).collect();
         let policies: Vec<Policy> = found.policies.iter().map(|p| p.policy.clone()).collect();
-        found.by = Some(by_level(loaded, question, by, &policies, watch)?);
+        let mut all = by_level(loaded, question, by, &policies, watch)?;
+        for level in all.levels.iter_mut().filter_map(|l| l.evaluation.as_mut()) {
+            level.policies.iter_mut().zip(&chosen).for_each(|(p, c)| p.chosen_here = *c);
+        }
+        found.by = Some(all);
     }
     Ok(found)
 }

@@ -1,13 +1,14 @@
 //! The kinds of model that `auto` chose from, by what each makes of the first policy's worst case: as
 //! fitted, honestly, and how much of it may be noise.
 
+use super::halving::both;
 use super::{Evaluation, Halving, Question};
 use crate::load::Loaded;
 use seawall::evaluate::Robust;
-use seawall::inference::{Asked, Correction, Half, HalfQuestion, crossings, halves};
-use seawall::outcome::{Recipe, Unseen};
+use seawall::inference::{Asked, Correction, HalfQuestion, crossings, halves};
+use seawall::outcome::Recipe;
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Detail, Error, Log, Result, Settings, Watch};
+use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
 
 /// Halvings of a kind that was not chosen, at most: its row of a table, not an answer.
 const HALVINGS: usize = 10;
@@ -25,19 +26,22 @@ pub(super) fn by_kind(
     let radii = &question.context.radii;
     let at = radii.iter().position(|r| *r > 0.0).unwrap_or(0);
     let result = &first.results[at];
+    let shifts = question.cost.radii[0] > 0.0 || question.cost.set.is_smoothed();
     let mut rows = Vec::new();
     for candidate in &loaded.candidates {
         let ends = match (candidate.chosen, result.honest) {
-            (true, Some(honest)) => (result.value, honest.value),
+            (true, Some(honest)) => Some((result.value, honest.value)),
+            _ if shifts && !candidate.recipe.has_outcomes() => None,
             _ => {
                 let kind = Kind { loaded, question, recipe: &candidate.recipe, radius: radii[at] };
-                kind.ends(&first.policy, robust, asked, watch)?
+                Some(kind.ends(&first.policy, robust, asked, watch)?)
             }
         };
         rows.push(ends);
     }
     let sign = found.direction.sign();
-    for (row, (fitted, honest)) in found.diagnostics.models.iter_mut().zip(rows) {
+    for (row, ends) in found.diagnostics.models.iter_mut().zip(rows) {
+        let Some((fitted, honest)) = ends else { continue };
         row.as_fitted = Some(fitted);
         row.honest = Some(honest);
         row.gap = Some(sign * (fitted - honest));
@@ -66,10 +70,7 @@ impl Kind<'_> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
         let costs: [Ambiguity; 1] = [question.cost.set.at(question.cost.radii[0])];
         let model = self.recipe.fit(loaded.log(), watch)?;
-        let unseen = match loaded.study.unseen {
-            Unseen::Error => Unseen::Mean,
-            unseen => unseen,
-        };
+        let unseen = loaded.study.unseen.never_refusing();
         let values = model.values(loaded.log(), costs[0], unseen, settings)?;
         let within = question.context.set.at(self.radius);
         let fitted = robust.worst_case(policy, &values, within, settings)?;
@@ -81,15 +82,13 @@ impl Kind<'_> {
             radii: &[self.radius],
             support: question.support,
         };
-        let centre = loaded.target.as_ref().map(|t| t.sample.population());
         let whole = loaded.fitted(watch)?;
         let correction = Correction::new(whole)?;
         let numbers = [Asked::Value(policy)];
         let count = asked.count.min(HALVINGS);
-        let halved = halves(loaded.log(), count, asked.seed, watch, &|a, b, _, watch| {
+        let halved = halves(loaded.log(), count, asked.seed, watch, &|a, b, halving, watch| {
             let settings = Settings { watch, ..Settings::default() };
-            let half = |log: &Log| Half::new(log, &half_question, centre, settings);
-            let (a, b) = (half(a)?, half(b)?);
+            let (a, b) = both(loaded, &half_question, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
         })?;
         let honest = halved.first().map(|h| h.honest);

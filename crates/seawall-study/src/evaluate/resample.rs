@@ -7,7 +7,6 @@ use crate::load::Loaded;
 use crate::words::level;
 use seawall::evaluate::{Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
-use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
 
@@ -93,10 +92,7 @@ impl<'a> Drawn<'a> {
         watch: Watch<'a>,
     ) -> Result<Self> {
         // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
-        let unseen = match loaded.study.unseen {
-            Unseen::Error => Unseen::Mean,
-            unseen => unseen,
-        };
+        let unseen = loaded.study.unseen.never_refusing();
         let model = loaded.recipe.fit(log, watch)?;
         let (detail, max_radius) = (Detail::Value, question.curve_up_to);
         let settings = Settings { detail, max_radius, watch, ..Settings::default() };

@@ -135,6 +135,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     question.curve = true;
     question.curve_up_to = stops.largest;
     question.halves = request.halves;
+    question.level = request.halves.map_or(question.level, |h| h.level);
     question.bootstrap = request.bootstrap;
     let mut found = evaluate::evaluate(loaded, &question, watch)?;
     let first_learned = found.policies.len() - learned.len();

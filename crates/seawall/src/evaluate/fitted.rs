@@ -65,7 +65,7 @@ impl Default for FitOptions {
 pub(crate) type CrossFits = Vec<(Values, Vec<f64>)>;
 
 /// Values of cross-fits that are kept at most.
-const MOST_VALUES: usize = 1 << 27;
+const MOST_VALUES: usize = 1 << 25;
 
 /// What robust values depend on: the set of outcomes, what stands in where an action was never seen,
 /// and how closely they are solved for.

@@ -278,30 +278,56 @@ fn pulls(log: &Log, model: &Model, shares: &[f64], chances: &Matrix) -> Option<V
         return Some(leaf_pulls(log, leaves, shares, chances));
     }
     let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
-    let slopes = model.pulls(&Matrix::from_fn(shares.len(), chances.actions(), mass))?;
+    let (slopes, own) = model.pulls(&Matrix::from_fn(shares.len(), chances.actions(), mass))?;
     let means = model.values(log, Wasserstein.at(0.0), Unseen::Mean, Settings::default()).ok()?;
     let pull = |e: &Entry| {
         let (x, action) = (e.context as usize, e.action as usize);
-        slopes.at(x, action) * (log.value(e) - means.at(x, action))
+        // A row's own share in its fitted value takes as much off its residual.
+        let rest = own.as_ref().map_or(1.0, |own| (1.0 - own.at(x, action)).max(0.1));
+        slopes.at(x, action) * (log.value(e) - means.at(x, action)) / rest.sqrt()
     };
     Some(log.entries().iter().map(pull).collect())
 }
 
-/// Of leaves: `W_L (y − m_L) / n_L`.
+/// Of leaves: `W_L (y − m_L) / n_L`, residuals by their degrees of freedom: what one row says of its own
+/// spread is nothing, so it borrows that of the action's other leaves.
 fn leaf_pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> Vec<f64> {
     let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
     let of: Vec<(f64, f64)> = leaves.all().iter().map(|l| (l.mean(log), l.weight())).collect();
-    let (rows, mut means) = (log.action_totals(), vec![0.0; elsewhere.len()]);
+    let (weights, mut means) = (log.action_totals(), vec![0.0; elsewhere.len()]);
+    let mut rows = vec![0.0; of.len()];
+    let leaf_of = |e: &Entry| leaves.leaf_of(e.context as usize, e.action as usize);
     for e in log.entries() {
         let action = e.action as usize;
-        means[action] += e.weight * log.value(e) / rows[action];
+        means[action] += e.weight * log.value(e) / weights[action];
+        if let Some(leaf) = leaf_of(e) {
+            rows[leaf] += e.rows();
+        }
+    }
+    // Within each action: squared residuals of rows, and degrees of freedom.
+    let mut pooled = vec![(0.0, 0.0); elsewhere.len()];
+    for e in log.entries() {
+        if let Some(leaf) = leaf_of(e) {
+            pooled[e.action as usize].0 += e.rows() * (log.value(e) - of[leaf].0).powi(2);
+        }
+    }
+    for (leaf, rows) in leaves.all().iter().zip(&rows) {
+        pooled[leaf.action].1 += (rows - 1.0).max(0.0);
     }
     let pull = |e: &Entry| {
         let (y, action) = (log.value(e), e.action as usize);
         // Where the action was never seen, its mean over all its rows stood in.
-        let outside = elsewhere[action] * (y - means[action]) / rows[action];
-        let leaf = leaves.leaf_of(e.context as usize, action);
-        outside + leaf.map_or(0.0, |leaf| mass[leaf] * (y - of[leaf].0) / of[leaf].1)
+        let outside = elsewhere[action] * (y - means[action]) / weights[action];
+        let inside = leaf_of(e).map_or(0.0, |leaf| {
+            let (mean, weight) = of[leaf];
+            let residual = match rows[leaf] {
+                n if n >= 2.0 => (y - mean) * (n / (n - 1.0)).sqrt(),
+                _ if pooled[action].1 > 0.0 => (pooled[action].0 / pooled[action].1).sqrt(),
+                _ => 0.0,
+            };
+            mass[leaf] * residual / weight
+        });
+        outside + inside
     };
     log.entries().iter().map(pull).collect()
 }

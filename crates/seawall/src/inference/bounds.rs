@@ -48,7 +48,7 @@ impl Constants {
         let population = log.population()?;
         let masses = || population.weights().iter().copied().filter(|p| *p > 0.0);
         Ok(Constants {
-            rows: log.total(),
+            rows: log.effective_rows(),
             contexts: masses().count(),
             support,
             actions: log.actions().len(),

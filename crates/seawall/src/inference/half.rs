@@ -64,10 +64,7 @@ impl Half {
         centre: Option<&Population>,
         settings: Settings<'_>,
     ) -> Result<Self> {
-        let unseen = match question.unseen {
-            Unseen::Error => Unseen::Mean,
-            unseen => unseen,
-        };
+        let unseen = question.unseen.never_refusing();
         let model = question.recipe.fit(log, settings.watch)?;
         let range =
             |&costs: &Ambiguity| ValueRange::from_model(&model, log, costs, unseen, settings);

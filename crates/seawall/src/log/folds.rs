@@ -8,6 +8,8 @@ use std::collections::HashMap;
 /// The seed by which rows are dealt to folds.
 pub(crate) const FOLD_SEED: u64 = 0x05EA_0A11;
 
+/// A smaller part of an entry than this is rounding.
+const CRUMB: f64 = 1e-9;
 /// Equal rows beyond this are dealt in bulk.
 const MANY: f64 = 4096.0;
 
@@ -52,14 +54,26 @@ impl Log {
                 share_out(entry, &mut lacking, dealt, random);
                 continue;
             }
-            // Whole rows one by one, and then what is left of one.
-            let mut left = entry.weight;
-            while left > 0.0 {
-                let one = left.min(entry.unit);
+            // Whole rows one by one, and then what is left of one; a crumb of rounding is none.
+            let rows = entry.rows();
+            let whole = if (rows - rows.round()).abs() < CRUMB * rows {
+                rows.round()
+            } else {
+                rows.floor()
+            };
+            let rest = (rows - whole).max(0.0);
+            let parts =
+                (0..whole as usize).map(|_| 1.0).chain((rest > CRUMB * rows).then_some(rest));
+            let mut in_fold = vec![0.0; count];
+            for part in parts {
                 let fold = drawn(&lacking, random.unit());
-                dealt[fold] += one;
-                lacking[fold] = (lacking[fold] - one).max(0.0);
-                left -= one;
+                in_fold[fold] += part;
+                lacking[fold] = (lacking[fold] - part * entry.unit).max(0.0);
+            }
+            // An entry that is in one fold alone is there whole.
+            let alone = in_fold.iter().filter(|n| **n > 0.0).count() == 1;
+            for (dealt, rows) in dealt.iter_mut().zip(&in_fold).filter(|(_, rows)| **rows > 0.0) {
+                *dealt = if alone { entry.weight } else { rows * entry.unit };
             }
         }
         dealt
@@ -121,7 +135,10 @@ impl Folds<'_> {
 
     /// The rows of all other folds; an action may be without any.
     pub fn without(&self, fold: usize) -> Result<Log> {
-        self.log.reweighted(|i, e| e.weight - self.weight(i, fold))
+        self.log.reweighted(|i, e| match e.weight - self.weight(i, fold) {
+            left if left > CRUMB * e.weight => left,
+            _ => 0.0,
+        })
     }
 }
 

@@ -238,8 +238,10 @@ impl Normal {
                 system[at(k) * size + at(k)] += penalty;
             }
         }
-        for i in 1..size {
-            system[i * size + i] += LEAST * (rows + penalty);
+        for i in 0..size {
+            // Without rows the mean, too, has nothing that holds it.
+            let held = if i == 0 && rows > 0.0 { 0.0 } else { LEAST * (rows + penalty) };
+            system[i * size + i] += held;
         }
         system
     }

@@ -35,8 +35,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MANY: f64 = 64.0;
 /// The share of different rows among those drawn, `1 − 1/e`.
 const DIFFERENT: f64 = 0.632_120_558_828_557_7;
-/// Trees whose values are summed together.
-const TOGETHER: usize = 16;
+/// Numbers beyond which only two sums are kept beside each other.
+const LARGE: usize = 1 << 20;
 
 /// How a forest is grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -235,12 +235,15 @@ pub(super) fn summed<T: Sync>(
     contexts: usize,
     add: impl Fn(&T, &mut [f64]) + Sync,
 ) -> Vec<f64> {
+    // Large spaces have room for few sums.
+    let parts = if contexts > LARGE { 2 } else { 8 };
+    let together = trees.len().div_ceil(parts).max(1);
     let part = |trees: &[T]| {
         let mut sums = vec![0.0; contexts];
         trees.iter().for_each(|tree| add(tree, &mut sums));
         sums
     };
-    let parts: Vec<Vec<f64>> = trees.par_chunks(TOGETHER).map(part).collect();
+    let parts: Vec<Vec<f64>> = trees.par_chunks(together).map(part).collect();
     let mut sums = vec![0.0; contexts];
     for part in parts {
         sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);

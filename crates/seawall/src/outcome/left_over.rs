@@ -8,7 +8,7 @@
 //! ρ(x, a) = Σ_j f_j(s_j(x)),   minimising  Σ_i w_i (y_i − m(x_i, a) − ρ(x_i, a))² + κ Σ_j Σ_s f_j(s)²
 //! ```
 //!
-//! with κ a few rows. `m + ρ` is the model under-smoothed: nearer to the truth where it has smoothed,
+//! with κ one row. `m + ρ` is the model under-smoothed: nearer to the truth where it has smoothed,
 //! and noisier, which a worst case only raises. It serves upper limits and nothing else. Interactions
 //! that the model did not take are not in it.
 

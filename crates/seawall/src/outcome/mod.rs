@@ -96,6 +96,14 @@ pub enum Unseen {
     Worst,
 }
 
+impl Unseen {
+    /// The same, with the mean where this would refuse: parts of a log lose what the whole has.
+    #[must_use]
+    pub fn never_refusing(self) -> Self {
+        if self == Unseen::Error { Unseen::Mean } else { self }
+    }
+}
+
 /// Which end of a set of outcomes is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -170,6 +178,11 @@ impl Recipe {
             Recipe::Predictions(_) => ModelKind::Table,
             Recipe::Learner(_) => ModelKind::Learner,
         }
+    }
+
+    /// Whether its models keep outcomes, so that a cost radius has something to act on.
+    pub fn has_outcomes(&self) -> bool {
+        matches!(self, Recipe::Cells | Recipe::Tree(_) | Recipe::Forest(_))
     }
 
     /// Whether another log makes another model. Predictions are taken as given: whatever resamples

@@ -24,10 +24,14 @@ const ALONE: f64 = 1e-9;
 impl Model {
     /// How `Σ mass(x, a) m(x, a)` hangs on the outcome of a row of each context and action; None
     /// for boosted trees and predictions, and for leaves, which tell it by leaf.
-    pub(crate) fn pulls(&self, mass: &Matrix) -> Option<Matrix> {
+    /// With it a row's own share in its fitted value, where that is known.
+    pub(crate) fn pulls(&self, mass: &Matrix) -> Option<(Matrix, Option<Matrix>)> {
         match self {
-            Model::Forest(forest) => Some(forest.pulls(mass).0),
-            Model::Additive(additive) => Some(additive.pulls(mass).0),
+            Model::Forest(forest) => {
+                let (pulls, own) = forest.pulls(mass);
+                Some((pulls, Some(own)))
+            }
+            Model::Additive(additive) => Some((additive.pulls(mass).0, None)),
             _ => None,
         }
     }

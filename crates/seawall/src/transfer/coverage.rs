@@ -59,7 +59,7 @@ impl Coverage {
         for e in log.entries() {
             let ω = odds.at(e.context as usize);
             (sum, squares, largest) =
-                (sum + e.weight * ω, squares + e.weight * ω * ω, largest.max(ω));
+                (sum + e.weight * ω, squares + e.weight * e.unit * ω * ω, largest.max(ω));
         }
         Coverage {
             unobserved: share(&|x| !seen(x)),

@@ -234,7 +234,7 @@ impl<'a> Transport<'a> {
             let e = &log.entries()[entry];
             mass.row_mut(e.context as usize)[e.action as usize] -= rows * w / total;
         }
-        let Some(pulls) = self.fitted.model().pulls(&mass) else { return };
+        let Some((pulls, _)) = self.fitted.model().pulls(&mass) else { return };
         let plain = self.fitted.plain();
         for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
             let e = &log.entries()[entry];
