@@ -75,13 +75,15 @@ fn there(rows: usize) -> tempfile::TempDir {
 
 /// Every worst case and difference of an evaluation: its value, honest value and limits.
 fn brackets(found: &Value) -> Vec<(f64, &Value, &Value)> {
-    let lists = |key: &str, value: &str| -> Vec<(f64, &Value, &Value)> {
+    // A smoothed value alone is no bound: that on the safe side is what is shown.
+    let lists = |key: &str, value: &str, safe: &str| -> Vec<(f64, &Value, &Value)> {
         let all = found[key].as_array().into_iter().flatten();
         let results = all.flat_map(|p| p["results"].as_array().unwrap());
-        results.map(|r| (number(&r[value]), &r["honest"], &r["limits"])).collect()
+        let shown = |r: &Value| r[safe].as_f64().unwrap_or_else(|| number(&r[value]));
+        results.map(|r| (shown(r), &r["honest"], &r["limits"])).collect()
     };
-    let mut all = lists("policies", "value");
-    all.extend(lists("comparisons", "worst"));
+    let mut all = lists("policies", "value", "exact_upper");
+    all.extend(lists("comparisons", "worst", "upper"));
     all
 }
 

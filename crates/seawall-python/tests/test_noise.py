@@ -149,7 +149,10 @@ def test_a_value_is_in_the_interval_beside_it(rows, reward, asked):
         low, high = r.shown
         assert low <= r.value <= high
         if r.limits:
-            assert r.limits.level == 0.95 and r.limits.smoothing >= 0 and (low, high) == (r.limits.lower, r.limits.upper)
+            assert r.limits.level == 0.95 and r.limits.smoothing >= 0
+            assert low <= r.limits.lower and r.limits.upper <= high
+            if asked.get("set") != "entropic":
+                assert (low, high) == (r.limits.lower, r.limits.upper)
     for r in [r for c in found.comparisons for r in c.results]:
         assert r.shown[0] <= r.worst <= r.shown[1]
         assert r.best_shown[0] <= r.best <= r.best_shown[1]
@@ -259,7 +262,6 @@ def test_reports_are_the_same_bytes(program, demo, tmp_path, asked, words):
     (lambda s: s.evaluate(halves=-1), "halves is -1; expected a whole number from 0 on"),
     (lambda s: s.evaluate(halves=2.5), "halves is 2.5; expected a whole number"),
     (lambda s: s.evaluate(halves=True), "halves is True; expected a whole number"),
-    (lambda s: s.evaluate(halves=None), "halves is None; expected a whole number"),
     (lambda s: s.report("r.html", halves=-2), "halves is -2"),
     (lambda s: s.evaluate(level=0.0), "level is 0; expected a number between 0 and 1"),
     (lambda s: s.evaluate(level=1.5, halves=0), "level is 1.5"),

@@ -146,7 +146,10 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
             if let Some(interval) = interval_name(found) {
                 let mut cells = vec![String::new(), interval];
                 cells.extend(costs.then(String::new));
-                cells.extend(row.iter().map(|r| ends(r.shown(), r.shown_se())));
+                cells.extend(row.iter().map(|r| {
+                    let safe = r.exact_lower.is_some();
+                    ends(if safe { r.shown_safe() } else { r.shown() }, r.shown_se())
+                }));
                 rows.push(cells);
             }
         }

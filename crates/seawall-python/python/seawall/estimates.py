@@ -102,10 +102,15 @@ class DoublyRobust:
 def _shown(
     value: float, limits: Limits | None, interval: Interval | None
 ) -> tuple[float, float] | None:
-    """The interval beside a value: the limits; without them the bootstrap's basic one, and the value."""
+    """The interval beside a value: the limits; without them the bootstrap's basic one; and the value
+    itself, which of a smoothed set may be beyond the limits of the exact worst case."""
     if limits is not None:
-        return limits.lower, limits.upper
-    return None if interval is None else (min(interval.basic[0], value), max(interval.basic[1], value))
+        low, high = limits.lower, limits.upper
+    elif interval is not None:
+        low, high = interval.basic
+    else:
+        return None
+    return min(low, value), max(high, value)
 
 
 def _shown_columns(

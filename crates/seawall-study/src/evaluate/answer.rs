@@ -160,12 +160,16 @@ pub struct RobustValue {
 }
 
 impl RobustValue {
-    /// The interval as it is shown: the limits; without them the basic one of the bootstrap, and the
-    /// value itself.
+    /// The interval as it is shown: the limits; without them the basic one of the bootstrap; and the
+    /// value itself, which of a smoothed set may be beyond the limits of the exact worst case.
     pub fn shown(&self) -> Option<(f64, f64)> {
         let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
-        let limits = self.limits.map(|l| (l.lower, l.upper));
-        limits.or(self.interval.map(|i| hold(i.basic)))
+        self.shown_safe().map(hold)
+    }
+
+    /// The same beside the bound on the safe side.
+    pub fn shown_safe(&self) -> Option<(f64, f64)> {
+        self.limits.map(|l| (l.lower, l.upper)).or(self.interval.map(|i| i.basic))
     }
 
     /// The standard error that the digits shown go by; NaN where there is none.

@@ -68,6 +68,9 @@ pub(super) fn affordable(
         return None;
     }
     let count = ((UNASKED / each) as usize).clamp(LEAST, asked.count);
+    if 4 * count >= 3 * asked.count {
+        return Some(asked);
+    }
     notes.push(format!(
         "this space takes long to solve, so the rows were halved {count} times only: limits are \
          wider than they need be (--halves {} would be the usual)",
@@ -272,9 +275,7 @@ fn fill(
     let (count, radii) = (found.policies.len() + found.comparisons.len(), &question.context.radii);
     let direction = found.direction;
     let smoothed = question.context.set.is_smoothed() || question.cost.set.is_smoothed();
-    // A mean of outcomes is never beyond them; a smoothed value may be.
     let (low, high) = found.diagnostics.outcome_range;
-    let spread = high - low;
     // The value as fitted at the radii that were solved, to read the others off.
     let of = |number: usize, values: &[f64], at: usize| -> (Halved, Limits, Option<(f64, f64)>) {
         let (cost, place) = (at / radii.len(), at % radii.len());
@@ -306,21 +307,17 @@ fn fill(
         };
         let values: Vec<f64> = policy.results.iter().map(safe).collect();
         for (at, result) in policy.results.iter_mut().enumerate() {
-            let (halved, mut limits, cover) = of(k, &values, at);
-            if result.exact_lower.is_none() {
-                let ends = (low.min(result.value), high.max(result.value));
-                limits.lower = limits.lower.clamp(ends.0, ends.1);
-                limits.upper = limits.upper.clamp(ends.0, ends.1);
-            }
+            let (halved, limits, cover) = of(k, &values, at);
+            let limits = within(limits, (low, high), values[at]);
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
             result.fitted_se = Some(halved.fitted_se);
             result.limits = known(&halved, limits);
         }
-        for row in policy.results.chunks_mut(radii.len()) {
-            let mut all: Vec<(f64, f64, &mut Option<Limits>)> =
-                row.iter_mut().map(|r| (r.radius, r.value, &mut r.limits)).collect();
-            nested(&mut all, direction);
+        for (row, values) in policy.results.chunks_mut(radii.len()).zip(values.chunks(radii.len()))
+        {
+            let each = row.iter_mut().zip(values).map(|(r, v)| (r.radius, *v, &mut r.limits));
+            nested(each.collect(), direction);
         }
     }
     let first = found.policies.len();
@@ -333,19 +330,15 @@ fn fill(
         };
         let values: Vec<f64> = c.results.iter().map(safe).collect();
         for (at, result) in c.results.iter_mut().enumerate() {
-            let (halved, mut limits, cover) = of(first + k, &values, at);
-            limits.lower =
-                limits.lower.clamp((-spread).min(result.worst), spread.max(result.worst));
-            limits.upper =
-                limits.upper.clamp((-spread).min(result.worst), spread.max(result.worst));
+            let (halved, limits, cover) = of(first + k, &values, at);
+            let limits = within(limits, (low - high, high - low), values[at]);
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
             result.limits = known(&halved, limits);
         }
-        for row in c.results.chunks_mut(radii.len()) {
-            let mut all: Vec<(f64, f64, &mut Option<Limits>)> =
-                row.iter_mut().map(|r| (r.radius, r.worst, &mut r.limits)).collect();
-            nested(&mut all, direction);
+        for (row, values) in c.results.chunks_mut(radii.len()).zip(values.chunks(radii.len())) {
+            let each = row.iter_mut().zip(values).map(|(r, v)| (r.radius, *v, &mut r.limits));
+            nested(each.collect(), direction);
         }
     }
     // The best difference to another is the worst one of the other, turned round.
@@ -366,6 +359,14 @@ fn fill(
     }
 }
 
+/// Limits within the range that means can have; a value beyond it, of a model that goes there, stays
+/// within its limits.
+fn within(limits: Limits, (low, high): (f64, f64), value: f64) -> Limits {
+    let (low, high) = (low.min(value), high.max(value));
+    let (lower, upper) = (limits.lower.clamp(low, high), limits.upper.clamp(low, high));
+    Limits { lower, upper, ..limits }
+}
+
 /// Limits, unless the rows have no spread to tell them by.
 fn known(halved: &Halved, limits: Limits) -> Option<Limits> {
     (halved.fitted_se > 0.0 || halved.honest_se > 0.0).then_some(limits)
@@ -374,7 +375,7 @@ fn known(halved: &Halved, limits: Limits) -> Option<Limits> {
 /// Larger sets hold smaller ones: what some population within a radius costs, one within any larger
 /// radius does, and what none within a radius costs is no less for a larger one. Each is a radius, the
 /// value there and its limits.
-fn nested(all: &mut [(f64, f64, &mut Option<Limits>)], direction: Direction) {
+fn nested(mut all: Vec<(f64, f64, &mut Option<Limits>)>, direction: Direction) {
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let sign = direction.sign();
     let mut least = f64::NEG_INFINITY;
@@ -388,7 +389,7 @@ fn nested(all: &mut [(f64, f64, &mut Option<Limits>)], direction: Direction) {
         least = least.max(sign * *good);
         most = most.max(sign * *bad);
         // A value is never outside its limits.
-        (*good, *bad) = (sign * least.min(sign * *value), sign * most);
+        (*good, *bad) = (sign * least.min(sign * value), sign * most);
     }
 }
 
