@@ -48,6 +48,15 @@ pub fn load(study: Study, watch: Watch<'_>) -> Result<Loaded> {
 /// Makes the choices that a study leaves open, its data being counted.
 pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded> {
     let log = &counted.log;
+    if let (Some(line), Some(clusters)) = (study.deals.line, log.clusters())
+        && study.deals.folds > clusters
+    {
+        let (path, folds) = (study.path.display(), study.deals.folds);
+        return Err(Error::config(format!(
+            "{path}: line {line}: folds is {folds}, but the log has {clusters} clusters, which are \
+             kept whole"
+        )));
+    }
     let ModelChoice { recipe, choices, candidates } = choose_model(&study, &counted, watch)?;
     let propensity = match &study.propensity {
         PropensitySpec::Known => Propensity::Known,
@@ -197,7 +206,7 @@ impl Loaded {
     /// The same fitted to other rows of the log.
     pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
-        let Deals { folds, repeats, seed } = self.study.deals;
+        let Deals { folds, repeats, seed, .. } = self.study.deals;
         let options = FitOptions { clip, unseen, folds, repeats, seed };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
     }

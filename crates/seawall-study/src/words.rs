@@ -87,6 +87,8 @@ pub fn limit(x: f64, se: f64, up: bool) -> String {
 pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
     match e.value.is_nan() {
         true => "no such rows".to_owned(),
+        // One cluster says nothing of the spread between them.
+        false if !e.lower.is_finite() => format!("{} (unknown)", short(e.value)),
         false => {
             let [value, low, high] = [e.value, e.lower, e.upper].map(|x| supported(x, e.se));
             format!("{value} ({low}, {high})")

@@ -49,7 +49,7 @@ pub(super) struct Report {
     no_learn: bool,
     /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none. 20
     /// if not said, fewer where a solve takes long
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// Intervals from so many resampled logs, beside the limits; 0 for none
     #[arg(long, value_name = "N", default_value_t = 0)]

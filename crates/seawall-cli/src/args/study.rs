@@ -152,7 +152,7 @@ pub(super) struct Evaluate {
     worst: Option<PathBuf>,
     /// How often the rows are halved to say how much is noise: the worst population found on one half
     /// is valued on the other; 0 for no limits. 20 if not said, fewer where a solve takes long
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// Intervals from so many resampled logs, the outcome model refitted on each; predictions that the
     /// study brings are kept, and their noise is left out

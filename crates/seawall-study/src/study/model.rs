@@ -138,11 +138,13 @@ pub struct Deals {
     pub repeats: usize,
     /// The seed.
     pub seed: u64,
+    /// The line of the study file that says how many folds, if one does.
+    pub line: Option<usize>,
 }
 
 impl Default for Deals {
     fn default() -> Self {
-        Deals { folds: 5, repeats: 5, seed: 0 }
+        Deals { folds: 5, repeats: 5, seed: 0, line: None }
     }
 }
 
@@ -160,8 +162,10 @@ pub(super) fn parse(
     let words = [("error", Unseen::Error), ("mean", Unseen::Mean), ("worst", Unseen::Worst)];
     let unseen = table.take("unseen").map_or(Ok(Unseen::Error), |v| v.word(&words))?;
     let usual = Deals::default();
+    let folds = table.take("folds");
     let deals = Deals {
-        folds: whole(&mut table, "folds", usual.folds, 2..=1000)?,
+        line: folds.as_ref().map(|v| v.line()),
+        folds: folds.map_or(Ok(usual.folds), |v| whole_number(&v, 2..=1000))?,
         repeats: whole(&mut table, "repeats", usual.repeats, 1..=1000)?,
         seed: whole(&mut table, "seed", 0, 0..=MOST)? as u64,
     };
