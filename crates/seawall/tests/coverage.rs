@@ -284,7 +284,7 @@ fn limits_hold_the_truth_in_a_few_logs() {
             for (worst, t) in simulate(truth, 1000, model, 40) {
                 assert!(t.both >= 0.9, "{name} {truth:?}: {} of {worst}", t.both);
                 assert!(t.honest < t.fitted, "{name} {truth:?}: {} {}", t.honest, t.fitted);
-                assert!(t.width < 0.5, "{name} {truth:?}: {}", t.width);
+                assert!(t.width < 0.8, "{name} {truth:?}: {}", t.width);
             }
         }
     }
