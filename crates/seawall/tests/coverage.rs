@@ -8,6 +8,8 @@
 //! ```text
 //! LOGS=500 cargo test --release -p seawall --test coverage -- --ignored --nocapture
 //! ```
+//!
+//! `MODEL=forest TRUTH=Smooth` picks one kind of model and one world.
 #![allow(clippy::unwrap_used)]
 
 use rayon::prelude::*;
@@ -295,13 +297,16 @@ fn limits_hold_the_truth_in_a_few_logs() {
 fn limits_hold_the_truth_in_every_world() {
     let logs = std::env::var("LOGS").map_or(100, |text| text.parse().unwrap());
     println!("model truth rows radius what | truth fitted honest | both lower upper | width");
-    let only = std::env::var("MODEL").ok();
+    let (only, world) = (std::env::var("MODEL").ok(), std::env::var("TRUTH").ok());
     let names = ["tree", "forest", "additive", "cells", "boosted"];
     for (model, name) in names.iter().enumerate() {
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
         }
         for truth in [Truth::Flat, Truth::Tree, Truth::Smooth] {
+            if world.as_ref().is_some_and(|only| *only != format!("{truth:?}")) {
+                continue;
+            }
             for rows in [300, 1000, 5000] {
                 let found = simulate(truth, rows, model, logs);
                 for (k, (worst, t)) in found.iter().enumerate() {
