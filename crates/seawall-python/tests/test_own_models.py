@@ -429,3 +429,17 @@ seawall.demo().with_model(Slow()).evaluate(bootstrap=100_000)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=20)
     assert "KeyboardInterrupt" in err and time.monotonic() - start < 5
+
+
+def test_a_model_of_ones_own_is_not_what_auto_chose_from():
+    sklearn = pytest.importorskip("sklearn.tree")
+    auto = seawall.Study(
+        seawall.demo_data(), context={"age": {"kind": "numeric", "bin": 20}, "sex": "nominal"}, action="arm",
+        cost={"dead": {"Y": 1}}, propensity={"design": {"treat": 0.5, "control": 0.5}}, model="auto", radius=0.05,
+    )
+    assert auto.evaluate(halves=2).diagnostics.models
+    own = auto.with_model(sklearn.DecisionTreeRegressor(max_depth=2))
+    assert own.evaluate(halves=2).diagnostics.models == []
+    # A model without outcomes is refused, not replaced.
+    with pytest.raises(seawall.ConfigError, match="cost_radius"):
+        own.evaluate(halves=0, cost_radius=0.01)
