@@ -1,12 +1,12 @@
 //! The answers of `seawall evaluate` on one screen: what nothing shifting would bring, the worst mean
 //! within each radius, and which policy in one population. `--full` prints the tables.
 
-use super::{label, number, percent, shift, supported, table, verdict, width, wrapped};
+use super::{ends, label, number, percent, shift, supported, table, verdict, width, wrapped};
 use crate::cmd::evaluate::Outputs;
 use seawall::Status;
 use seawall::evaluate::Estimate;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
-use seawall_study::words::{estimate, limit};
+use seawall_study::words::estimate;
 use std::io::{Result, Write};
 
 /// Radii shown side by side; more are in the full tables.
@@ -199,13 +199,6 @@ fn interval_name(found: &Evaluation) -> Option<String> {
     limits.or(found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level))))
 }
 
-/// An interval, to one digit of its standard error, rounded outwards.
-fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
-    interval.map_or(String::new(), |(low, high)| {
-        format!("({}, {})", limit(low, se, false), limit(high, se, true))
-    })
-}
-
 /// A worst case on the safe side: a smoothed value alone is none.
 fn safe(r: &RobustValue, found: &Evaluation, se: f64) -> String {
     let bound = match found.direction {
@@ -221,13 +214,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
         let at = found.policies.iter().position(|p| p.name == name);
         at.map_or_else(|| label(name), |k| names[k].clone())
     };
-    // Of the two orders the one whose policy leads.
-    let mut pairs: Vec<&Comparison> = Vec::new();
-    for c in found.comparisons.iter().filter(|c| c.leads()) {
-        if !pairs.iter().any(|p| p.policy == c.against && p.against == c.policy) {
-            pairs.push(c);
-        }
-    }
+    let pairs = found.leading_pairs();
     let (costs, interval) = (shows_costs(found), interval_name(found));
     let verb = match found.direction {
         seawall::Direction::Cost => "costs",

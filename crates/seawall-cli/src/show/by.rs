@@ -1,9 +1,9 @@
 //! The answers within each level of a column: policies and differences, each with its limits.
 
 use super::brief::short_names;
-use super::{label, level, number, supported, table, verdict, wrapped};
-use seawall_study::evaluate::{ByLevel, Comparison, Evaluation, LevelAnswer};
-use seawall_study::words::{estimate, limit};
+use super::{ends, label, level, number, supported, table, verdict, wrapped};
+use seawall_study::evaluate::{ByLevel, Evaluation, LevelAnswer};
+use seawall_study::words::estimate;
 use std::io::{Result, Write};
 
 /// Prints the first positive radius of each level, or all of them.
@@ -48,12 +48,6 @@ fn answered(level: &LevelAnswer) -> Option<&Evaluation> {
     level.evaluation.as_deref()
 }
 
-fn interval(ends: Option<(f64, f64)>, se: f64) -> String {
-    ends.map_or(String::new(), |(low, high)| {
-        format!("({}, {})", limit(low, se, false), limit(high, se, true))
-    })
-}
-
 fn policies(
     by: &ByLevel,
     column: &str,
@@ -73,7 +67,7 @@ fn policies(
                 let se = r.shown_se();
                 let mut row = Vec::from(std::mem::take(&mut first));
                 row.extend(std::mem::take(&mut own));
-                row.extend([number(r.radius), supported(r.value, se), interval(r.shown(), se)]);
+                row.extend([number(r.radius), supported(r.value, se), ends(r.shown(), se)]);
                 rows.add_row(row);
             }
         }
@@ -92,13 +86,7 @@ fn pairs(
     for one in &by.levels {
         let Some(found) = answered(one) else { continue };
         let mut first = label(&one.level);
-        let mut told: Vec<&Comparison> = Vec::new();
-        for c in found.comparisons.iter().filter(|c| c.leads()) {
-            if !told.iter().any(|t| t.policy == c.against && t.against == c.policy) {
-                told.push(c);
-            }
-        }
-        for c in told {
+        for c in found.leading_pairs() {
             let mut own =
                 [format!("{} − {}", name(&c.policy), name(&c.against)), estimate(&c.estimate())];
             let radii = found.question.context.radii.len();
@@ -106,7 +94,7 @@ fn pairs(
                 let se = r.shown_se();
                 let mut row = vec![std::mem::take(&mut first)];
                 row.extend(std::mem::take(&mut own));
-                row.extend([number(r.radius), supported(r.worst, se), interval(r.shown(), se)]);
+                row.extend([number(r.radius), supported(r.worst, se), ends(r.shown(), se)]);
                 row.push(verdict(c.verdict(k)).to_owned());
                 rows.add_row(row);
             }

@@ -137,3 +137,14 @@ fn verdict(verdict: seawall_study::evaluate::Verdict) -> &'static str {
         Verdict::TooClose => "too close",
     }
 }
+
+/// An interval, to one digit of its standard error, rounded outwards.
+fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
+    interval.map_or(String::new(), |(low, high)| {
+        format!(
+            "({}, {})",
+            seawall_study::words::limit(low, se, false),
+            seawall_study::words::limit(high, se, true)
+        )
+    })
+}

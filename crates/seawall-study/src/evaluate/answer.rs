@@ -51,6 +51,17 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Every pair once: of its two orders the one whose policy leads.
+    pub fn leading_pairs(&self) -> Vec<&Comparison> {
+        let mut pairs: Vec<&Comparison> = Vec::new();
+        for c in self.comparisons.iter().filter(|c| c.leads()) {
+            if !pairs.iter().any(|p| p.policy == c.against && p.against == c.policy) {
+                pairs.push(c);
+            }
+        }
+        pairs
+    }
+
     /// Gives the estimates without a shift intervals of a level.
     pub(super) fn at_level(&mut self, level: f64) {
         let clusters = self.diagnostics.clusters;

@@ -119,7 +119,8 @@ impl Halved {
         level: f64,
         clusters: Option<usize>,
     ) -> Limits {
-        let freedom = clusters.map_or(self.halvings, |count| self.halvings.min(count.saturating_sub(1)));
+        let freedom =
+            clusters.map_or(self.halvings, |count| self.halvings.min(count.saturating_sub(1)));
         let reach = critical(level, Some(freedom + 1));
         let sign = direction.sign();
         // Larger is worse.
