@@ -1,6 +1,9 @@
 //! Rows in clusters and rows of a survey: what folds, draws and standard errors make of them.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
 use seawall::inference::{Resampling, bootstrap};
@@ -9,22 +12,10 @@ use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Space, Watch};
 use std::sync::Arc;
 
-/// A stream of random numbers for the tests.
-struct Draws(u64);
-
-impl Draws {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (u, v) = (1.0 - self.unit(), self.unit());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
+/// Standard normal.
+fn normal(draws: &mut Random) -> f64 {
+    let (u, v) = (1.0 - draws.unit(), draws.unit());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 const CLUSTERS: usize = 30;
@@ -35,14 +26,14 @@ const MEANS: [f64; 2] = [0.3, 0.1];
 
 /// Patients of 30 hospitals, 20 to 40 each, treated by a fair coin; outcomes in steps of 0.05.
 fn hospitals(seed: u64) -> Vec<Entry> {
-    let mut draws = Draws(seed);
+    let mut draws = Random(seed);
     let mut entries = Vec::new();
     for cluster in 0..CLUSTERS as u32 {
-        let own = CORRELATION.sqrt() * draws.normal();
+        let own = CORRELATION.sqrt() * normal(&mut draws);
         for _ in 0..20 + (draws.unit() * 21.0) as usize {
             let context = (draws.unit() * 4.0) as u32;
             let action = u32::from(draws.unit() < 0.5);
-            let noise = own + (1.0 - CORRELATION).sqrt() * draws.normal();
+            let noise = own + (1.0 - CORRELATION).sqrt() * normal(&mut draws);
             let y = MEANS[action as usize] + 0.2 * (f64::from(context) - 1.5) + noise;
             let outcome = ((y + 6.0) / 0.05).round().clamp(0.0, 240.0) as u32;
             entries.push(Entry { context, action, outcome, cluster, ..Entry::default() });

@@ -12,6 +12,9 @@
 //! `MODEL=forest TRUTH=Smooth` picks one kind of model and one world.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
@@ -43,19 +46,6 @@ struct World {
     population: Vec<f64>,
     /// The chance of a cost of 1, by context and action.
     chance: Matrix,
-}
-
-/// A stream of random numbers for the tests.
-struct Draws(u64);
-
-impl Draws {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 impl World {
@@ -102,7 +92,7 @@ impl World {
 
     /// So many rows of it.
     fn log(&self, rows: usize, seed: u64) -> Log {
-        let mut draws = Draws(seed);
+        let mut draws = Random(seed);
         let ends: Vec<f64> = self
             .population
             .iter()

@@ -156,7 +156,7 @@ pub(super) fn brackets(
         let correcting = (&correction, &corrected[..]);
         crossings([&a, &b], &questions, &half_question, correcting, settings)
     })?;
-    let rises = rises(question, (fitted, robust), &questions, &radii, watch)?;
+    let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
     let brackets: Vec<Bracket> = halved
         .into_iter()
         .zip(rises)
@@ -235,33 +235,44 @@ fn covers(
 /// By how much the worst cases rise with what is left in the model's residuals added back, in the order
 /// of brackets.
 fn rises(
-    question: &Question,
+    found: &Evaluation,
     (fitted, robust): (&Fitted, &Robust),
     questions: &[Asked<'_>],
     radii: &[f64],
     watch: Watch<'_>,
 ) -> Result<Vec<f64>> {
+    let question = &found.question;
     let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
     let (left, set) = (fitted.left_over()?, question.context.set);
     let mut all = Vec::new();
-    for &radius in &question.cost.radii {
-        let costs = question.cost.set.at(radius);
+    for (cost, &cost_radius) in question.cost.radii.iter().enumerate() {
+        let costs = question.cost.set.at(cost_radius);
         let range: ValueRange = fitted.value_range_on(robust.points(), costs, settings)?;
-        let rough = range.with_left_over(&left);
-        for asked in questions {
-            let solved = |range: &ValueRange| match *asked {
+        let range = range.with_left_over(&left);
+        for (k, asked) in questions.iter().enumerate() {
+            let (cases, _) = match *asked {
                 Asked::Value(policy) => {
-                    robust.evaluate(policy, &range.worst, set, radii, None, settings)
+                    robust.evaluate(policy, &range.worst, set, radii, None, settings)?
                 }
                 Asked::Difference(a, b) => {
-                    robust.worst_difference((a, b), range, set, radii, None, settings)
+                    robust.worst_difference((a, b), &range, set, radii, None, settings)?
                 }
             };
-            let ((cases, _), (rough, _)) = (solved(&range)?, solved(&rough)?);
-            all.extend(rough.iter().zip(&cases).map(|(r, case)| r.value() - case.value()));
+            let each = cases.iter().zip(radii);
+            all.extend(each.map(|(rough, r)| rough.value() - as_fitted(found, k, cost, *r)));
         }
     }
     Ok(all)
+}
+
+/// The value as fitted of a question, policies before pairs, at a radius that was asked about.
+fn as_fitted(found: &Evaluation, question: usize, cost: usize, radius: f64) -> f64 {
+    let radii = &found.question.context.radii;
+    let at = cost * radii.len() + radii.iter().position(|r| *r == radius).unwrap_or(0);
+    match question.checked_sub(found.policies.len()) {
+        None => found.policies[question].results[at].value,
+        Some(pair) => found.comparisons[pair].results[at].worst,
+    }
 }
 
 fn fill(
