@@ -209,6 +209,20 @@ impl Space {
         Ok(Space { features: self.features.clone(), support: Support::Points(points) })
     }
 
+    /// The same features on points alone: those of `points` and then the places of these codes, column
+    /// by column, listed before or not. Where `points` is every point of a list, it is shared.
+    pub(crate) fn with_places(&self, points: &[usize], places: Vec<Vec<f64>>) -> Result<Self> {
+        let own = match &self.support {
+            Support::Points(own) if points.len() == own.len() => own.clone(),
+            _ => match self.subset(points)?.support {
+                Support::Points(own) => own,
+                Support::Grid(_) => return Err(Error::internal("a subset that is a grid")),
+            },
+        };
+        let support = Support::Points(own.and(places)?);
+        Ok(Space { features: self.features.clone(), support })
+    }
+
     /// The space of some of the features, in the order given, with the same costs; and where each
     /// point is in it.
     pub fn on_features(&self, features: &[usize]) -> Result<(Self, Vec<u32>)> {

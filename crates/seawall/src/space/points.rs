@@ -3,12 +3,18 @@
 use super::MOST_POINTS;
 use super::feature::Checked;
 use crate::error::{Error, Result};
+use std::sync::Arc;
 
 /// Points, one column of codes per feature: a number for a numeric feature off a grid, a level's
 /// index for any other, NaN where missing.
 #[derive(Clone, Debug)]
 pub struct Points {
-    codes: Vec<Vec<f64>>,
+    /// Shared with the spaces that have more points than these.
+    codes: Arc<Vec<Vec<f64>>>,
+    /// How many of the points those are.
+    first: usize,
+    /// The points after them.
+    more: Vec<Vec<f64>>,
     len: usize,
 }
 
@@ -31,7 +37,7 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes, len })
+        Ok(Points { codes: Arc::new(codes), first: len, more: Vec::new(), len })
     }
 
     /// The number of points.
@@ -45,7 +51,24 @@ impl Points {
     }
 
     /// What a point holds for a feature.
+    #[inline]
     pub fn code(&self, point: usize, feature: usize) -> f64 {
-        self.codes[feature][point]
+        match point.checked_sub(self.first) {
+            None => self.codes[feature][point],
+            Some(after) => self.more[feature][after],
+        }
+    }
+
+    /// These points and more after them, column by column; those that are here are shared.
+    pub(super) fn and(&self, more: Vec<Vec<f64>>) -> Result<Self> {
+        let joined: Vec<Vec<f64>> = match self.more.is_empty() {
+            true => more,
+            false => self.more.iter().zip(more).map(|(own, m)| [&own[..], &m].concat()).collect(),
+        };
+        let len = self.first + joined.first().map_or(0, Vec::len);
+        if len > MOST_POINTS {
+            return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
+        }
+        Ok(Points { codes: self.codes.clone(), first: self.first, more: joined, len })
     }
 }

@@ -9,6 +9,7 @@
 //! Ours are chosen by the shape of the support; the user may name one. All return sums over the
 //! sources in a fixed order, so answers do not depend on the number of threads.
 
+pub(super) mod boxes;
 mod few;
 mod groups;
 mod lattice;
