@@ -30,6 +30,9 @@ use std::sync::{Arc, OnceLock};
 /// Boxes that are listed at most.
 const MOST_BOXES: usize = 1 << 17;
 
+/// Steps of one evaluation for each source, about.
+const STEPS: f64 = 64.0;
+
 /// A population on the whole of a space.
 #[derive(Debug)]
 pub(crate) struct Whole {
@@ -53,6 +56,11 @@ impl Whole {
     /// What turns the codes of the space into steps' answers.
     pub fn extent(&self) -> &Extent {
         &self.extent
+    }
+
+    /// About how many steps one evaluation takes, boxes being as many as those of a few small trees.
+    pub fn work(&self) -> f64 {
+        STEPS * self.sources.len() as f64
     }
 
     /// A solver of a function's worst case over Wasserstein balls.

@@ -131,7 +131,13 @@ impl Robust {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
+        let (set, slack) = (set.into(), values.slack());
+        if let Some(whole) = self.whole_for(set)? {
+            let function = self.step_difference(policy, against, values)?;
+            let solver = whole.solver(&function, self.direction(), settings)?;
+            return self.ask(solver, slack, radii, curve, settings);
+        }
         let own = self.difference(policy, against, values)?;
-        self.solve(&own, values.slack(), set.into(), radii, curve, settings)
+        self.solve(&own, slack, set, radii, curve, settings)
     }
 }

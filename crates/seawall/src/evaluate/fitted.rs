@@ -82,7 +82,7 @@ pub struct Fitted {
     plain: Values,
     cross_fits: OnceLock<CrossFits>,
     values: Mutex<Vec<(ValuesKey, Arc<Values>)>>,
-    supports: [OnceLock<Arc<Robust>>; 2],
+    supports: [OnceLock<Arc<Robust>>; 3],
 }
 
 impl Fitted {
@@ -109,7 +109,7 @@ impl Fitted {
             plain,
             cross_fits: OnceLock::new(),
             values: Mutex::new(Vec::new()),
-            supports: [OnceLock::new(), OnceLock::new()],
+            supports: [const { OnceLock::new() }; 3],
         })
     }
 
@@ -229,6 +229,7 @@ impl Fitted {
         let cell = match support {
             Support::All => &self.supports[0],
             Support::Observed => &self.supports[1],
+            Support::Space => &self.supports[2],
         };
         if let Some(robust) = cell.get() {
             return Ok(robust.clone());

@@ -7,6 +7,7 @@ mod nominal;
 mod propensity;
 mod robust;
 mod rows;
+mod whole;
 
 pub use difference::ValueRange;
 pub use estimate::{Estimate, critical};

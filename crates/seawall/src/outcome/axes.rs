@@ -146,6 +146,33 @@ impl Axis {
         if nearer { next as u32 - 1 } else { next as u32 }
     }
 
+    /// How many levels the space has; none for a feature off a grid.
+    pub fn levels(&self) -> usize {
+        self.of_level.len()
+    }
+
+    /// Off a grid: the largest position of which so many levels, in order, are the place.
+    pub fn boundary(&self, levels: usize) -> f64 {
+        let present = self.count - 1;
+        if levels >= present {
+            return f64::INFINITY;
+        }
+        if levels == 0 {
+            return f64::NEG_INFINITY;
+        }
+        let (below, above) = (self.ends[levels - 1].1, self.ends[levels].0);
+        // As `place` has it: nearer to the lower one, or as near.
+        let lower = |at: f64| at - below <= above - at;
+        let mut at = 0.5 * below + 0.5 * above;
+        while !lower(at) {
+            at = at.next_down();
+        }
+        while lower(at.next_up()) {
+            at = at.next_up();
+        }
+        at
+    }
+
     /// The steps from one level to another as a person would write them.
     pub fn label(&self, space: &Space, feature: usize, first: usize, last: usize) -> String {
         if Some(first) == self.missing {

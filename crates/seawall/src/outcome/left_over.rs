@@ -12,11 +12,13 @@
 //! and noisier, which a worst case only raises. It serves upper limits and nothing else. Interactions
 //! that the model did not take are not in it.
 
-use super::Values;
+use super::{Everywhere, Values};
 use crate::error::Result;
 use crate::log::Log;
 use crate::matrix::Matrix;
 use crate::space::Space;
+use crate::steps::{Question, StepNode, StepTree, Terms};
+use std::sync::Arc;
 
 /// Steps of a feature at most.
 const STEPS: usize = 12;
@@ -30,6 +32,8 @@ const CHANGE: f64 = 1e-6;
 #[derive(Clone, Debug)]
 pub struct LeftOver {
     matrix: Matrix,
+    /// The same as sums of steps.
+    everywhere: Arc<Everywhere>,
     /// The least and the largest outcome.
     range: (f64, f64),
 }
@@ -49,7 +53,17 @@ impl LeftOver {
             parts.map(|(s, f)| f[s.of[context] as usize]).sum()
         };
         let matrix = Matrix::from_fn(plain.contexts(), plain.actions(), left);
-        Ok(LeftOver { matrix, range })
+        let trees: Vec<Arc<StepTree>> =
+            steps.iter().enumerate().map(|(k, s)| Arc::new(s.tree(log.contexts(), k))).collect();
+        let everywhere = Everywhere::new(move || {
+            let of = |effects: &Vec<Vec<f64>>| {
+                // A level that nobody has adds nothing.
+                let values = effects.iter().map(|f| f.iter().copied().chain([0.0]).collect());
+                Terms { base: 0.0, trees: trees.iter().cloned().zip(values).collect() }
+            };
+            effects.iter().map(of).collect()
+        });
+        Ok(LeftOver { matrix, everywhere, range })
     }
 
     /// Values with what is left added back, within the range of the outcomes.
@@ -61,7 +75,13 @@ impl LeftOver {
             (own + self.matrix.at(context, action)).clamp(low.min(own), high.max(own))
         };
         let matrix = Matrix::from_fn(values.contexts(), values.actions(), value);
-        Values { matrix, ..values.clone() }
+        Values { matrix, everywhere: None, ..values.clone() }
+    }
+
+    /// What is left, by itself.
+    pub fn alone(&self, values: &Values) -> Values {
+        let (matrix, everywhere) = (self.matrix.clone(), Some(self.everywhere.clone()));
+        Values { matrix, everywhere, slack: 0.0, smoothing: 0.0, ..values.clone() }
     }
 }
 
@@ -69,6 +89,9 @@ impl LeftOver {
 struct Steps {
     of: Vec<u32>,
     count: usize,
+    /// The codes that contexts have, in order, and the step of each.
+    levels: Vec<f64>,
+    step_of: Vec<u32>,
 }
 
 impl Steps {
@@ -91,7 +114,45 @@ impl Steps {
             so_far += rows;
         }
         let of = (0..space.len()).map(|x| step_of[place(code(x))]).collect();
-        Steps { of, count: if few { levels.len() } else { STEPS } }
+        Steps { of, count: if few { levels.len() } else { STEPS }, levels, step_of }
+    }
+
+    /// The steps as a tree; numbers between two of them are on the lower one up to the middle, and a
+    /// level that nobody has is on a step after the last.
+    fn tree(&self, space: &Space, feature: usize) -> StepTree {
+        let mut nodes = Vec::new();
+        let split = |question: Question, at: usize| StepNode::Split {
+            feature,
+            question,
+            yes: at as u32 + 1,
+            no: at as u32 + 2,
+        };
+        let count = space.levels(feature).len();
+        if count > 0 {
+            for step in 0..self.count as u32 {
+                let mut own = vec![false; count];
+                let levels = self.levels.iter().zip(&self.step_of);
+                levels.filter(|l| *l.1 == step).for_each(|l| own[*l.0 as usize] = true);
+                nodes.push(split(Question::levels(count, |l| own[l]), nodes.len()));
+                nodes.push(StepNode::Leaf(step));
+            }
+            nodes.push(StepNode::Leaf(self.count as u32));
+            return StepTree { nodes };
+        }
+        let present = self.levels.iter().take_while(|l| !l.is_nan()).count();
+        let missing = self.step_of.get(present).copied().unwrap_or(self.count as u32);
+        nodes.extend([split(Question::IsMissing, 0), StepNode::Leaf(missing)]);
+        for k in 1..present {
+            if self.step_of[k] != self.step_of[k - 1] {
+                let middle = 0.5 * self.levels[k - 1] + 0.5 * self.levels[k];
+                let question = Question::AtMost(middle * space.scale(feature));
+                nodes.push(split(question, nodes.len()));
+                nodes.push(StepNode::Leaf(self.step_of[k - 1]));
+            }
+        }
+        let last = present.checked_sub(1).map_or(self.count as u32, |k| self.step_of[k]);
+        nodes.push(StepNode::Leaf(last));
+        StepTree { nodes }
     }
 }
 

@@ -186,11 +186,12 @@ pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Le
         )));
     }
     let mut leaf_of = vec![NONE; contexts * settings.len()];
-    let (mut leaves, mut trees) = (Vec::new(), Vec::new());
+    let (mut leaves, mut trees, mut leaf_of_node) = (Vec::new(), Vec::new(), Vec::new());
     for (action, settings) in settings.iter().enumerate() {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
         let Some(tree) = fitted(log, action, settings, watch)? else {
             trees.push(Tree { nodes: Vec::new() });
+            leaf_of_node.push(Vec::new());
             continue;
         };
         // The tree's leaves, numbered as they are met, then their outcomes.
@@ -212,9 +213,10 @@ pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Le
         }
         leaves.extend(seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter())));
         trees.push(tree);
+        leaf_of_node.push(number);
     }
     let (contexts, outcomes) = (space.clone(), log.outcomes().clone());
-    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees })
+    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees, leaf_of_node })
 }
 
 /// The tree of one action; None if the action has no rows.
