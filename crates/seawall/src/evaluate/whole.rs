@@ -1,12 +1,13 @@
 //! Policies and their differences as functions on the whole of a space.
 
 use super::difference::ValueRange;
+use super::nominal::LeafMasses;
 use super::robust::Robust;
 use crate::ambiguity::WorstCase;
 use crate::error::{Error, Field, Result};
 use crate::outcome::{Everywhere, Values};
 use crate::policy::Policy;
-use crate::steps::{StepFunction, Weighed};
+use crate::steps::{StepFunction, StepTree, Weighed};
 use std::sync::Arc;
 
 impl Robust {
@@ -76,6 +77,38 @@ impl Robust {
     ) -> Result<f64> {
         let function = self.step_difference(policy, against, values)?;
         self.mean_of(case, &function)
+    }
+
+    /// What a policy, or the difference of two, weighs on the leaves of a model's trees over a worst case
+    /// of the whole space; `values` are the model's.
+    pub(crate) fn leaf_masses_over(
+        &self,
+        case: &WorstCase,
+        (policy, against): (&Policy, Option<&Policy>),
+        (values, leaves): (&Values, usize),
+    ) -> Result<LeafMasses> {
+        let whole = self.whole().ok_or_else(|| Error::internal("the support is listed"))?;
+        let (extent, terms) = (whole.extent(), everywhere(values)?.terms());
+        let (own, other) = (policy.steps()?, against.map(Policy::steps).transpose()?);
+        let (space, weights) = (case.nominal().space(), case.weights());
+        let mut mass = vec![0.0; leaves];
+        let mut elsewhere = vec![0.0; terms.len()];
+        for (i, q) in weights.iter().enumerate().filter(|(_, q)| **q > 0.0) {
+            let code = |k: usize| space.code(i, k);
+            let row = |(tree, rows): &(StepTree, Vec<Vec<f64>>)| {
+                rows[tree.leaf_of(extent, code) as usize].clone()
+            };
+            let (own, other) = (row(&own), other.as_ref().map(row));
+            for (action, terms) in terms.iter().enumerate() {
+                let less = other.as_ref().map_or(0.0, |o| o[action]);
+                let share = q * (own[action] - less);
+                match terms.trees.first() {
+                    Some((tree, _)) => mass[tree.leaf_of(extent, code) as usize] += share,
+                    None => elsewhere[action] += share,
+                }
+            }
+        }
+        Ok(LeafMasses { mass, elsewhere })
     }
 
     fn mean_of(&self, case: &WorstCase, function: &StepFunction) -> Result<f64> {

@@ -7,7 +7,7 @@ use super::axes::{Axes, Axis};
 use super::grower::Grown;
 use super::tree::{Cut, Tree};
 use crate::space::Space;
-use crate::steps::{Extent, Question, StepNode, StepTree, Terms};
+use crate::steps::{Question, StepNode, StepTree, Terms};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -25,11 +25,6 @@ impl Everywhere {
     /// Every action's sum of steps.
     pub(crate) fn terms(&self) -> &[Terms] {
         self.made.get_or_init(|| (self.make)())
-    }
-
-    /// Every action's value at a place given by its features' codes.
-    pub(crate) fn at(&self, extent: &Extent, code: impl Fn(usize) -> f64 + Copy) -> Vec<f64> {
-        self.terms().iter().map(|terms| terms.at(extent, code)).collect()
     }
 }
 
