@@ -39,8 +39,9 @@ fn support(name: Option<&str>) -> PyResult<Option<Support>> {
         None => Ok(None),
         Some("grid") => Ok(Some(Support::All)),
         Some("observed") => Ok(Some(Support::Observed)),
+        Some("space") => Ok(Some(Support::Space)),
         Some(name) => Err(ConfigError::new_err(format!(
-            "support is {name:?}; expected \"grid\" or \"observed\""
+            "support is {name:?}; expected \"grid\", \"observed\" or \"space\""
         ))),
     }
 }

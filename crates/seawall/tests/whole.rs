@@ -9,8 +9,7 @@ use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{AdditiveSettings, Recipe, TreeSettings};
 use seawall::policy::{Branch, Partition, Parts, Policy, Rule, Test};
 use seawall::{
-    Detail, Direction, Entry, Feature, Kl, Log, Settings, Space, TotalVariation,
-    Wasserstein, Watch,
+    Detail, Direction, Entry, Feature, Kl, Log, Settings, Space, TotalVariation, Wasserstein, Watch,
 };
 use std::sync::Arc;
 
@@ -158,11 +157,7 @@ fn off_a_grid_no_place_is_worse() {
             columns[1][1] = f64::NAN;
         }
         let features = || {
-            [
-                Feature::numeric("u"),
-                Feature::numeric("v"),
-                Feature::nominal("w", ["x", "y", "z"]),
-            ]
+            [Feature::numeric("u"), Feature::numeric("v"), Feature::nominal("w", ["x", "y", "z"])]
         };
         let actions: Vec<&str> = (0..rows).map(|k| ["a", "b"][k % 2]).collect();
         let costs: Vec<f64> = (0..rows).map(|_| random.below(5) as f64).collect();
@@ -197,7 +192,8 @@ fn off_a_grid_no_place_is_worse() {
             cuts.extend(cuts.clone().iter().map(|c| c.next_down()));
             for tree in leaves.trees() {
                 for split in (0..tree.len()).filter_map(|n| tree.split(n)) {
-                    if let (true, seawall::outcome::Cut::AtMost(t)) = (split.feature == k, &split.cut)
+                    if let (true, seawall::outcome::Cut::AtMost(t)) =
+                        (split.feature == k, &split.cut)
                     {
                         // A coordinate is the number times a power of two.
                         let power = (-(ends.1 - ends.0).log2().floor()).exp2();
@@ -254,7 +250,9 @@ fn columns_that_nobody_asks_about_cost_nothing() {
     let (rows, columns) = (300, 200);
     let numbers: Vec<Vec<f64>> =
         (0..columns).map(|_| (0..rows).map(|_| random.unit()).collect()).collect();
-    let costs: Vec<f64> = (0..rows).map(|r| numbers[5][r] + 2.0 * f64::from(u8::from(numbers[150][r] > 0.8))).collect();
+    let costs: Vec<f64> = (0..rows)
+        .map(|r| numbers[5][r] + 2.0 * f64::from(u8::from(numbers[150][r] > 0.8)))
+        .collect();
     let actions: Vec<&str> = (0..rows).map(|k| ["a", "b"][k % 2]).collect();
     let features = (0..columns).map(|k| Feature::numeric(format!("x{k}")));
     let log = Log::from_rows(features, numbers, &actions, &costs, None, Direction::Cost).unwrap();
@@ -265,7 +263,11 @@ fn columns_that_nobody_asks_about_cost_nothing() {
     let policy = Policy::uniform(&log);
     let worst =
         robust.worst_case(&policy, &values, Wasserstein.at(0.05), Settings::default()).unwrap();
-    assert!(worst.gap() < 1e-9 && worst.value() > robust.population().mean(&robust.values(&policy, &values).unwrap()).unwrap());
+    assert!(
+        worst.gap() < 1e-9
+            && worst.value()
+                > robust.population().mean(&robust.values(&policy, &values).unwrap()).unwrap()
+    );
     // Who moves, moves along columns that the model asks about.
     let space = worst.nominal().space();
     for step in worst.plan().iter().filter(|m| m.from != m.to) {
@@ -285,7 +287,8 @@ fn what_is_not_made_of_steps_is_refused() {
     let space = Arc::new(grid(&mut random));
     let log = log_on(&space, 60, Direction::Cost, &mut random);
     let cells = {
-        let options = FitOptions { unseen: seawall::outcome::Unseen::Mean, ..FitOptions::default() };
+        let options =
+            FitOptions { unseen: seawall::outcome::Unseen::Mean, ..FitOptions::default() };
         let watch = Watch::NOBODY;
         Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, watch).unwrap()
     };
@@ -306,6 +309,7 @@ fn what_is_not_made_of_steps_is_refused() {
     assert!(robust.worst_case(&uniform, &values, tv, settings).is_err());
     // Where nobody moves, the places observed are all that matters.
     let observed = fitted.robust(Support::Observed).unwrap();
-    let kl = |r: &Robust| r.worst_case(&uniform, &values, Kl.at(0.1), settings.detail(Detail::Value));
+    let kl =
+        |r: &Robust| r.worst_case(&uniform, &values, Kl.at(0.1), settings.detail(Detail::Value));
     assert_eq!(kl(&robust).unwrap().value(), kl(&observed).unwrap().value());
 }

@@ -274,7 +274,7 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
     for (policy, name) in found.policies.iter().zip(names).take(told) {
         let at = policy.results.iter().position(|r| r.radius > 0.0);
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
-        let changes = shift::changes(&found.population, worst, set, CHANGES);
+        let changes = shift::changes(worst, set, CHANGES);
         if !changes.is_empty() {
             let radius = number(policy.results[k].radius);
             wrapped(&format!("Worst for {name} at {radius}: {}.", changes.join("; ")), out)?;

@@ -271,7 +271,7 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(k) = c.results.iter().position(|r| r.radius > 0.0) else { return Ok(()) };
     let (Some(worst), set) = (c.worst.get(k), found.question.context.set) else { return Ok(()) };
-    let told = shift::changes(&found.population, worst, set, 3);
+    let told = shift::changes(worst, set, 3);
     match told.is_empty() {
         true => Ok(()),
         false => writeln!(
@@ -349,7 +349,7 @@ fn explain(
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
         writeln!(out, " At radius {}:", answer.radius)?;
-        shift::tables(&found.population, worst, moves, out)?;
+        shift::tables(worst, moves, out)?;
     }
     writeln!(out)
 }

@@ -68,6 +68,11 @@ pub(super) trait Reach: Send {
     /// The population that mass comes from.
     fn population(&self) -> &Population;
 
+    /// Whether mass may go anywhere in the space, listed or not.
+    fn is_anywhere(&self) -> bool {
+        true
+    }
+
     /// Which engine it is.
     fn engine(&self) -> &'static str;
 
@@ -167,6 +172,10 @@ impl Reach for Listed<'_> {
 
     fn population(&self) -> &Population {
         self.problem.population()
+    }
+
+    fn is_anywhere(&self) -> bool {
+        false
     }
 
     fn engine(&self) -> &'static str {

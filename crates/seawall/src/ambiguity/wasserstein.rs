@@ -316,7 +316,8 @@ impl Solve for Solver<'_> {
         let Found { certificate, plan, nominal } =
             if radius >= self.seen[0].cost { self.at_the_end()? } else { self.between(radius)? };
         let (evaluations, engine) = (self.evaluations - before, Some(self.reach.engine()));
-        let certificate = Certificate { evaluations, engine, ..certificate };
+        let anywhere = self.reach.is_anywhere();
+        let certificate = Certificate { evaluations, engine, anywhere, ..certificate };
         Ok(certificate.into_worst_case(self.reach.units(), &nominal, &self.settings, plan))
     }
 

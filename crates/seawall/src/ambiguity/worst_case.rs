@@ -55,6 +55,8 @@ pub struct WorstCase {
     /// The population that mass came from, on the plan's points.
     population: Population,
     engine: Option<&'static str>,
+    /// Whether mass could go anywhere in the space.
+    anywhere: bool,
 }
 
 /// What only a smoothed worst case has.
@@ -213,7 +215,7 @@ impl WorstCase {
         if worst.is_empty() {
             return Err(Error::config("only the value was worked out, not the population"));
         }
-        let (labels, level) = levels(space, feature);
+        let (labels, level) = levels(space, feature, self.anywhere);
         let shares = |weights: &[f64]| {
             let mut shares = vec![0.0; labels.len()];
             for (i, &p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
@@ -237,8 +239,13 @@ impl WorstCase {
 /// Ranges into which a numeric feature off a grid is cut for people to read.
 const RANGES: usize = 10;
 
-/// A feature's levels, and which of them a point has.
-fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
+/// A feature's levels, and which of them a point has. Numbers that could be `any` are told by ranges,
+/// however many there are: other worst cases have others.
+fn levels(
+    space: &Space,
+    feature: usize,
+    any: bool,
+) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
     let labels = space.levels(feature);
     if let (false, Support::Grid(grid)) = (labels.is_empty(), space.support()) {
         return (labels.to_vec(), Box::new(move |i| grid.level(i, feature)));
@@ -259,7 +266,7 @@ fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> u
     let mut distinct: Vec<f64> = (0..space.len()).map(code).filter(|x| !x.is_nan()).collect();
     distinct.sort_unstable_by(f64::total_cmp);
     distinct.dedup();
-    if distinct.len() <= 2 * RANGES {
+    if distinct.len() <= if any { 1 } else { 2 * RANGES } {
         let last = distinct.len();
         let labels = with_missing(distinct.iter().map(f64::to_string).collect());
         let level = move |i| {
@@ -289,6 +296,8 @@ pub(super) struct Certificate {
     pub weights: Option<Vec<f64>>,
     /// What found the inner maxima, if anything had to.
     pub engine: Option<&'static str>,
+    /// Whether mass could go anywhere in the space.
+    pub anywhere: bool,
     /// For a smoothed set: what its bounds say of the exact worst case, and the entropy.
     pub smoothed: Option<Smoothed>,
 }
@@ -304,6 +313,7 @@ impl Certificate {
             stopped: false,
             weights: None,
             engine: None,
+            anywhere: false,
             smoothed: None,
         }
     }
@@ -355,6 +365,7 @@ impl Certificate {
             weights: self.weights,
             population,
             engine: self.engine,
+            anywhere: self.anywhere,
         }
     }
 }

@@ -71,6 +71,12 @@ impl ValueRange {
         ValueRange { worst, best }
     }
 
+    /// What is left in the model's residuals, by itself.
+    pub fn left_over(&self, left: &LeftOver) -> Self {
+        let alone = Arc::new(left.alone(&self.worst));
+        ValueRange { worst: alone.clone(), best: alone }
+    }
+
     /// Whether the two are the same, so that differences are linear in the policy.
     pub fn is_single(&self) -> bool {
         Arc::ptr_eq(&self.worst, &self.best)

@@ -270,12 +270,7 @@ pub(crate) struct LeafMasses {
 }
 
 /// What the policy weighs on each leaf, contexts weighed by `shares`.
-fn leaf_masses(
-    log: &Log,
-    leaves: &Leaves,
-    shares: &[f64],
-    chances: &Matrix,
-) -> LeafMasses {
+fn leaf_masses(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> LeafMasses {
     let mut mass = vec![0.0; leaves.all().len()];
     let mut elsewhere = vec![0.0; log.actions().len()];
     for (context, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {

@@ -209,6 +209,24 @@ impl Space {
         Ok(Space { features: self.features.clone(), support: Support::Points(points) })
     }
 
+    /// The space of some of the points, where the numeric features for which `any` says so take any
+    /// number and not their levels alone; costs stay as they are.
+    pub fn with_any_number(&self, points: &[usize], any: impl Fn(usize) -> bool) -> Result<Self> {
+        let smaller = self.subset(points)?;
+        let is = |k: usize| self.kind(k) == Kind::Numeric && !self.levels(k).is_empty() && any(k);
+        let features = self.features.iter().enumerate();
+        let features: Vec<Checked> =
+            features.map(|(k, f)| if is(k) { f.as_line() } else { f.clone() }).collect();
+        let code = |i: usize, k: usize| match is(k) {
+            true => smaller.number_at(i, k).unwrap_or(f64::NAN),
+            false => smaller.code(i, k),
+        };
+        let column = |k: usize| (0..points.len()).map(|i| code(i, k)).collect();
+        let columns = (0..features.len()).map(column).collect();
+        let points = Points::new(&features, columns)?;
+        Ok(Space { features, support: Support::Points(points) })
+    }
+
     /// The same features on points alone: those of `points` and then the places of these codes, column
     /// by column, listed before or not. Where `points` is every point of a list, it is shared.
     pub(crate) fn with_places(&self, points: &[usize], places: Vec<Vec<f64>>) -> Result<Self> {
