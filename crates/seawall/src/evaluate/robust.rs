@@ -81,6 +81,13 @@ impl Robust {
         Self::centred(log, &log.population()?, population, support)
     }
 
+    /// A population that was prepared, every point of its space a context.
+    pub(crate) fn listed(geometry: Geometry, direction: Direction) -> Self {
+        let contexts = geometry.population().space().clone();
+        let (points, geometry) = ((0..contexts.len()).collect(), geometry.shared());
+        Robust { geometry, contexts, points, direction, whole: None, seen: None }
+    }
+
     fn centred(log: &Log, own: &Population, centre: &Population, support: Support) -> Result<Self> {
         let (rows, weights) = (own.weights(), centre.weights());
         let (points, population): (Vec<usize>, Population) = match support {

@@ -497,6 +497,12 @@ impl Values {
         self.slack
     }
 
+    /// Other values of the same kind, on another space.
+    pub(crate) fn with_matrix(&self, space: &Arc<Space>, matrix: Matrix) -> Result<Self> {
+        let (slack, smoothing) = (self.slack, self.smoothing);
+        Ok(Values { slack, smoothing, ..Values::new(space, matrix)? })
+    }
+
     /// What each action costs anywhere in the space, listed or not; None where nobody knows.
     pub(crate) fn everywhere(&self) -> Option<&Arc<Everywhere>> {
         self.everywhere.as_ref()
