@@ -6,6 +6,7 @@ mod common;
 
 use common::Random;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
+use seawall::learn::{Groups, Learned, Task, Trees, WholeTask, groups, trees};
 use seawall::outcome::{AdditiveSettings, Recipe, TreeSettings};
 use seawall::policy::{Branch, Partition, Parts, Policy, Rule, Test};
 use seawall::{
@@ -312,4 +313,54 @@ fn what_is_not_made_of_steps_is_refused() {
     let kl =
         |r: &Robust| r.worst_case(&uniform, &values, Kl.at(0.1), settings.detail(Detail::Value));
     assert_eq!(kl(&robust).unwrap().value(), kl(&observed).unwrap().value());
+}
+
+/// What is learned on the whole of a grid is what is learned on the grid: groups and trees, with and
+/// without a baseline, as costs and as rewards.
+#[test]
+fn learning_on_the_whole_of_a_grid_is_learning_on_the_grid() {
+    let mut random = Random(23);
+    for round in 0..60 {
+        let space = Arc::new(grid(&mut random));
+        let direction = if round % 3 == 0 { Direction::Reward } else { Direction::Cost };
+        let log = log_on(&space, 20 + random.below(60), direction, &mut random);
+        let fitted = fitted(&log, &tree(1 + round % 3));
+        let settings = Settings::default();
+        let costs = Wasserstein.at(if round % 4 == 0 { 0.02 } else { 0.0 });
+        let range = fitted.value_range(costs, settings).unwrap();
+        let (all, whole) =
+            (fitted.robust(Support::All).unwrap(), fitted.robust(Support::Space).unwrap());
+        let within = Wasserstein.at([0.0, 0.02, 0.2][round % 3]);
+        let baseline = (round % 2 == 1).then(|| Policy::uniform(&log));
+        let against = baseline.as_ref();
+        let listed = match against {
+            None => Task::new(&log, &all, &range.worst, within).unwrap(),
+            Some(policy) => Task::against(&log, &all, &range, within, policy).unwrap(),
+        };
+        let anywhere = WholeTask { log: &log, robust: &whole, range: &range, within, against };
+        let name = space.names().next().unwrap();
+        let asked = Groups::new(vec![Partition::of_levels(&space, name).unwrap()]);
+        type Learner<'l> = &'l dyn Fn(&Task<'_>) -> seawall::Result<Learned>;
+        let by_group: Learner<'_> = &|task| groups(task, &asked, settings);
+        let by_tree: Learner<'_> = &|task| trees(task, Trees::new(1), settings);
+        for (what, learner, tolerance) in [("groups", by_group, 1e-10), ("tree", by_tree, 1e-9)] {
+            let (known, found) =
+                (learner(&listed).unwrap(), anywhere.learn(learner, tolerance, settings));
+            let found = found.unwrap().learned;
+            let case = format!("round {round}, {what}: {known:?}\n{found:?}");
+            assert!((known.value() - found.value()).abs() < 1e-8, "{case}");
+            assert!(found.lower() <= known.upper() + 1e-9 && found.upper() >= known.lower() - 1e-9);
+            // What is said of the policy is so.
+            let worst = match against {
+                None => whole.worst_case(found.policy(), &range.worst, within, settings).unwrap(),
+                Some(base) => {
+                    let (pair, set) = ((found.policy(), base), within.set);
+                    let radii = [within.radius];
+                    let found = whole.worst_difference(pair, &range, set, &radii, None, settings);
+                    found.unwrap().0.pop().unwrap()
+                }
+            };
+            assert!((worst.value() - found.value()).abs() < 1e-12, "{case}");
+        }
+    }
 }

@@ -42,7 +42,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     super::by::print(found, true, out)?;
     bounds(found, out)?;
     for policy in &found.policies {
-        explain(question, policy, found, out)?;
+        explain(question, policy, out)?;
     }
     files(found, outputs, out)
 }
@@ -334,12 +334,7 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The worst case of one policy in words: all radii in a line each, the first one in full.
-fn explain(
-    question: &Question,
-    policy: &PolicyResult,
-    found: &Evaluation,
-    out: &mut dyn Write,
-) -> Result<()> {
+fn explain(question: &Question, policy: &PolicyResult, out: &mut dyn Write) -> Result<()> {
     let moves = question.context.set.moves_mass();
     writeln!(out, "What would hurt {}:", policy.name)?;
     let radii = question.context.radii.len();

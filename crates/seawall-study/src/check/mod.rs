@@ -49,6 +49,8 @@ pub struct Check {
     pub needed_cells: usize,
     /// Whether the space is every combination of levels, rather than the contexts seen.
     pub grid: bool,
+    /// Which contexts mass may move to.
+    pub support: Support,
     /// Points of the outcome space.
     pub outcomes: usize,
     /// The lowest and the highest value of an outcome.
@@ -260,6 +262,7 @@ pub(crate) fn facts(
         observed_cells: observed,
         needed_cells: needed.len(),
         grid,
+        support,
         outcomes: log.outcomes().len(),
         outcome_range,
         propensity,

@@ -5,7 +5,7 @@ use crate::count::RowPredictions;
 use crate::load::Loaded;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
-use seawall::evaluate::{Nominal, PropensitySource};
+use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::transfer::Transported;
 
 /// More different numbers than this in a column are better binned.
@@ -24,13 +24,16 @@ const APART: f64 = 2.0;
 /// Notes about the data.
 pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
     let mut notes = Vec::new();
-    if !check.grid {
+    if !check.grid && check.support == Support::All {
         notes.push(format!(
-            "the grid of all levels is too large, so the space is the {} contexts seen",
+            "the grid of all levels is too large, so the space is the {} contexts seen; support = \"space\" \
+             lets people be anywhere between the columns' ends",
             check.cells
         ));
     }
-    let many = |f: &&super::FeatureFacts| f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
+    let listed = check.support != Support::Space;
+    let many =
+        |f: &&super::FeatureFacts| listed && f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
     for feature in check.features.iter().filter(many) {
         notes.push(format!(
             "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
