@@ -10,12 +10,14 @@
 //!
 //! Not here: reading columns, binning, or choosing a feature's kind.
 
+mod bins;
 mod extended;
 mod feature;
 mod grid;
 mod level;
 mod points;
 
+pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
@@ -196,6 +198,14 @@ impl Space {
     /// Where a code of a feature is, in units of the feature's own: NaN for a missing value.
     pub(crate) fn coordinate(&self, feature: usize, code: f64) -> f64 {
         self.features[feature].coord(code)
+    }
+
+    /// The bins of a numeric feature off a grid; None for any other.
+    pub(crate) fn bins(&self, feature: usize) -> Option<&Bins> {
+        match &self.support {
+            Support::Points(points) if self.levels(feature).is_empty() => points.bins(feature),
+            _ => None,
+        }
     }
 
     /// The space of some of the points, with the same features and the same ground cost.

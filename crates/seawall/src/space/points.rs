@@ -1,9 +1,10 @@
 //! The support made of the points listed.
 
 use super::MOST_POINTS;
+use super::bins::Bins;
 use super::feature::Checked;
 use crate::error::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Points, one column of codes per feature: a number for a numeric feature off a grid, a level's
 /// index for any other, NaN where missing.
@@ -16,6 +17,8 @@ pub struct Points {
     /// The points after them.
     more: Vec<Vec<f64>>,
     len: usize,
+    /// Each column's bins, once somebody asked: every fit to these points shares them.
+    bins: Arc<[OnceLock<Option<Bins>>]>,
 }
 
 impl Points {
@@ -37,7 +40,8 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes: Arc::new(codes), first: len, more: Vec::new(), len })
+        let bins = codes.iter().map(|_| OnceLock::new()).collect();
+        Ok(Points { codes: Arc::new(codes), first: len, more: Vec::new(), len, bins })
     }
 
     /// The number of points.
@@ -69,6 +73,16 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes: self.codes.clone(), first: self.first, more: joined, len })
+        let bins = joined.iter().map(|_| OnceLock::new()).collect();
+        Ok(Points { codes: self.codes.clone(), first: self.first, more: joined, len, bins })
+    }
+
+    /// The bins of a column of numbers.
+    pub(super) fn bins(&self, feature: usize) -> Option<&Bins> {
+        let make = || {
+            let codes: Vec<f64> = (0..self.len).map(|i| self.code(i, feature)).collect();
+            Bins::new(&codes)
+        };
+        self.bins[feature].get_or_init(make).as_ref()
     }
 }
