@@ -244,13 +244,13 @@ pub(super) fn fitted(
 /// One action's values are moved to the middle and divided by their range, so that neither a
 /// large offset nor a small range is lost in the sums of squares.
 #[derive(Clone, Copy)]
-struct Scale {
+pub(super) struct Scale {
     middle: f64,
     range: f64,
 }
 
 impl Scale {
-    fn from_log(log: &Log, action: usize) -> Option<Self> {
+    pub(super) fn from_log(log: &Log, action: usize) -> Option<Self> {
         let values = log.entries().iter().filter(|e| e.action as usize == action);
         let values = values.map(|e| log.value(e));
         let (low, high) = values
@@ -261,7 +261,7 @@ impl Scale {
 }
 
 /// The sums of one action's rows in each context.
-fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec<Cell> {
+pub(super) fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for e in log.entries().iter().filter(|e| e.action as usize == action) {
         let value = (log.value(e) - scale.middle) / scale.range;

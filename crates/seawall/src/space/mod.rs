@@ -208,6 +208,32 @@ impl Space {
         }
     }
 
+    /// Where each point's code of a feature is among the different ones in order, the missing ones
+    /// last, and how many different ones there are.
+    pub(crate) fn ranks(&self, feature: usize) -> (Vec<u32>, usize) {
+        let codes = || (0..self.len()).map(|i| self.code(i, feature));
+        let is_level = |code: f64| !code.is_nan() && code.is_sign_positive();
+        let levels = self.levels(feature).len();
+        if levels > 0 && codes().all(is_level) {
+            let mut present = vec![0; levels];
+            codes().for_each(|code| present[code as usize] = 1);
+            let mut count = 0;
+            for rank in &mut present {
+                (*rank, count) = (count, count + *rank);
+            }
+            return (codes().map(|code| present[code as usize]).collect(), count as usize);
+        }
+        let mut order: Vec<(u64, u32)> = codes().zip(0..).map(|(c, i)| (in_order(c), i)).collect();
+        order.sort_unstable();
+        let mut ranks = vec![0; order.len()];
+        let mut count = 0;
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            same.iter().for_each(|(_, i)| ranks[*i as usize] = count);
+            count += 1;
+        }
+        (ranks, count as usize)
+    }
+
     /// The space of some of the points, with the same features and the same ground cost.
     pub fn subset(&self, points: &[usize]) -> Result<Self> {
         if let Some(point) = points.iter().find(|&&i| i >= self.len()) {
@@ -384,6 +410,12 @@ impl Space {
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
 pub(crate) fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
+}
+
+/// Whole numbers in the order of [`f64::total_cmp`].
+fn in_order(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// Checks each feature, and that no two have the same name.
