@@ -16,7 +16,7 @@ use super::{Everywhere, Values};
 use crate::error::Result;
 use crate::log::Log;
 use crate::matrix::Matrix;
-use crate::space::Space;
+use crate::space::{Ranks, Space};
 use crate::steps::{Question, StepNode, StepTree, Terms};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Steps {
     /// many rows.
     fn new(log: &Log, feature: usize) -> Self {
         let space: &Space = log.contexts();
-        let (ranks, count) = space.ranks(feature);
+        let Ranks { of: ranks, count } = space.ranks(feature);
         let mut rows = vec![0.0; count];
         log.entries().iter().for_each(|e| rows[ranks[e.context as usize] as usize] += e.weight);
         let few = count <= STEPS;
@@ -217,4 +217,69 @@ fn residuals(log: &Log, values: &Values, action: usize) -> (Vec<usize>, Vec<(f64
         }
     }
     (contexts, cells)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::ambiguity::Direction;
+    use crate::kernel::random::Random;
+    use crate::log::Entry;
+    use crate::space::Feature;
+    use std::sync::Arc;
+
+    /// The slow, obvious version: each code is searched for among the different ones.
+    fn by_search(log: &Log, feature: usize) -> Vec<u8> {
+        let space: &Space = log.contexts();
+        let code = |x: usize| space.code(x, feature);
+        let mut levels: Vec<f64> = (0..space.len()).map(code).collect();
+        levels.sort_unstable_by(f64::total_cmp);
+        levels.dedup_by(|a, b| a.total_cmp(b).is_eq());
+        let place = |c: f64| levels.iter().position(|l| l.total_cmp(&c).is_eq()).unwrap();
+        let mut rows = vec![0.0; levels.len()];
+        log.entries().iter().for_each(|e| rows[place(code(e.context as usize))] += e.weight);
+        let (mut so_far, mut step_of) = (0.0, Vec::new());
+        for (level, rows) in rows.iter().enumerate() {
+            let quantile = ((so_far + 0.5 * rows) / log.total() * STEPS as f64) as usize;
+            step_of.push(if levels.len() <= STEPS { level } else { quantile.min(STEPS - 1) } as u8);
+            so_far += rows;
+        }
+        (0..space.len()).map(|x| step_of[place(code(x))]).collect()
+    }
+
+    #[test]
+    fn steps_are_those_of_a_search() {
+        let mut random = Random::new(15, 5);
+        for _ in 0..60 {
+            let count = 5 + random.below(400);
+            let mut column = |of: &dyn Fn(&mut Random) -> f64| -> Vec<f64> {
+                (0..count).map(|_| of(&mut random)).collect()
+            };
+            let columns = vec![
+                column(&|r| r.normal()),
+                column(&|r| (3.0 * r.normal()).round()),
+                column(&|r| [0.0, -0.0, f64::NAN, r.unit()][r.below(4)]),
+                column(&|r| r.below(3) as f64),
+                column(&|r| r.below(30) as f64),
+            ];
+            let names = |n: usize| (0..n).map(|k| k.to_string()).collect::<Vec<_>>();
+            let mut features: Vec<Feature> = ["a", "b", "c"].map(Feature::numeric).to_vec();
+            features.push(Feature::nominal("d", names(4)));
+            features.push(Feature::ordinal("e", names(31)));
+            let space = Arc::new(Space::points(features, columns).unwrap());
+            let entry = |_| {
+                let context = random.below(count) as u32;
+                Entry { context, weight: random.unit() + 0.01, ..Entry::default() }
+            };
+            let entries: Vec<Entry> = (0..2 * count).map(entry).collect();
+            let outcomes = Space::grid([Feature::numeric("y").levels([0.0])]).unwrap();
+            let (outcomes, names) = (Arc::new(outcomes), vec!["a".to_owned()]);
+            let log =
+                Log::new(space, names, outcomes, vec![0.0], Direction::Cost, entries).unwrap();
+            for feature in 0..5 {
+                assert_eq!(Steps::new(&log, feature).of, by_search(&log, feature), "{feature}");
+            }
+        }
+    }
 }

@@ -26,6 +26,7 @@ pub use points::Points;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use feature::Checked;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -71,6 +72,15 @@ pub enum Support {
     Grid(Grid),
     /// The points listed.
     Points(Points),
+}
+
+/// Where each point's code of a feature is among the different ones in order, missing ones last.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    /// Each point's rank.
+    pub of: Vec<u32>,
+    /// How many different ones there are.
+    pub count: usize,
 }
 
 impl Space {
@@ -208,9 +218,16 @@ impl Space {
         }
     }
 
-    /// Where each point's code of a feature is among the different ones in order, the missing ones
-    /// last, and how many different ones there are.
-    pub(crate) fn ranks(&self, feature: usize) -> (Vec<u32>, usize) {
+    /// The ranks of a feature's codes, kept with the points: for those who ask at every fit.
+    pub(crate) fn kept_ranks(&self, feature: usize) -> Cow<'_, Ranks> {
+        match &self.support {
+            Support::Grid(_) => Cow::Owned(self.ranks(feature)),
+            Support::Points(points) => Cow::Borrowed(points.ranks(feature, || self.ranks(feature))),
+        }
+    }
+
+    /// The ranks of a feature's codes.
+    pub(crate) fn ranks(&self, feature: usize) -> Ranks {
         let codes = || (0..self.len()).map(|i| self.code(i, feature));
         let is_level = |code: f64| !code.is_nan() && code.is_sign_positive();
         let levels = self.levels(feature).len();
@@ -221,17 +238,18 @@ impl Space {
             for rank in &mut present {
                 (*rank, count) = (count, count + *rank);
             }
-            return (codes().map(|code| present[code as usize]).collect(), count as usize);
+            let of = codes().map(|code| present[code as usize]).collect();
+            return Ranks { of, count: count as usize };
         }
         let mut order: Vec<(u64, u32)> = codes().zip(0..).map(|(c, i)| (in_order(c), i)).collect();
         order.sort_unstable();
-        let mut ranks = vec![0; order.len()];
+        let mut of = vec![0; order.len()];
         let mut count = 0;
         for same in order.chunk_by(|a, b| a.0 == b.0) {
-            same.iter().for_each(|(_, i)| ranks[*i as usize] = count);
+            same.iter().for_each(|(_, i)| of[*i as usize] = count);
             count += 1;
         }
-        (ranks, count as usize)
+        Ranks { of, count: count as usize }
     }
 
     /// The space of some of the points, with the same features and the same ground cost.

@@ -1,8 +1,8 @@
 //! The support made of the points listed.
 
-use super::MOST_POINTS;
 use super::bins::Bins;
 use super::feature::Checked;
+use super::{MOST_POINTS, Ranks};
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -17,8 +17,9 @@ pub struct Points {
     /// The points after them.
     more: Vec<Vec<f64>>,
     len: usize,
-    /// Each column's bins, once somebody asked: every fit to these points shares them.
+    /// Each column's bins and ranks, once somebody asked: every fit to these points shares them.
     bins: Arc<[OnceLock<Option<Bins>>]>,
+    ranks: Arc<[OnceLock<Ranks>]>,
 }
 
 impl Points {
@@ -41,7 +42,9 @@ impl Points {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
         let bins = codes.iter().map(|_| OnceLock::new()).collect();
-        Ok(Points { codes: Arc::new(codes), first: len, more: Vec::new(), len, bins })
+        let ranks = codes.iter().map(|_| OnceLock::new()).collect();
+        let codes = Arc::new(codes);
+        Ok(Points { codes, first: len, more: Vec::new(), len, bins, ranks })
     }
 
     /// The number of points.
@@ -73,8 +76,15 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        let bins = joined.iter().map(|_| OnceLock::new()).collect();
-        Ok(Points { codes: self.codes.clone(), first: self.first, more: joined, len, bins })
+        let bins = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let ranks = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let (codes, first) = (self.codes.clone(), self.first);
+        Ok(Points { codes, first, more: joined, len, bins, ranks })
+    }
+
+    /// The ranks of a column, made by the first who asks.
+    pub(super) fn ranks(&self, feature: usize, make: impl FnOnce() -> Ranks) -> &Ranks {
+        self.ranks[feature].get_or_init(make)
     }
 
     /// The bins of a column of numbers.
