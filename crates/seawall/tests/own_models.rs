@@ -51,7 +51,7 @@ fn log(holes: bool) -> Arc<Log> {
         let mut draw = |below: f64| (random.unit() * below) as u32;
         let (context, action, outcome) = (draw(6.0), draw(2.0), draw(3.0));
         let action = if holes && context == 0 { 1 } else { action };
-        entries.push(seawall::Entry {
+        entries.push(Entry {
             context,
             action,
             outcome,
