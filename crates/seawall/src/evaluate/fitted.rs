@@ -63,7 +63,7 @@ impl Default for FitOptions {
 
 impl FitOptions {
     /// The default options for a log: of more than 50,000 rows (or clusters) one deal instead of
-    /// five, for how so many are dealt moves the estimate by much less than its standard error.
+    /// five, for each deal is as many fits as there are folds.
     pub fn for_log(log: &Log) -> Self {
         let dealt = log.clusters().map_or(log.rows(), |count| count as f64);
         let usual = FitOptions::default();
