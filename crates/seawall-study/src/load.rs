@@ -210,6 +210,8 @@ impl Loaded {
     pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
         let Deals { folds, repeats, seed, .. } = self.study.deals;
+        // The study's whole log says how many deals there are, also for a part of it.
+        let repeats = repeats.unwrap_or(FitOptions::for_log(self.log()).repeats);
         let options = FitOptions { clip, unseen, folds, repeats, seed };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
     }

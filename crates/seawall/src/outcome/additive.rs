@@ -35,7 +35,7 @@ use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
 /// Steps of a feature within a pair, at most, a missing one apart.
-const COARSE: usize = 6;
+pub(super) const COARSE: usize = 6;
 /// What keeps a system of features without rows solvable, as a share of the rows.
 const LEAST: f64 = 1e-10;
 
@@ -162,11 +162,6 @@ impl Term {
             }
         }
         both
-    }
-
-    /// How many steps there are.
-    pub fn count(&self) -> usize {
-        self.count
     }
 
     /// The step of a place.

@@ -6,6 +6,7 @@
 
 use crate::log::Log;
 use crate::space::{Kind, Space};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Different numbers of a feature off a grid that are told apart, at most.
@@ -44,7 +45,8 @@ impl Axes {
         let mut rows = vec![0.0; space.len()];
         log.entries().iter().for_each(|e| rows[e.context as usize] += e.weight);
         let features = space.names().len();
-        let axes: Vec<Axis> = (0..features).map(|k| Axis::new(space, k, &rows)).collect();
+        let each = (0..features).into_par_iter();
+        let axes: Vec<Axis> = each.map(|k| Axis::new(space, k, &rows)).collect();
         let mut codes = vec![0; space.len() * features];
         for (k, axis) in axes.iter().enumerate() {
             for context in 0..space.len() {
@@ -100,17 +102,20 @@ impl Axis {
 
     /// Different numbers, grouped if there are many; the missing level last, rows or not.
     fn of_numbers(space: &Space, feature: usize, rows: &[f64]) -> Self {
-        let mut seen: Vec<(f64, f64)> =
-            space.column(feature).into_iter().zip(rows.iter().copied()).collect();
-        seen.retain(|s| !s.0.is_nan());
-        seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut numbers: Vec<(f64, f64)> = Vec::new();
-        for (at, rows) in seen {
-            match numbers.last_mut() {
-                Some(last) if last.0 == at => last.1 += rows,
-                _ => numbers.push((at, rows)),
-            }
+        let ranks = space.kept_ranks(feature);
+        let mut numbers = vec![(f64::NAN, 0.0); ranks.count];
+        for (context, (rank, rows)) in ranks.of.iter().zip(rows).enumerate() {
+            let number = &mut numbers[*rank as usize];
+            let at = space.coordinate(feature, space.code(context, feature));
+            *number = (at, number.1 + rows);
         }
+        numbers.retain(|number| !number.0.is_nan());
+        // Both zeros are one.
+        numbers.dedup_by(|next, last| {
+            let same = next.0 == last.0;
+            last.1 += if same { next.1 } else { 0.0 };
+            same
+        });
         let steps = quantiles(&numbers.iter().map(|n| n.1).collect::<Vec<_>>(), MOST);
         let mut ends: Vec<(f64, f64)> = Vec::new();
         for ((at, _), step) in numbers.iter().zip(steps) {

@@ -55,6 +55,7 @@ mod left_over;
 mod noise;
 mod predictions;
 mod predictor;
+mod split;
 mod tally;
 mod tree;
 mod tree_words;

@@ -10,12 +10,14 @@
 //!
 //! Not here: reading columns, binning, or choosing a feature's kind.
 
+mod bins;
 mod extended;
 mod feature;
 mod grid;
 mod level;
 mod points;
 
+pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
@@ -24,6 +26,7 @@ pub use points::Points;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use feature::Checked;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -69,6 +72,15 @@ pub enum Support {
     Grid(Grid),
     /// The points listed.
     Points(Points),
+}
+
+/// Where each point's code of a feature is among the different ones in order, missing ones last.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    /// Each point's rank.
+    pub of: Vec<u32>,
+    /// How many different ones there are.
+    pub count: usize,
 }
 
 impl Space {
@@ -196,6 +208,48 @@ impl Space {
     /// Where a code of a feature is, in units of the feature's own: NaN for a missing value.
     pub(crate) fn coordinate(&self, feature: usize, code: f64) -> f64 {
         self.features[feature].coord(code)
+    }
+
+    /// The bins of a numeric feature off a grid; None for any other.
+    pub(crate) fn bins(&self, feature: usize) -> Option<&Bins> {
+        match &self.support {
+            Support::Points(points) if self.levels(feature).is_empty() => points.bins(feature),
+            _ => None,
+        }
+    }
+
+    /// The ranks of a feature's codes, kept with the points: for those who ask at every fit.
+    pub(crate) fn kept_ranks(&self, feature: usize) -> Cow<'_, Ranks> {
+        match &self.support {
+            Support::Grid(_) => Cow::Owned(self.ranks(feature)),
+            Support::Points(points) => Cow::Borrowed(points.ranks(feature, || self.ranks(feature))),
+        }
+    }
+
+    /// The ranks of a feature's codes.
+    pub(crate) fn ranks(&self, feature: usize) -> Ranks {
+        let codes = || (0..self.len()).map(|i| self.code(i, feature));
+        let is_level = |code: f64| !code.is_nan() && code.is_sign_positive();
+        let levels = self.levels(feature).len();
+        if levels > 0 && codes().all(is_level) {
+            let mut present = vec![0; levels];
+            codes().for_each(|code| present[code as usize] = 1);
+            let mut count = 0;
+            for rank in &mut present {
+                (*rank, count) = (count, count + *rank);
+            }
+            let of = codes().map(|code| present[code as usize]).collect();
+            return Ranks { of, count: count as usize };
+        }
+        let mut order: Vec<(u64, u32)> = codes().zip(0..).map(|(c, i)| (in_order(c), i)).collect();
+        order.sort_unstable();
+        let mut of = vec![0; order.len()];
+        let mut count = 0;
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            same.iter().for_each(|(_, i)| of[*i as usize] = count);
+            count += 1;
+        }
+        Ranks { of, count: count as usize }
     }
 
     /// The space of some of the points, with the same features and the same ground cost.
@@ -374,6 +428,12 @@ impl Space {
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
 pub(crate) fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
+}
+
+/// Whole numbers in the order of [`f64::total_cmp`].
+fn in_order(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// Checks each feature, and that no two have the same name.

@@ -1,9 +1,10 @@
 //! The support made of the points listed.
 
-use super::MOST_POINTS;
+use super::bins::Bins;
 use super::feature::Checked;
+use super::{MOST_POINTS, Ranks};
 use crate::error::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Points, one column of codes per feature: a number for a numeric feature off a grid, a level's
 /// index for any other, NaN where missing.
@@ -16,6 +17,9 @@ pub struct Points {
     /// The points after them.
     more: Vec<Vec<f64>>,
     len: usize,
+    /// Each column's bins and ranks, once somebody asked: every fit to these points shares them.
+    bins: Arc<[OnceLock<Option<Bins>>]>,
+    ranks: Arc<[OnceLock<Ranks>]>,
 }
 
 impl Points {
@@ -37,7 +41,10 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes: Arc::new(codes), first: len, more: Vec::new(), len })
+        let bins = codes.iter().map(|_| OnceLock::new()).collect();
+        let ranks = codes.iter().map(|_| OnceLock::new()).collect();
+        let codes = Arc::new(codes);
+        Ok(Points { codes, first: len, more: Vec::new(), len, bins, ranks })
     }
 
     /// The number of points.
@@ -69,6 +76,23 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes: self.codes.clone(), first: self.first, more: joined, len })
+        let bins = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let ranks = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let (codes, first) = (self.codes.clone(), self.first);
+        Ok(Points { codes, first, more: joined, len, bins, ranks })
+    }
+
+    /// The ranks of a column, made by the first who asks.
+    pub(super) fn ranks(&self, feature: usize, make: impl FnOnce() -> Ranks) -> &Ranks {
+        self.ranks[feature].get_or_init(make)
+    }
+
+    /// The bins of a column of numbers.
+    pub(super) fn bins(&self, feature: usize) -> Option<&Bins> {
+        let make = || {
+            let codes: Vec<f64> = (0..self.len).map(|i| self.code(i, feature)).collect();
+            Bins::new(&codes)
+        };
+        self.bins[feature].get_or_init(make).as_ref()
     }
 }
