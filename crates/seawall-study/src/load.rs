@@ -136,7 +136,8 @@ fn choose_model(study: &Study, counted: &Counted, watch: Watch<'_>) -> Result<Mo
         }
         ModelSpec::Auto { folds, seed } => {
             let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
-            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes };
+            let everywhere = study.support == Support::Space;
+            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere };
             let found = auto(log, &search, watch)?;
             let (recipe, candidates) = (found.recipe, found.table);
             return Ok(ModelChoice { recipe, choices: None, candidates });
