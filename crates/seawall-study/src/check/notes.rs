@@ -3,6 +3,7 @@
 use super::{Check, twins};
 use crate::count::RowPredictions;
 use crate::load::Loaded;
+use crate::memory::size;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
 use seawall::evaluate::{Nominal, PropensitySource};
@@ -24,10 +25,14 @@ const APART: f64 = 2.0;
 /// Notes about the data.
 pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
     let mut notes = Vec::new();
-    if !check.grid {
+    if let (false, Some(grid)) = (check.grid, &loaded.counted.too_large) {
         notes.push(format!(
-            "the grid of all levels is too large, so the space is the {} contexts seen",
-            check.cells
+            "the grid of all levels is too large, so the space is the {} contexts seen: its {} cells or \
+             more would take about {}, and {} is allowed (bin columns more coarsely, or raise --memory)",
+            check.cells,
+            number(grid.cells),
+            size(grid.bytes as u64),
+            size(grid.memory)
         ));
     }
     let many = |f: &&super::FeatureFacts| f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
