@@ -4,9 +4,23 @@
 //! does not depend on the machine, because which grids are made does not either.
 
 use seawall::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a study may use if nobody says.
 pub const DEFAULT: u64 = 4_000_000_000;
+
+/// What a study of this program may use, like the number of its threads.
+static ALLOWED: AtomicU64 = AtomicU64::new(DEFAULT);
+
+/// Says what every study that is read from now on may use, in bytes.
+pub fn allow(bytes: u64) {
+    ALLOWED.store(bytes, Ordering::Relaxed);
+}
+
+/// What a study may use, in bytes, unless it is told otherwise.
+pub fn allowed() -> u64 {
+    ALLOWED.load(Ordering::Relaxed)
+}
 /// Less than this leaves no room to work in.
 const LEAST: u64 = 1_000_000;
 
@@ -26,7 +40,7 @@ const UNITS: [(&str, u64); 9] = [
 pub fn parse(text: &str) -> Result<u64> {
     let wrong = || {
         Error::config(format!(
-            "memory is {text:?}; expected a size of at least 1MB: 2GB, 500MB, 1.5GiB"
+            "{text:?} is no memory; expected a size of at least 1MB: 2GB, 500MB, 1.5GiB"
         ))
     };
     let trimmed = text.trim();
@@ -77,6 +91,9 @@ mod tests {
             assert!(parse(text).unwrap_err().to_string().contains("expected a size"), "{text}");
         }
         assert_eq!((size(8_080_000_000), size(12_000_000)), ("8.1 GB".into(), "12 MB".into()));
-        assert_eq!((rounded_up(1_500_000), rounded_up(1_500_000_001)), ("2MB".into(), "2GB".into()));
+        assert_eq!(
+            (rounded_up(1_500_000), rounded_up(1_500_000_001)),
+            ("2MB".into(), "2GB".into())
+        );
     }
 }

@@ -47,15 +47,14 @@ pub(crate) fn rows_on_contexts(
                         Some(level) => level,
                         None => {
                             let distinct = &columns.distinct[k];
-                            let found = code_of(context, space, k, distinct, code).map_err(
-                                |what| {
+                            let found =
+                                code_of(context, space, k, distinct, code).map_err(|what| {
                                     let (file, row) = (file.display(), from + row + 1);
                                     let name = &context.name;
                                     Error::input(format!(
                                         "{file}: row {row}, column {name:?}: {what}"
                                     ))
-                                },
-                            )?;
+                                })?;
                             known[code] = Some(found);
                             found
                         }

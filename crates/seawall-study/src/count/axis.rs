@@ -127,9 +127,8 @@ impl Axis {
         if !levels.iter().any(|(level, _)| seen(level)) {
             return Err(unknown_levels(path, name, levels, distinct));
         }
-        let amount = |code: usize| {
-            levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x)
-        };
+        let amount =
+            |code: usize| levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x);
         let own: Vec<f64> = (0..distinct.len()).map(amount).collect();
         let mut amounts: Vec<f64> = used(codes).iter().map(|&code| own[code as usize]).collect();
         // Levels that were never seen can still happen.

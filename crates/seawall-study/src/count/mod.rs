@@ -34,10 +34,10 @@ use check::outcome_complaint;
 use predicted::Predicted;
 use row::RowColumns;
 use seawall::{Entry, Error, Kind, Log, Progress, Result, Stage, Watch};
+use space::{Seen, context_space, outcome_space};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use space::{Seen, context_space, outcome_space};
 use tally::Tally;
 use tuples::Tuples;
 

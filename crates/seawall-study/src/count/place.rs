@@ -28,7 +28,12 @@ pub(crate) fn most_cells(memory: u64, features: usize, actions: usize) -> f64 {
 }
 
 /// Why a grid is not made, if it is not.
-pub(super) fn too_large(cells: f64, memory: u64, features: usize, actions: usize) -> Option<TooLarge> {
+pub(super) fn too_large(
+    cells: f64,
+    memory: u64,
+    features: usize,
+    actions: usize,
+) -> Option<TooLarge> {
     let bytes = cells * bytes_per_cell(features, actions);
     (cells > most_cells(memory, features, actions)).then_some(TooLarge { cells, bytes, memory })
 }

@@ -53,9 +53,8 @@ impl Counted {
         self.entries.iter().for_each(|e| taken[e.action as usize] = true);
         let mut used: Vec<usize> = (0..taken.len()).filter(|&code| taken[code]).collect();
         // By number if they are numbers, else by text: not by where they happen to appear.
-        let key = |code: usize| {
-            (distinct.number(code), distinct.text(code).cloned().unwrap_or_default())
-        };
+        let key =
+            |code: usize| (distinct.number(code), distinct.text(code).cloned().unwrap_or_default());
         used.sort_by(|&a, &b| {
             let (a, b) = (key(a), key(b));
             let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
@@ -103,7 +102,12 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Nothing counted yet, of so many columns of codes and of numbers; `memory` is all that there is.
-    pub(super) fn new(columns: (usize, usize), tells_apart: bool, whole: bool, memory: u64) -> Self {
+    pub(super) fn new(
+        columns: (usize, usize),
+        tells_apart: bool,
+        whole: bool,
+        memory: u64,
+    ) -> Self {
         Tally {
             columns,
             contexts: Tuples::new(columns.0, columns.1),
@@ -194,8 +198,7 @@ impl Tally {
         order.sort_unstable_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
             let by_code = codes.iter().map(|c| c[a].cmp(&c[b]));
-            let mut both =
-                by_code.chain(numbers.iter().map(|c| ordered(c[a]).cmp(&ordered(c[b]))));
+            let mut both = by_code.chain(numbers.iter().map(|c| ordered(c[a]).cmp(&ordered(c[b]))));
             both.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
         });
         codes.iter_mut().for_each(|c| *c = order.iter().map(|&i| c[i as usize]).collect());

@@ -79,7 +79,10 @@ pub(super) fn separator(reader: impl BufRead) -> Result<u8> {
 }
 
 /// The names in a file's first record.
-pub(super) fn header(reader: impl BufRead, delimiter: u8) -> std::result::Result<Vec<String>, String> {
+pub(super) fn header(
+    reader: impl BufRead,
+    delimiter: u8,
+) -> std::result::Result<Vec<String>, String> {
     let mut blocks = Blocks::new(reader, delimiter, BLOCK);
     let block = match blocks.next().map_err(|e| e.to_string())? {
         Some(block) => block,
@@ -91,7 +94,8 @@ pub(super) fn header(reader: impl BufRead, delimiter: u8) -> std::result::Result
         if !fields.blank {
             let name = |k: usize| {
                 let text = std::str::from_utf8(fields.get(&block, k));
-                text.map(str::to_owned).map_err(|_| format!("the name of column {} is not UTF-8", k + 1))
+                text.map(str::to_owned)
+                    .map_err(|_| format!("the name of column {} is not UTF-8", k + 1))
             };
             return (0..fields.len()).map(name).collect();
         }
@@ -256,7 +260,8 @@ impl<R: BufRead> Blocks<R> {
             let before = state;
             state = state.after(byte, self.delimiter);
             // Not between the two halves of a line's end.
-            let whole = byte == b'\n' || (byte == b'\r' && new.get(at + 1).is_some_and(|b| *b != b'\n'));
+            let whole =
+                byte == b'\n' || (byte == b'\r' && new.get(at + 1).is_some_and(|b| *b != b'\n'));
             if whole && before != State::Quoted {
                 end = seen + at + 1;
             }
@@ -356,7 +361,8 @@ impl Texts {
 
     /// The first field that is no text.
     fn first_broken(&self) -> Option<usize> {
-        let text = |ends: &[i32]| std::str::from_utf8(&self.bytes[ends[0] as usize..ends[1] as usize]);
+        let text =
+            |ends: &[i32]| std::str::from_utf8(&self.bytes[ends[0] as usize..ends[1] as usize]);
         self.ends.windows(2).position(|ends| text(ends).is_err())
     }
 
@@ -437,7 +443,11 @@ mod tests {
     }
 
     /// The records of a text, cut into blocks of at least so many bytes.
-    fn records(text: &str, columns: usize, size: usize) -> std::result::Result<Vec<Vec<String>>, String> {
+    fn records(
+        text: &str,
+        columns: usize,
+        size: usize,
+    ) -> std::result::Result<Vec<Vec<String>>, String> {
         let layout = Layout { delimiter: b',', columns, wanted: (0..columns).collect() };
         let mut blocks = Blocks::new(text.as_bytes(), b',', size);
         let (mut found, mut header) = (Vec::new(), true);
@@ -448,7 +458,9 @@ mod tests {
                 found.push(rows.columns.iter().map(text).collect());
             }
             match rows.fault {
-                Some(Fault::Fields(what)) => return Err(format!("row {}: {what}", found.len() + 1)),
+                Some(Fault::Fields(what)) => {
+                    return Err(format!("row {}: {what}", found.len() + 1));
+                }
                 Some(Fault::NoText(_)) => return Err("no text".to_owned()),
                 None => {}
             }
@@ -462,7 +474,10 @@ mod tests {
         assert_eq!(one("a\"b,c\n").unwrap(), [["a\"b", "c"]]);
         assert_eq!(one("\"a\"\"b\",c\n").unwrap(), [["a\"b", "c"]]);
         assert_eq!(one("\"a\"b\",c\n").unwrap(), [["ab\"", "c"]]);
-        assert_eq!(one("\"a\n,b\",\"\"\r\n\r\nd,\"e\r\nf\"").unwrap(), [["a\n,b", ""], ["d", "e\r\nf"]]);
+        assert_eq!(
+            one("\"a\n,b\",\"\"\r\n\r\nd,\"e\r\nf\"").unwrap(),
+            [["a\n,b", ""], ["d", "e\r\nf"]]
+        );
         for open in ["a,\"b\nc\n", "\"a\n\",\"b\n", "\""] {
             assert_eq!(one(open).unwrap_err(), OPEN_QUOTE, "{open:?}");
         }
@@ -493,7 +508,8 @@ mod tests {
             let mut text = "x,y\n".to_owned();
             for _ in 0..round % 40 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let pieces = ["a", ",", "\"", "\n", "\r", "\r\n", "\"\"", "é", "b,c\n", "\"d\",e\n"];
+                let pieces =
+                    ["a", ",", "\"", "\n", "\r", "\r\n", "\"\"", "é", "b,c\n", "\"d\",e\n"];
                 text += pieces[(state >> 33) as usize % pieces.len()];
             }
             let whole = records(&text, 2, 1 << 20);

@@ -133,7 +133,8 @@ fn csv_header(path: &Path, compression: Compression, named: u8) -> Result<(u8, S
         b',' => separator(open(path, compression)?).map_err(|e| unreadable(path, e))?,
         named => named,
     };
-    let names = csv::header(open(path, compression)?, delimiter).map_err(|e| unreadable(path, e))?;
+    let names =
+        csv::header(open(path, compression)?, delimiter).map_err(|e| unreadable(path, e))?;
     let text = |name: String| Field::new(name, DataType::Utf8, true);
     Ok((delimiter, Schema::new(names.into_iter().map(text).collect::<Vec<Field>>())))
 }

@@ -132,7 +132,8 @@ mod tests {
         let declared = DeclaredLevels::new(labels.to_vec()).unwrap();
         let texts = ["1", "01", "b", "B", "true", "0.0", "-0", "1000", "7", "NA", "+1", ""];
         let truths = BooleanArray::from(vec![true, false]);
-        let columns: [ArrayRef; 2] = [Arc::new(StringArray::from(texts.to_vec())), Arc::new(truths)];
+        let columns: [ArrayRef; 2] =
+            [Arc::new(StringArray::from(texts.to_vec())), Arc::new(truths)];
         for column in columns {
             for row in 0..column.len() {
                 let one = Distinct::of_row(&column, row).unwrap();
@@ -140,7 +141,10 @@ mod tests {
                 assert_eq!(declared.find(&one, 0), slow, "{:?}", one.text(0));
             }
         }
-        assert_eq!(DeclaredLevels::new(vec!["1".into(), "2".into(), "1.0".into()]), Err("1.0".into()));
+        assert_eq!(
+            DeclaredLevels::new(vec!["1".into(), "2".into(), "1.0".into()]),
+            Err("1.0".into())
+        );
     }
 
     #[test]

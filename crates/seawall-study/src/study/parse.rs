@@ -111,7 +111,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         support,
         target,
         report,
-        memory: memory::DEFAULT,
+        memory: memory::allowed(),
     })
 }
 
@@ -225,7 +225,8 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     let kind = table.need("kind")?.word(&KINDS)?;
     let levels = table.take("levels").map(|v| v.texts()).transpose()?;
     let levels = levels.map(DeclaredLevels::new).transpose();
-    let levels = levels.map_err(|twice| table.error(format!("the level {twice:?} is listed twice")))?;
+    let levels =
+        levels.map_err(|twice| table.error(format!("the level {twice:?} is listed twice")))?;
     let positions = table.take("positions").map(|v| v.numbers()).transpose()?;
     if let (Some(positions), Some(levels)) = (&positions, &levels)
         && positions.len() != levels.labels().len()
