@@ -214,15 +214,19 @@ struct Blocks<R> {
     size: usize,
     /// What was read after the last block's end.
     rest: Vec<u8>,
+    begun: bool,
     ended: bool,
 }
 
 impl<R: BufRead> Blocks<R> {
     fn new(reader: R, delimiter: u8, size: usize) -> Self {
-        Blocks { reader, delimiter, size, rest: Vec::new(), ended: false }
+        Blocks { reader, delimiter, size, rest: Vec::new(), begun: false, ended: false }
     }
 
     fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.skip_blank_lines()?;
+        }
         let mut block = std::mem::take(&mut self.rest);
         let (mut state, mut seen, mut end) = (State::Start, 0, 0);
         while !self.ended {
@@ -242,6 +246,18 @@ impl<R: BufRead> Blocks<R> {
             return Err(std::io::Error::other(OPEN_QUOTE));
         }
         Ok((!block.is_empty()).then_some(block))
+    }
+
+    /// Passes over what is before the header, so that the first block begins with it.
+    fn skip_blank_lines(&mut self) -> Result<()> {
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            let blank = bytes.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
+            if blank == 0 {
+                return Ok(());
+            }
+            self.reader.consume(blank);
+        }
     }
 
     /// The state after a block's bytes from `seen` on, and where its last whole record ends.
