@@ -19,6 +19,7 @@ use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Questio
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
+use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, report};
 use seawall_study::study::{PolicySpec, study, study_of};
@@ -96,21 +97,27 @@ fn bootstrap(
 impl Study {
     /// A study file and its data.
     #[staticmethod]
-    #[pyo3(signature = (path, threads=None, progress=None))]
+    #[pyo3(signature = (path, threads=None, progress=None, memory=None))]
     fn from_file(
         py: Python<'_>,
         path: PathBuf,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        memory: Option<&str>,
     ) -> PyResult<Self> {
-        let loaded = run(py, threads, progress.as_ref(), |watch| load(study(&path)?, watch))?;
+        let loaded = run(py, threads, progress.as_ref(), |watch| {
+            let mut asked = study(&path)?;
+            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            load(asked, watch)
+        })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
 
     /// A study file's text; other files are looked for in `folder`. With `data`, an Arrow stream,
     /// that instead of what the text names.
     #[staticmethod]
-    #[pyo3(signature = (text, folder, data=None, name="data", threads=None, progress=None))]
+    #[pyo3(signature = (text, folder, data=None, name="data", threads=None, progress=None, memory=None))]
+    #[allow(clippy::too_many_arguments)] // As Python calls it.
     fn from_text(
         py: Python<'_>,
         text: &str,
@@ -119,10 +126,12 @@ impl Study {
         name: &str,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        memory: Option<&str>,
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study_of(Path::new("study"), &folder, text)?;
+            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
             asked.data = PathBuf::from(name);
             let columns: Vec<String> =

@@ -12,7 +12,7 @@
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
 //!    and numbers as people read them.
-//! 8. [`mod@fields`]: what each front end calls a field that is wrong.
+//! 8. [`mod@memory`]: how much of it a study may use; [`mod@fields`]: what each front end calls a field that is wrong.
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
@@ -31,6 +31,7 @@ pub mod fields;
 pub mod init;
 pub mod learn;
 pub mod load;
+pub mod memory;
 mod other_table;
 pub mod radius;
 pub mod read;

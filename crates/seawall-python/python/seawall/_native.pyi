@@ -52,7 +52,10 @@ class Table:
 class Study:
     @staticmethod
     def from_file(
-        path: str | PathLike[str], threads: int | None = None, progress: _Progress | None = None
+        path: str | PathLike[str],
+        threads: int | None = None,
+        progress: _Progress | None = None,
+        memory: str | None = None,
     ) -> Study: ...
     @staticmethod
     def from_text(
@@ -62,6 +65,7 @@ class Study:
         name: str = "data",
         threads: int | None = None,
         progress: _Progress | None = None,
+        memory: str | None = None,
     ) -> Study: ...
     def text(self) -> str: ...
     def direction(self) -> str: ...

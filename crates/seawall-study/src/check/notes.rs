@@ -3,6 +3,7 @@
 use super::{Check, twins};
 use crate::count::RowPredictions;
 use crate::load::Loaded;
+use crate::memory::size;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
 use seawall::evaluate::{Nominal, PropensitySource, Support};
@@ -24,11 +25,15 @@ const APART: f64 = 2.0;
 /// Notes about the data.
 pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
     let mut notes = Vec::new();
-    if !check.grid && check.support == Support::All {
+    if let (Support::All, Some(grid)) = (check.support, &loaded.counted.too_large) {
         notes.push(format!(
-            "the grid of all levels is too large, so the space is the {} contexts seen; support = \"space\" \
-             lets people be anywhere between the columns' ends",
-            check.cells
+            "the grid of all levels is too large, so the space is the {} contexts seen: its {} cells or \
+             more would take about {}, and {} is allowed (support = \"space\" lists none; or bin columns \
+             more coarsely, or raise --memory)",
+            check.cells,
+            number(grid.cells),
+            size(grid.bytes as u64),
+            size(grid.memory)
         ));
     }
     let listed = check.support != Support::Space;

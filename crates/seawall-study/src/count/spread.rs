@@ -15,20 +15,21 @@ use seawall::{Kind, Space};
 const LEAST: f64 = 0.1;
 
 impl Axis {
-    /// Weighs the axis by the spread of its rows: each a code of the column and how many. A weight
-    /// that was given stays.
-    pub(super) fn spread(&mut self, rows: impl Iterator<Item = (u32, f64)>) {
+    /// Weighs the axis by the spread of its rows, given how many each point has. A weight that was given
+    /// stays.
+    pub(super) fn spread(&mut self, rows: &[f64]) {
         if self.weighed {
             return;
+        }
+        let total: f64 = rows.iter().sum();
+        if self.levels.is_none() {
+            let shares: Vec<f64> = rows.iter().map(|n| n / total).collect();
+            return self.weigh(squares(&self.at, &shares));
         }
         // The feature alone, as a space of its levels, knows its own costs.
         let Ok(space) = Space::grid([self.feature.clone()]) else { return };
         let mut shares = vec![0.0; space.len()];
-        let mut total = 0.0;
-        for (code, count) in rows {
-            shares[self.level_of[code as usize] as usize] += count;
-            total += count;
-        }
+        self.at.iter().zip(rows).for_each(|(level, count)| shares[*level as usize] += count);
         shares.iter_mut().for_each(|share| *share /= total);
         let mean = match space.kind(0) {
             Kind::Fixed => return,
@@ -46,6 +47,11 @@ impl Axis {
                 squares(&positions, &shares) * space.feature_cost(0, 0, last) / apart
             }
         };
+        self.weigh(mean);
+    }
+
+    /// Makes a mean cost 1.
+    fn weigh(&mut self, mean: f64) {
         if mean > 0.0 && mean.is_finite() {
             self.feature = self.feature.clone().weight(1.0 / mean);
         }
