@@ -54,7 +54,7 @@ enum Method {
     /// costs to go there or come back.
     Flat { weight: f64, hole: Option<(usize, f64)> },
     /// All pairs: `costs[k · levels + j]`; and where levels are evenly apart, the costs of all
-    /// steps from the longest back to the longest ahead.
+    /// steps from the longest back to the longest ahead, and a few more.
     Table { costs: Vec<f64>, steps: Option<Vec<f64>> },
 }
 
@@ -145,7 +145,7 @@ fn even_steps(metric: Metric, coords: &[f64]) -> Option<Vec<f64>> {
     let even = step.abs() > 1024.0 * rounding
         && coords.iter().enumerate().all(|(k, x)| (x - place(k)).abs() <= rounding);
     let cost = |d: usize| metric.cost(0.0, step * d.abs_diff(count - 1) as f64);
-    even.then(|| (0..2 * count - 1).map(cost).collect())
+    even.then(|| (0..2 * count - 1 + SIDE).map(cost).collect())
 }
 
 /// A line of evenly spaced levels: the weights of all steps are known, and each level's are a
@@ -155,13 +155,19 @@ fn even(steps: &[f64], weights: &[f64], line: &mut Line) {
     let levels = log.len();
     let top = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lift = |&l: &f64| if l == f64::NEG_INFINITY { 0.0 } else { (l - top).exp() };
-    let lifted: Vec<f64> = log.iter().map(lift).collect();
+    // Whole chunks: what is added weighs nothing.
+    let padded = levels.next_multiple_of(SIDE);
+    let pad = |of: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+        of.chain(std::iter::repeat(0.0)).take(padded).collect()
+    };
+    let lifted = pad(&mut log.iter().map(lift));
+    let (mean, var) = (pad(&mut mean.iter().copied()), pad(&mut var.iter().copied()));
     let arch = Arch::new();
     let one = |k: usize| {
-        let window = levels - 1 - k..2 * levels - 1 - k;
+        let window = levels - 1 - k..levels - 1 - k + padded;
         let (steps, weights) = (&steps[window.clone()], &weights[window]);
         let (total, mean, second) =
-            arch.dispatch(Windowed { steps, weights, lifted: &lifted, mean, var });
+            arch.dispatch(Windowed { steps, weights, lifted: &lifted, mean: &mean, var: &var });
         (top + total.ln(), mean, second)
     };
     let found: Vec<(f64, f64, f64)> = match levels * levels >= FORK {
@@ -188,22 +194,11 @@ impl WithSimd for Windowed<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let chunks = |of: &'_ [f64]| of.as_chunks::<SIDE>().0.len();
-        let whole = chunks(self.steps);
-        let side = |of: &'_ [f64], at: usize| -> [f64; SIDE] {
-            let mut some = [0.0; SIDE];
-            let rest = &of[at * SIDE..];
-            match rest.first_chunk() {
-                Some(chunk) => some = *chunk,
-                None => some[..rest.len()].copy_from_slice(rest),
-            }
-            some
-        };
-        let all = whole + usize::from(self.steps.len() % SIDE > 0);
+        let Windowed { steps, weights, lifted, mean, var } = self;
+        let [steps, weights, lifted, mean, var] =
+            [steps, weights, lifted, mean, var].map(|of| of.as_chunks::<SIDE>().0);
         let (mut total, mut first) = ([0.0; SIDE], [0.0; SIDE]);
-        for at in 0..all {
-            let (w, e) = (side(self.weights, at), side(self.lifted, at));
-            let (c, m) = (side(self.steps, at), side(self.mean, at));
+        for (((w, e), c), m) in weights.iter().zip(lifted).zip(steps).zip(mean) {
             for l in 0..SIDE {
                 let share = w[l] * e[l];
                 total[l] += share;
@@ -215,17 +210,15 @@ impl WithSimd for Windowed<'_> {
         if total < f64::MIN_POSITIVE {
             return (0.0, 0.0, 0.0);
         }
-        let mean = first / total;
+        let middle = first / total;
         let mut second = [0.0; SIDE];
-        for at in 0..all {
-            let (w, e) = (side(self.weights, at), side(self.lifted, at));
-            let (c, m, v) = (side(self.steps, at), side(self.mean, at), side(self.var, at));
+        for ((((w, e), c), m), v) in weights.iter().zip(lifted).zip(steps).zip(mean).zip(var) {
             for l in 0..SIDE {
-                let off = m[l] + c[l] - mean;
+                let off = m[l] + c[l] - middle;
                 second[l] += w[l] * e[l] * (v[l] + off * off);
             }
         }
-        (total, mean, second.iter().sum::<f64>() / total)
+        (total, middle, second.iter().sum::<f64>() / total)
     }
 }
 
@@ -602,5 +595,89 @@ impl Moments {
     /// The weighted variance.
     pub fn variance(&self) -> f64 {
         if self.weight > 0.0 { self.spread / self.weight } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::random::Random;
+
+    /// The sums written out: logarithm, mean and variance of every level of one line.
+    fn slow(metric: Metric, coords: &[f64], s: f64, line: [&[f64]; 3]) -> Vec<(f64, f64, f64)> {
+        let [log, mean, var] = line;
+        let one = |k: usize| {
+            let cost = |j: usize| metric.cost(coords[k], coords[j]);
+            let exponent = |j: usize| log[j] - penalty(s, cost(j));
+            let top = (0..coords.len()).map(exponent).fold(f64::NEG_INFINITY, f64::max);
+            if top == f64::NEG_INFINITY {
+                return (top, 0.0, 0.0);
+            }
+            let share = |j: usize| (exponent(j) - top).exp();
+            let all: f64 = (0..coords.len()).map(share).sum();
+            let middle: f64 = (0..coords.len()).map(|j| share(j) * (mean[j] + cost(j))).sum();
+            let middle = middle / all;
+            let off = |j: usize| mean[j] + cost(j) - middle;
+            let around = |j: usize| share(j) * (var[j] + off(j) * off(j));
+            (top + all.ln(), middle, (0..coords.len()).map(around).sum::<f64>() / all)
+        };
+        (0..coords.len()).map(one).collect()
+    }
+
+    #[test]
+    fn every_kernel_adds_up_what_is_written_out() {
+        let mut random = Random::new(11, 0);
+        for round in 0..200usize {
+            let levels = 2 + random.below(60);
+            let mut coords: Vec<f64> = (0..levels).map(|k| 3.0 + 0.1 * k as f64).collect();
+            if round % 3 == 1 {
+                coords.iter_mut().for_each(|x| *x += 0.05 * random.normal());
+            }
+            if round % 5 == 0 {
+                coords[levels - 1] = f64::NAN;
+            }
+            let flat = round % 2 == 0;
+            let metric = match flat {
+                true => Metric::Flat { weight: 0.7, missing: 0.4 },
+                false => Metric::Square { weight: 0.3, missing: 0.4 },
+            };
+            // A few lines by themselves, or enough to be taken side by side; some wild, some with holes.
+            let count = [1, 3, 40][round % 3];
+            let (range, holes) = ([1.0, 30.0, 900.0][round % 3], round % 4 == 0);
+            let mut log: Vec<f64> = (0..levels * count)
+                .map(|_| match holes && random.below(3) == 0 {
+                    true => f64::NEG_INFINITY,
+                    false => range * (random.normal() * 0.3),
+                })
+                .collect();
+            let mut mean: Vec<f64> = log.iter().map(|_| random.normal().abs()).collect();
+            let mut var: Vec<f64> = log.iter().map(|_| random.normal().abs()).collect();
+            let finite = || log.iter().copied().filter(|x| x.is_finite());
+            let spread =
+                finite().fold(f64::NEG_INFINITY, f64::max) - finite().fold(f64::INFINITY, f64::min);
+            for s in [0.0, 0.8, 40.0, f64::INFINITY] {
+                let before = [log.clone(), mean.clone(), var.clone()];
+                // Lines lie one after the other: neighbours of a line are next to each other.
+                let arrays = [&mut log[..], &mut mean[..], &mut var[..]];
+                Axis::new(metric, &coords).pass(1, s, spread.max(0.0), arrays);
+                for line in 0..count {
+                    let here = line * levels..(line + 1) * levels;
+                    let given = [0, 1, 2].map(|m| &before[m][here.clone()]);
+                    for (k, wanted) in slow(metric, &coords, s, given).into_iter().enumerate() {
+                        let at = here.start + k;
+                        let found = (log[at], mean[at], var[at]);
+                        let near =
+                            |a: f64, b: f64| a == b || (a - b).abs() <= 1e-11 * (1.0 + b.abs());
+                        let what = format!("{round} {levels} {count} {s} {found:?} {wanted:?}");
+                        assert!(near(found.0, wanted.0), "{what}");
+                        // A hole that nobody reaches keeps what it had.
+                        if wanted.0 > f64::NEG_INFINITY {
+                            assert!(near(found.1, wanted.1) && near(found.2, wanted.2), "{what}");
+                        }
+                    }
+                }
+                [log, mean, var] = before;
+            }
+        }
     }
 }

@@ -355,3 +355,43 @@ impl Long<'_> {
         self.order.iter().max_by(|&&a, &&b| h[a][l].total_cmp(&h[b][l]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::random::Random;
+
+    #[test]
+    fn a_line_by_itself_is_transformed_as_among_others() {
+        let mut random = Random::new(7, 0);
+        for round in 0..60usize {
+            let levels = 50 + random.below(80);
+            let mut coords: Vec<f64> = (0..levels).map(|_| random.normal()).collect();
+            if round % 3 == 0 {
+                coords[levels / 2] = f64::NAN;
+            }
+            let metric = match round % 2 == 0 {
+                true => Metric::Flat { weight: 0.5, missing: 0.25 },
+                false => Metric::Square { weight: 0.5, missing: 0.25 },
+            };
+            let axis = Axis::new(metric, &coords);
+            // Ties, and places that do not exist.
+            let height = |_| match random.below(9) {
+                0 => f64::NEG_INFINITY,
+                k => k as f64 / 4.0,
+            };
+            let line: Vec<f64> = (0..levels).map(height).collect();
+            let index: Vec<f64> = (0..levels).map(|k| k as f64).collect();
+            for price in [0.0, 0.3, 2.0, f64::INFINITY] {
+                for carry in [Carry::Cost, Carry::Index] {
+                    let (mut h, mut ride) = (line.clone(), index.clone());
+                    axis.pass(1, price, carry, &mut h, &mut ride);
+                    let (mut many, mut rides) = (line.repeat(40), index.repeat(40));
+                    axis.pass(1, price, carry, &mut many, &mut rides);
+                    assert_eq!(many, h.repeat(40), "{round} {price}");
+                    assert_eq!(rides, ride.repeat(40), "{round} {price}");
+                }
+            }
+        }
+    }
+}
