@@ -51,6 +51,10 @@ pub fn learning(loaded: &Loaded, question: &learn::Question) -> Result<Option<Fo
 
 /// So many worst cases on a support.
 fn worst_cases(loaded: &Loaded, support: Support, count: f64) -> Result<Option<Forecast>> {
+    // The whole space is not looked at place by place.
+    if support == Support::Space {
+        return Ok(None);
+    }
     let robust = match &loaded.target {
         None => Robust::new(loaded.log(), support)?,
         Some(target) => Robust::around(loaded.log(), target.sample.population(), support)?,
