@@ -8,7 +8,7 @@
 /// What is added and taken off to round to a whole number: its last digit is a unit.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// ln 2 in two parts: the first has so few digits that `n` times it is exact.
-const LN_2_HIGH: f64 = 6.931_471_803_691_238_2e-1;
+const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Below this the answer is 0, above the next it is infinite.
 const LEAST: f64 = -708.0;
@@ -21,7 +21,7 @@ const SERIES: [f64; 14] = [
     2.505_210_838_544_172e-8,
     2.755_731_922_398_589_3e-7,
     2.755_731_922_398_589_3e-6,
-    2.480_158_730_158_730_2e-5,
+    2.480_158_730_158_73e-5,
     1.984_126_984_126_984e-4,
     1.388_888_888_888_889e-3,
     8.333_333_333_333_333e-3,
