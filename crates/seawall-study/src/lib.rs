@@ -8,7 +8,8 @@
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
 //!    [`mod@explain`]: the fitted outcome model, told.
-//! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
+//! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table;
+//!    [`mod@forecast`]: what a long solve will take.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
 //!    and numbers as people read them.
@@ -28,6 +29,7 @@ pub mod distance;
 pub mod evaluate;
 pub mod explain;
 pub mod fields;
+pub mod forecast;
 pub mod init;
 pub mod learn;
 pub mod load;

@@ -7,6 +7,7 @@
 pub mod bracket;
 pub mod cholesky;
 pub mod envelope;
+pub mod exp;
 pub mod flow;
 pub mod kd_tree;
 pub mod layers;
@@ -22,4 +23,5 @@ mod pull;
 pub mod quantile;
 pub mod random;
 pub mod scan;
+pub mod screen;
 pub mod sum;

@@ -89,8 +89,10 @@ impl Node<'_> {
 
     /// Goes through the candidates, those above a height at least; None if one is too near to it.
     fn search(&self, above: Option<(&[Scan<'_>], f64)>) -> Option<Option<(usize, Cut)>> {
-        let mut best: Option<(Gain, usize, Cut)> = None;
+        let mut best: Option<Gain> = None;
+        let mut chosen = None;
         for feature in 0..self.features() {
+            let mut better = None;
             let levels =
                 match above.and_then(|(scans, height)| Some((scans[feature].as_ref()?, height))) {
                     Some(((bins, scan), height)) => self.opened(feature, bins, scan, height),
@@ -110,19 +112,25 @@ impl Node<'_> {
                 {
                     return None;
                 }
-                if best.as_ref().is_none_or(|(most, ..)| self.units.above(gain, *most)) {
-                    best = Some((gain, feature, self.cut(feature, &levels, k)));
+                if best.is_none_or(|most| self.units.above(gain, most)) {
+                    (best, better) = (Some(gain), Some(k));
                 }
             }
+            // A cut is made of a feature's best only: of every better one it would be quadratic.
+            if let Some(k) = better {
+                chosen = Some((feature, self.cut(feature, &levels, k)));
+            }
         }
-        Some(best.map(|(_, feature, cut)| (feature, cut)))
+        Some(chosen)
     }
 
     /// The cut behind a level.
     fn cut(&self, feature: usize, levels: &[Level], k: usize) -> Cut {
         let (own, next) = (levels[k].coordinate, levels[k + 1].coordinate);
         if matches!(self.space.kind(feature), Kind::Nominal | Kind::Fixed) {
-            return Cut::Levels(levels[..=k].iter().map(|l| l.code as u32).collect());
+            let mut left: Vec<u32> = levels[..=k].iter().map(|l| l.code as u32).collect();
+            left.sort_unstable();
+            return Cut::Levels(left);
         }
         // Whatever is not missing, if what comes next is.
         Cut::AtMost(if next.is_nan() { f64::INFINITY } else { 0.5 * (own + next) })
@@ -370,7 +378,12 @@ mod tests {
                 let Some(gain) = units.gain(whole, left) else { continue };
                 if best.as_ref().is_none_or(|(most, ..)| units.above(gain, *most)) {
                     let cut = match (nominal, pair[1].1.is_nan()) {
-                        (true, _) => Cut::Levels(levels[..=k].iter().map(|l| l.0 as u32).collect()),
+                        (true, _) => {
+                            let mut left: Vec<u32> =
+                                levels[..=k].iter().map(|l| l.0 as u32).collect();
+                            left.sort_unstable();
+                            Cut::Levels(left)
+                        }
                         (false, true) => Cut::AtMost(f64::INFINITY),
                         (false, false) => Cut::AtMost(0.5 * (pair[0].1 + pair[1].1)),
                     };

@@ -83,7 +83,7 @@ pub(super) fn check_leaf(rows: f64, share: f64) -> Result<()> {
 pub enum Cut {
     /// Left if the coordinate is at most this; a missing value goes right.
     AtMost(f64),
-    /// Left if the level is one of these.
+    /// Left if the level is one of these, in order.
     Levels(Vec<u32>),
 }
 
@@ -161,7 +161,7 @@ impl Split {
     fn goes_left(&self, space: &Space, code: f64) -> bool {
         match &self.cut {
             Cut::AtMost(threshold) => space.coordinate(self.feature, code) <= *threshold,
-            Cut::Levels(levels) => levels.contains(&(code as u32)),
+            Cut::Levels(levels) => levels.binary_search(&(code as u32)).is_ok(),
         }
     }
 }
