@@ -117,11 +117,16 @@ impl<'a> Solver<'a> {
                 start.cost
             )));
         }
-        // A constant function, or a single place: nowhere to go.
         let end = solver.evaluate(Price::Zero);
         solver.go_on()?;
         let end = sound(end)?;
-        solver.seen = if end.cost > start.cost { vec![end, start] } else { vec![start] };
+        solver.seen = match end.cost > start.cost {
+            true => vec![end, start],
+            // Nowhere to go was found, but there may be.
+            false if end.excess > 0.0 => vec![end],
+            // A constant function, or a single place.
+            false => vec![start],
+        };
         Ok(solver)
     }
 

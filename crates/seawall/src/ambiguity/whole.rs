@@ -14,21 +14,25 @@
 //! Not here: what the function is (`evaluate`).
 
 use super::engine::boxes::Boxes;
+use super::engine::descent::Descent;
+use super::engine::separable::Separable;
 use super::plan::Plan;
 use super::problem::{Direction, Units};
 use super::reach::Reach;
 use super::settings::Settings;
 use super::solver::Solver;
 use super::wasserstein;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::population::Population;
 use crate::space::{Space, bits};
-use crate::steps::{Extent, StepFunction, list};
+use crate::steps::{Extent, StepFunction, list, separate};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Boxes that are listed at most.
 const MOST_BOXES: usize = 1 << 17;
+/// Up to so many boxes are less work than their features one by one, price by price.
+const FEW_BOXES: usize = 1 << 10;
 
 /// Steps of one evaluation for each source, about.
 const STEPS: f64 = 64.0;
@@ -82,10 +86,17 @@ impl Whole {
         direction: Direction,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Reach + 'a>> {
+        let separated = list(&self.extent, function, FEW_BOXES)
+            .is_none()
+            .then(|| separate(&self.extent, function))
+            .flatten();
+        if let Some(separated) = separated {
+            return Ok(Box::new(Separable::new(self, separated, direction, settings.watch)));
+        }
         if let Some(boxes) = list(&self.extent, function, MOST_BOXES) {
             return Ok(Box::new(Boxes::new(self, boxes, direction, settings.watch)?));
         }
-        Err(Error::config("more boxes than can be listed"))
+        Ok(Box::new(Descent::new(self, function, direction, settings.watch)?))
     }
 
     /// The mass of a source.

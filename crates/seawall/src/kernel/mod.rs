@@ -19,6 +19,7 @@ pub mod metric;
 pub mod order;
 pub mod packet;
 mod pass;
+pub mod plateaus;
 mod pull;
 pub mod quantile;
 pub mod random;

@@ -22,10 +22,12 @@
 
 mod boxes;
 mod function;
+mod separate;
 mod side;
 mod tree;
 
 pub(crate) use boxes::{BoxList, list};
 pub(crate) use function::{StepFunction, Terms, Weighed};
+pub(crate) use separate::{Joint, Part, Place, Profile, Separated, separate};
 pub(crate) use side::{Extent, Side, Sides};
 pub(crate) use tree::{Question, StepNode, StepTree};

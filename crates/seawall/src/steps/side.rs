@@ -26,14 +26,14 @@ impl Side {
         Side::Levels(words)
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         match self {
             Side::Line { low, high, missing } => !missing && !(low <= high),
             Side::Levels(words) => words.iter().all(|w| *w == 0),
         }
     }
 
-    fn has_level(&self, level: usize) -> bool {
+    pub fn has_level(&self, level: usize) -> bool {
         match self {
             Side::Levels(words) => words[level / 64] >> (level % 64) & 1 == 1,
             Side::Line { .. } => false,
@@ -41,7 +41,7 @@ impl Side {
     }
 
     /// The part where the answer to a question is yes, or no.
-    fn part(&self, question: &Question, yes: bool) -> Self {
+    pub fn part(&self, question: &Question, yes: bool) -> Self {
         match (self, question) {
             (&Side::Line { low, high, .. }, Question::AtMost(t)) if yes => {
                 Side::Line { low, high: high.min(*t), missing: false }
@@ -64,7 +64,65 @@ impl Side {
         }
     }
 
-    fn key(&self) -> Vec<u64> {
+    /// Whether a value is on both sides.
+    pub fn meets(&self, other: &Side) -> bool {
+        match (self, other) {
+            (
+                Side::Line { low, high, missing },
+                Side::Line { low: from, high: to, missing: gone },
+            ) => low.max(*from) <= high.min(*to) || *missing && *gone,
+            (Side::Levels(a), Side::Levels(b)) => a.iter().zip(b).any(|(a, b)| a & b != 0),
+            _ => false,
+        }
+    }
+
+    /// What is on both sides.
+    pub fn common(&self, other: &Side) -> Self {
+        match (self, other) {
+            (
+                Side::Line { low, high, missing },
+                Side::Line { low: from, high: to, missing: gone },
+            ) => {
+                Side::Line { low: low.max(*from), high: high.min(*to), missing: *missing && *gone }
+            }
+            (Side::Levels(a), Side::Levels(b)) => {
+                Side::Levels(a.iter().zip(b).map(|(a, b)| a & b).collect())
+            }
+            (side, _) => side.clone(),
+        }
+    }
+
+    /// A question that some values of this side answer unlike another one's within it: where the
+    /// other begins or ends, the end that is towards `from` if there are two. None if this side is
+    /// within the other.
+    pub fn question(&self, other: &Side, from: &Side) -> Option<Question> {
+        match (self, other) {
+            (
+                &Side::Line { low, high, missing },
+                &Side::Line { low: begin, high: end, missing: gone },
+            ) => {
+                let within = begin <= end && low <= high;
+                let below = (within && begin > low && begin <= high)
+                    .then(|| Question::AtMost(begin.next_down()));
+                let above = (within && end < high && end >= low).then_some(Question::AtMost(end));
+                let apart = (missing != gone || !within) && missing && low <= high;
+                let apart = apart.then_some(Question::IsMissing);
+                match from {
+                    Side::Line { low, .. } if *low > end => above.or(below).or(apart),
+                    _ => below.or(above).or(apart),
+                }
+            }
+            (Side::Levels(own), Side::Levels(asked)) => {
+                let outside = own.iter().zip(asked).any(|(o, a)| o & !a != 0);
+                let inside = own.iter().zip(asked).any(|(o, a)| o & a != 0);
+                (outside && inside).then(|| Question::Levels(asked.clone().into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What tells this side from others of its feature.
+    pub fn key(&self) -> Vec<u64> {
         match self {
             Side::Line { low, high, missing } => vec![bits(*low), bits(*high), (*missing).into()],
             Side::Levels(words) => words.clone(),

@@ -23,7 +23,7 @@ impl Question {
     }
 
     /// The answer at a code of the feature.
-    fn holds(&self, extent: &Extent, feature: usize, code: f64) -> bool {
+    pub fn holds(&self, extent: &Extent, feature: usize, code: f64) -> bool {
         match self {
             Question::AtMost(t) => code * extent.scales[feature] <= *t,
             Question::IsMissing => code.is_nan(),

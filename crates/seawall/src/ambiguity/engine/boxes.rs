@@ -170,7 +170,7 @@ impl Reach for Boxes<'_> {
 
 /// The first source of each kind, sources being alike if they are in the features that matter; and
 /// which kind each source is, unless (nearly) all differ.
-fn alike(whole: &Whole, features: &[usize]) -> (Vec<u32>, Option<Vec<u32>>) {
+pub(super) fn alike(whole: &Whole, features: &[usize]) -> (Vec<u32>, Option<Vec<u32>>) {
     let space = whole.population.space();
     let key = |source: usize| -> Vec<u64> {
         let point = whole.sources[source] as usize;
