@@ -195,7 +195,8 @@ impl<'a> Solver<'a> {
             let found = vertex.line(radius) - vertex.excess;
             bracket.insert(vertex);
             let at = self.seen.partition_point(|v| v.cost > vertex.cost);
-            if self.seen.get(at).is_none_or(|v| v.cost < vertex.cost) {
+            // The end stays the end: where maxima leave something open another may spend more.
+            if at > 0 && self.seen.get(at).is_none_or(|v| v.cost < vertex.cost) {
                 self.seen.insert(at, vertex);
             }
             let size = found.abs().max(height.abs()).max(price * radius);

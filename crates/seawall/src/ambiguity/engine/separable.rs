@@ -386,7 +386,7 @@ fn profiles_of(joint: &Joint, combination: usize) -> Option<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trials::{Asks, Trial, listed_problem};
+    use super::super::trials::{Asks, Trial, listed_problem, seconds_of_work};
     use super::*;
     use crate::steps::separate;
 
@@ -436,14 +436,16 @@ mod tests {
             let mut engine = separable(&trial);
             println!("{rows} x {columns}: made in {:.2?}", begun.elapsed());
             for price in [Price::Infinite, Price::Zero, Price::At(3.0), Price::At(0.3)] {
-                let begun = std::time::Instant::now();
-                let reached = engine.evaluate(price);
-                println!("  {price:?}: {reached:.4?} in {:.2?}", begun.elapsed());
+                let (begun, worked) = (std::time::Instant::now(), seconds_of_work());
+                (0..10).for_each(|_| drop(engine.evaluate(price)));
+                let (took, work) = (begun.elapsed() / 10, (seconds_of_work() - worked) / 10.0);
+                println!("  {price:?}: {took:.2?}, {work:.3} s of work");
             }
-            let begun = std::time::Instant::now();
+            let (begun, worked) = (std::time::Instant::now(), seconds_of_work());
             let worst = trial.solver(Box::new(engine)).worst_case(0.1).unwrap();
-            let evaluations = worst.evaluations();
-            println!("  worst case, {evaluations} evaluations, plan: {:.2?}", begun.elapsed());
+            let (evaluations, work) = (worst.evaluations(), seconds_of_work() - worked);
+            let took = begun.elapsed();
+            println!("  worst case, {evaluations} evaluations: {took:.2?}, {work:.2} s of work");
         }
     }
 }

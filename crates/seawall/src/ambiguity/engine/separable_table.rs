@@ -60,7 +60,9 @@ pub(super) struct Numbers {
     weight: f64,
     /// No step at all if only what is missing can be reached.
     steps: Envelope,
-    /// All steps, where moves are so dear that the rounding of a number costs something.
+    /// Numbers no further than this from an end of their step may do better in one beside it: none
+    /// unless moves are so dear that the rounding of a number costs something.
+    close: f64,
     all: Vec<Plateau>,
     /// Going missing: the height, and what it costs.
     gone: Option<(f64, f64)>,
@@ -96,16 +98,21 @@ impl Numbers {
         let top = highest(&profile.steps);
         let back = top.map_or(BLOCKED, |p| Spot::new(p.height, apart, p.low));
         let steps = envelope(&profile.steps, weight, price);
-        let all = if is_dear(&profile.steps, weight, price) { &profile.steps[..] } else { &[] };
-        let all = all.to_vec();
-        Numbers { price, weight, steps, all, gone, from_missing: stay.or(back, price) }
+        let close = match price {
+            Price::Infinite if weight > 0.0 => (f64::MIN_POSITIVE / weight).sqrt(),
+            Price::At(price) if is_dear(&profile.steps, weight * price) => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        };
+        let all = if close >= 0.0 { profile.steps.clone() } else { Vec::new() };
+        Numbers { price, weight, steps, close, all, gone, from_missing: stay.or(back, price) }
     }
 
     /// The best step for a number; there is one.
     #[inline(always)]
     fn step(&self, x: f64) -> Plateau {
         let (step, which) = self.steps.at(x);
-        if self.all.is_empty() { step } else { self.step_beside(x, step, which as usize) }
+        let told_apart = x - step.low > self.close && step.high - x > self.close;
+        if told_apart { step } else { self.step_beside(x, step, which as usize) }
     }
 
     /// The best of the steps beside the one found.
@@ -173,11 +180,10 @@ impl Numbers {
 }
 
 /// Whether a number's rounding is dear: twice the steepness times the range is the price of a unit.
-fn is_dear(steps: &[Plateau], weight: f64, price: Price) -> bool {
+fn is_dear(steps: &[Plateau], steepness: f64) -> bool {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return false };
     let size = first.low.abs().max(last.high.abs());
-    let unit = 2.0 * price.get() * weight * (last.high - first.low);
-    weight > 0.0 && (price == Price::Infinite || unit * size * f64::EPSILON > DEAR)
+    2.0 * steepness * (last.high - first.low) * size * f64::EPSILON > DEAR
 }
 
 /// The highest step.

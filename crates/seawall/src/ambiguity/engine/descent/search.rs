@@ -20,7 +20,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Rounds of sharing costs out, at most, for a node.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 4;
+/// Regions that are looked at even if no work is left.
+const LOOKS: usize = 4;
 /// Heights this close are the same but for rounding.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
@@ -123,7 +125,7 @@ impl<'s> Search<'s> {
             open.push(Open { bound, number, node: None, region });
             number += 1;
         }
-        let mut excess = 0.0;
+        let (mut excess, mut looks) = (0.0, 0);
         while let Some(Open { bound, node, region, .. }) = open.pop() {
             if bound < self.worth() - self.rounding() {
                 break;
@@ -131,10 +133,12 @@ impl<'s> Search<'s> {
             if node.as_ref().is_some_and(|node| self.is_closed(bound, &node.near)) {
                 continue;
             }
-            if self.left == 0 {
+            // A region that nothing is known of is worth a look in any case, but not all of many.
+            if self.left == 0 && (node.is_some() || looks >= LOOKS) {
                 excess = (bound - self.worth()).max(0.0);
                 break;
             }
+            looks += usize::from(node.is_none());
             let children = match node {
                 None => vec![self.root(region)],
                 Some(node) => self.halves(&node),
