@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `d_k` the cost of reaching what box `b` holds of feature `k`. Which engine finds it goes by the
-//! function: boxes that can be listed ([`Boxes`]), terms of one feature each, and else a descent of
-//! the trees together.
+//! function: boxes that can be listed ([`Boxes`]), terms of one feature or a few each
+//! ([`Separable`]), and else a descent of the trees together ([`Descent`]).
 //!
 //! Not here: what the function is (`evaluate`).
 
@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Boxes that are listed at most.
 const MOST_BOXES: usize = 1 << 17;
-/// Up to so many boxes are less work than their features one by one, price by price.
+/// Up to about so many boxes are less work, once, than features one by one, price by price.
 const FEW_BOXES: usize = 1 << 10;
 
 /// Steps of one evaluation for each source, about.
@@ -86,15 +86,13 @@ impl Whole {
         direction: Direction,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Reach + 'a>> {
-        let separated = list(&self.extent, function, FEW_BOXES)
-            .is_none()
-            .then(|| separate(&self.extent, function))
-            .flatten();
+        let separated = separate(&self.extent, function);
+        let most = separated.as_ref().map_or(MOST_BOXES, |s| FEW_BOXES + 8 * s.combinations());
+        if let Some(boxes) = list(&self.extent, function, most.min(MOST_BOXES)) {
+            return Ok(Box::new(Boxes::new(self, boxes, direction, settings.watch)?));
+        }
         if let Some(separated) = separated {
             return Ok(Box::new(Separable::new(self, separated, direction, settings.watch)));
-        }
-        if let Some(boxes) = list(&self.extent, function, MOST_BOXES) {
-            return Ok(Box::new(Boxes::new(self, boxes, direction, settings.watch)?));
         }
         Ok(Box::new(Descent::new(self, function, direction, settings.watch)?))
     }

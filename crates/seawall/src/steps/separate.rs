@@ -58,6 +58,13 @@ pub(crate) struct Place {
     pub joints: Vec<Joint>,
 }
 
+impl Place {
+    /// Combinations of kinds that its joint features have.
+    pub fn combinations(&self) -> usize {
+        self.joints.iter().map(|joint| joint.table.len()).sum()
+    }
+}
+
 /// The boxes that have the same factors.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
@@ -93,6 +100,12 @@ impl Separated {
                 joint.table = joint.table.iter().map(|v| value(*v)).collect();
             }
         }
+    }
+
+    /// The most combinations of kinds that a box has.
+    pub fn combinations(&self) -> usize {
+        let places = self.parts.iter().flat_map(|part| &part.places);
+        places.map(Place::combinations).max().unwrap_or(0)
     }
 
     /// The features that some profile is of.

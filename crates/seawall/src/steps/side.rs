@@ -18,7 +18,7 @@ impl Side {
     /// Every level of so many.
     fn all_levels(count: usize) -> Self {
         let mut words = vec![u64::MAX; count.div_ceil(64)];
-        if count % 64 != 0
+        if !count.is_multiple_of(64)
             && let Some(last) = words.last_mut()
         {
             *last = (1 << (count % 64)) - 1;
@@ -28,7 +28,7 @@ impl Side {
 
     pub fn is_empty(&self) -> bool {
         match self {
-            Side::Line { low, high, missing } => !missing && !(low <= high),
+            Side::Line { low, high, missing } => !missing && low > high,
             Side::Levels(words) => words.iter().all(|w| *w == 0),
         }
     }
@@ -189,8 +189,8 @@ impl Extent {
                     return (code, 0.0);
                 }
                 let mut best = (code, f64::INFINITY);
-                for word in 0..words.len() {
-                    let mut left = words[word];
+                for (word, &bits) in words.iter().enumerate() {
+                    let mut left = bits;
                     while left != 0 {
                         let level = word * 64 + left.trailing_zeros() as usize;
                         left &= left - 1;

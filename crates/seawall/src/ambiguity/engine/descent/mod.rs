@@ -38,9 +38,7 @@ pub(in crate::ambiguity) struct Descent<'w> {
     whole: &'w Whole,
     function: &'w StepFunction,
     blocks: Blocks,
-    /// The first source of each kind, which kind each source is (its own if sources differ), and
-    /// the kinds' masses.
-    firsts: Vec<u32>,
+    /// Which kind each source is (its own if sources differ), and the kinds' masses.
     kind_of: Option<Vec<u32>>,
     mass: Vec<f64>,
     /// The places known for each kind; the first is to stay.
@@ -88,18 +86,7 @@ impl<'w> Descent<'w> {
         let work = work / firsts.len().max(1);
         let patience = Patience::new(watch, firsts.len(), work);
         let found = Vec::new();
-        Ok(Descent {
-            whole,
-            function,
-            blocks,
-            firsts,
-            kind_of,
-            mass,
-            places,
-            found,
-            work,
-            patience,
-        })
+        Ok(Descent { whole, function, blocks, kind_of, mass, places, found, work, patience })
     }
 
     /// The best place of each kind at a price; None if told to stop.
