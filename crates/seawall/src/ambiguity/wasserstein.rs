@@ -92,6 +92,8 @@ impl Shift for Wasserstein {
 
 /// What evaluations in exact arithmetic would agree to.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
+/// Evaluations further up or down, at most, for a lower line.
+const FURTHER: usize = 3;
 /// How close to a minimum is close enough, as a share of what maxima leave open.
 const CLOSE: f64 = 0.1;
 
@@ -211,6 +213,9 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
+        if !stopped && bracket.left.excess.max(bracket.right.excess) > 0.0 {
+            stopped = self.lower_upper(&mut bracket)?;
+        }
         let lambda = minimiser.unwrap_or_else(|| bracket.slope());
         let mut certificate = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
         certificate.stopped = stopped;
@@ -224,6 +229,26 @@ impl<'a> Solver<'a> {
         let split = split.map(|(source, share, landing)| (source, share, landing.to));
         let plan = self.reach.plan(Ways { to, split })?;
         Ok(self.found(certificate, Some(plan)))
+    }
+
+    /// Where maxima leave something open the lowest line may be that of another price than the
+    /// crossing's: one seen before, or a few times as high or low. Says whether it was told to stop.
+    fn lower_upper(&mut self, bracket: &mut Bracket) -> Result<bool> {
+        self.seen.iter().for_each(|vertex| bracket.lower_line(*vertex));
+        for factor in [2.0, 0.5] {
+            for _ in 0..FURTHER {
+                let (upper, Price::At(price)) = bracket.upper else { break };
+                let vertex = self.evaluate(Price::At(price * factor));
+                if self.reach.stopped() {
+                    return Ok(true);
+                }
+                bracket.lower_line(sound(vertex)?);
+                if bracket.upper.0 >= upper {
+                    break;
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// The mixture of the two ends' plans that spends exactly the radius: sources are switched

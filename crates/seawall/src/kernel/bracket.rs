@@ -108,7 +108,8 @@ impl Bracket {
         self.upper.0 - self.lower()
     }
 
-    fn lower_line(&mut self, vertex: Vertex) {
+    /// Takes in a vertex's line alone.
+    pub fn lower_line(&mut self, vertex: Vertex) {
         let height = vertex.line(self.radius);
         if height < self.upper.0 {
             self.upper = (height, vertex.price);

@@ -25,7 +25,7 @@ impl Plateau {
     }
 }
 
-/// Stretches and where to begin to look.
+/// Parts of the range, each with a stretch to begin to look at.
 const HINTS: usize = 256;
 
 /// Which plateau is the highest where.

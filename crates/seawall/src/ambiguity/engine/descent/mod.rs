@@ -1,7 +1,7 @@
 //! Inner maxima of sums of many trees, source by source, by descending the trees together.
 //!
 //! The boxes on which such a sum is constant cannot be listed, nor is it a sum over features. A search
-//! ([`search`](self::search)) opens boxes from the highest bound down and ends when no bound is above
+//! (`search`) opens boxes from the highest bound down and ends when no bound is above
 //! the best place found, or when the work set aside for a source is done: what is then open is the
 //! *excess*, and widens the upper bound of whatever is made of it.
 //!
