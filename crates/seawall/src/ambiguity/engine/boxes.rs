@@ -2,10 +2,11 @@
 //!
 //! What a source can reach is one point a box: the cost of getting there and the height. At a price λ
 //! the best has the largest `f − λc`, so only corners of the upper hull of these points are ever the
-//! answer, and for all λ. The hull is made once; an evaluation walks the sources' hulls:
+//! answer, and for all λ. The hulls are made once, and the steps from corner to corner of all of them
+//! sorted by what they gain for their cost: at a price those are taken that gain more, a prefix.
 //!
 //! ```text
-//! O(sources · boxes · sides) once,   O(sources · corners) a price
+//! O(sources · boxes · sides + corners · log corners) once,   O(log corners) a price
 //! ```
 //!
 //! Boxes are gone through from the highest down, for a block of sources side by side: one that costs
@@ -53,6 +54,11 @@ pub(in crate::ambiguity) struct Boxes<'w> {
     starts: Vec<u32>,
     /// By rising cost and height.
     corners: Vec<Corner>,
+    /// What each corner's step gains for its cost over the one before; infinite for a first one.
+    gains: Vec<f64>,
+    /// All steps' gains, falling, and what those up to each of them add up to, beginning with none.
+    sorted: Vec<f64>,
+    reached: Vec<[f64; 2]>,
 }
 
 impl<'w> Boxes<'w> {
@@ -72,8 +78,10 @@ impl<'w> Boxes<'w> {
             mass[hull_of.as_ref().map_or(source, |of| of[source] as usize)] += whole.mass(source);
         }
         let coster = Coster::new(whole, &boxes, &features, units);
+        let (corners, gains, sorted, reached) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let starts = vec![0];
         let mut found =
-            Boxes { whole, units, hull_of, mass, starts: vec![0], corners: Vec::new(), boxes };
+            Boxes { whole, units, hull_of, mass, starts, corners, gains, sorted, reached, boxes };
         for some in firsts.chunks(LANES * BLOCKS) {
             watch.tell(Progress::at(Stage::Evaluating).done(found.starts.len() - 1))?;
             let hulls: Vec<Vec<Vec<Corner>>> =
@@ -83,7 +91,41 @@ impl<'w> Boxes<'w> {
                 found.starts.push(found.corners.len() as u32);
             }
         }
+        found.sort();
         Ok(found)
+    }
+
+    /// Sorts the steps by what they gain.
+    fn sort(&mut self) {
+        let mut steps: Vec<(f64, u32, u32)> = Vec::new();
+        self.gains = vec![f64::INFINITY; self.corners.len()];
+        for hull in 0..self.mass.len() {
+            let (first, end) = (self.starts[hull] as usize, self.starts[hull + 1] as usize);
+            for at in first + 1..end {
+                let (a, b) = (self.corners[at - 1], self.corners[at]);
+                // Falling along a hull but for rounding.
+                let gain = ((b.height - a.height) / (b.cost - a.cost)).min(self.gains[at - 1]);
+                self.gains[at] = gain;
+                steps.push((gain, at as u32, hull as u32));
+            }
+        }
+        steps.par_sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let this = &*self;
+        let start = sums(this.mass.len(), &|hull| {
+            let corner = this.corners[this.starts[hull] as usize];
+            [this.mass[hull] * corner.height, this.mass[hull] * corner.cost]
+        });
+        let mut total = start.map(Total::new);
+        let mut reached = vec![start];
+        for &(_, at, hull) in &steps {
+            let (a, b) = (this.corners[at as usize - 1], this.corners[at as usize]);
+            let mass = this.mass[hull as usize];
+            total[0].add(mass * (b.height - a.height));
+            total[1].add(mass * (b.cost - a.cost));
+            reached.push([total[0].sum(), total[1].sum()]);
+        }
+        self.reached = reached;
+        self.sorted = steps.into_iter().map(|step| step.0).collect();
     }
 
     /// The corner that is best at a price, the cheaper one of two as good.
@@ -93,10 +135,7 @@ impl<'w> Boxes<'w> {
             Price::Infinite => first,
             Price::Zero => end - 1,
             Price::At(price) => {
-                let worth = |pair: &[Corner]| {
-                    pair[1].height - pair[0].height > price * (pair[1].cost - pair[0].cost)
-                };
-                first + self.corners[first..end].windows(2).take_while(|p| worth(p)).count()
+                first + self.gains[first + 1..end].partition_point(|gain| *gain > price)
             }
         }
     }
@@ -120,11 +159,12 @@ impl Reach for Boxes<'_> {
     }
 
     fn evaluate(&mut self, price: Price) -> Reached {
-        let this = &*self;
-        let [value, cost] = sums(this.mass.len(), &|hull| {
-            let corner = this.corners[this.best(hull, price)];
-            [this.mass[hull] * corner.height, this.mass[hull] * corner.cost]
-        });
+        let taken = match price {
+            Price::Infinite => 0,
+            Price::Zero => self.sorted.len(),
+            Price::At(price) => self.sorted.partition_point(|gain| *gain > price),
+        };
+        let [value, cost] = self.reached[taken];
         Reached { value, cost, excess: 0.0 }
     }
 
@@ -165,6 +205,30 @@ impl Reach for Boxes<'_> {
 
     fn stopped(&self) -> bool {
         false
+    }
+}
+
+/// A running sum that keeps what rounding takes off.
+#[derive(Clone, Copy)]
+struct Total {
+    sum: f64,
+    lost: f64,
+}
+
+impl Total {
+    fn new(sum: f64) -> Self {
+        Total { sum, lost: 0.0 }
+    }
+
+    fn add(&mut self, term: f64) {
+        let (own, next) = (self.sum, self.sum + term);
+        let (large, small) = if own.abs() >= term.abs() { (own, term) } else { (term, own) };
+        self.lost += (large - next) + small;
+        self.sum = next;
+    }
+
+    fn sum(self) -> f64 {
+        self.sum + self.lost
     }
 }
 
