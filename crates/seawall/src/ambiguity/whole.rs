@@ -26,6 +26,7 @@ use crate::error::Result;
 use crate::population::Population;
 use crate::space::{Space, bits};
 use crate::steps::{Extent, StepFunction, list, separate};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -44,8 +45,7 @@ pub(crate) struct Whole {
     pub(super) population: Population,
     /// The points that mass comes from.
     pub(super) sources: Vec<u32>,
-    /// The population's points by a number made of their codes.
-    known: OnceLock<HashMap<u64, u32>>,
+    known: OnceLock<Known>,
 }
 
 impl Whole {
@@ -130,8 +130,8 @@ impl Whole {
             (0..features).for_each(|k| own[k] = space.code(from as usize, k));
             codes.copy_from_slice(&own);
             place(source, to, &mut codes);
-            let stays = codes.iter().zip(&own).all(|(a, b)| bits(*a) == bits(*b));
-            let to = if stays { from } else { arrivals.point(&codes) };
+            let stays = codes.iter().zip(&own).all(|(a, b)| a.to_bits() == b.to_bits());
+            let to = if stays { from } else { arrivals.point(from, &own, &codes) };
             entries.push((from, to, mass));
         }
         let all: Vec<usize> = (0..count).collect();
@@ -144,19 +144,30 @@ impl Whole {
         Ok((plan, population))
     }
 
-    fn known(&self) -> &HashMap<u64, u32> {
+    fn known(&self) -> &Known {
         self.known.get_or_init(|| {
             let space = self.population.space();
             let features = space.names().len();
-            let number = |i: usize| mixed((0..features).map(|k| space.code(i, k)));
-            (0..space.len()).rev().map(|i| (number(i), i as u32)).collect()
+            let number = |i: usize| {
+                (0..features).fold(0, |n: u64, k| n.wrapping_add(mixed(k, space.code(i, k))))
+            };
+            let numbers: Vec<u64> = (0..space.len()).into_par_iter().map(number).collect();
+            let points = numbers.iter().enumerate().rev().map(|(i, n)| (*n, i as u32)).collect();
+            Known { numbers, points }
         })
     }
 }
 
+/// A population's points by a number made of their codes.
+#[derive(Debug)]
+struct Known {
+    numbers: Vec<u64>,
+    points: HashMap<u64, u32>,
+}
+
 /// Places that mass arrives at, each a point once.
 struct Arrivals<'w> {
-    known: &'w HashMap<u64, u32>,
+    known: &'w Known,
     space: &'w Space,
     fresh: HashMap<u64, Vec<u32>>,
     /// The codes of the points that are new.
@@ -164,10 +175,16 @@ struct Arrivals<'w> {
 }
 
 impl Arrivals<'_> {
-    fn point(&mut self, codes: &[f64]) -> u32 {
-        let number = mixed(codes.iter().copied());
+    /// The point of some codes, which were those of another point before.
+    fn point(&mut self, from: u32, own: &[f64], codes: &[f64]) -> u32 {
+        let mut number = self.known.numbers[from as usize];
+        for (k, (old, new)) in own.iter().zip(codes).enumerate() {
+            if old.to_bits() != new.to_bits() {
+                number = number.wrapping_sub(mixed(k, *old)).wrapping_add(mixed(k, *new));
+            }
+        }
         let same = |a: f64, b: f64| bits(a) == bits(b);
-        if let Some(&i) = self.known.get(&number) {
+        if let Some(&i) = self.known.points.get(&number) {
             let here = |(k, c): (usize, &f64)| same(self.space.code(i as usize, k), *c);
             if codes.iter().enumerate().all(here) {
                 return i;
@@ -189,9 +206,8 @@ impl Arrivals<'_> {
     }
 }
 
-/// A number made of codes.
-fn mixed(codes: impl Iterator<Item = f64>) -> u64 {
-    codes.fold(0, |mix: u64, code| {
-        (mix.rotate_left(23) ^ bits(code)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    })
+/// A number made of a feature and a code.
+fn mixed(feature: usize, code: f64) -> u64 {
+    let mix = (bits(code) ^ (feature as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mix ^ mix >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ mix >> 32
 }

@@ -34,6 +34,10 @@ const LANES: usize = 64;
 /// Heights this close, as a share of the largest, are the same but for rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
+/// Steps that the evaluations of a curve may take: some seconds; but so many vertices in any case.
+const CURVE: usize = 4_000_000_000;
+const FEWEST: usize = 48;
+
 /// Sources and a function of separate features.
 pub(in crate::ambiguity) struct Separable<'w> {
     whole: &'w Whole,
@@ -49,6 +53,8 @@ pub(in crate::ambiguity) struct Separable<'w> {
     /// The prices that landings were asked for: a landing is named by its price.
     asked: Vec<Price>,
     patience: Patience<'w>,
+    /// About how many steps an evaluation takes.
+    work: usize,
 }
 
 impl<'w> Separable<'w> {
@@ -72,8 +78,9 @@ impl<'w> Separable<'w> {
         };
         let steps = 8 * LANES * function.parts.iter().map(lookups).sum::<usize>();
         let patience = Patience::new(watch, firsts.len().div_ceil(LANES), steps);
+        let work = steps * firsts.len() / LANES;
         let asked = Vec::new();
-        Separable { whole, function, units, rounding, firsts, kind_of, mass, asked, patience }
+        Separable { whole, function, units, rounding, firsts, kind_of, mass, asked, patience, work }
     }
 
     /// The tables of a price.
@@ -165,6 +172,10 @@ impl Reach for Separable<'_> {
 
     fn population(&self) -> &Population {
         &self.whole.population
+    }
+
+    fn vertices(&self) -> usize {
+        (CURVE / self.work.max(1)).max(FEWEST)
     }
 
     fn engine(&self) -> &'static str {

@@ -30,6 +30,8 @@ use blocks::Blocks;
 use rayon::prelude::*;
 use search::{Place, Search};
 
+/// Vertices of a curve: an evaluation takes long.
+const VERTICES: usize = 24;
 /// Boxes of blocks that an evaluation looks at, about.
 const WORK: usize = 1 << 26;
 
@@ -186,6 +188,10 @@ impl Reach for Descent<'_> {
 
     fn population(&self) -> &Population {
         &self.whole.population
+    }
+
+    fn vertices(&self) -> usize {
+        VERTICES
     }
 
     fn engine(&self) -> &'static str {
