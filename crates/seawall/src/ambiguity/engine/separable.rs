@@ -163,9 +163,11 @@ impl Reach for Separable<'_> {
         let stay =
             ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
         let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, codes| {
+        self.whole.plan(stay.chain(rest), |source, to, changes| {
             if let Some((_, at)) = tables.iter().find(|(price, _)| *price == to) {
-                at.place(source as u32, codes, &mut scratch);
+                let mut codes = self.whole.codes(source);
+                at.place(source as u32, &mut codes, &mut scratch);
+                changes.extend((0..).zip(codes));
             }
         })
     }

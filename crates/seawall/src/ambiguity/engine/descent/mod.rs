@@ -174,13 +174,13 @@ impl Reach for Descent<'_> {
         let stay =
             ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
         let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, codes| {
+        self.whole.plan(stay.chain(rest), |source, to, changes| {
             let places = &self.places[self.kind(source)];
             let (own, there) = (&places[0].codes, &places[to as usize].codes);
             // Kinds are alike in what matters; in all else a source stays as it is.
-            for (code, (from, to)) in codes.iter_mut().zip(own.iter().zip(there)) {
+            for (k, (from, to)) in (0..).zip(own.iter().zip(there)) {
                 if from.to_bits() != to.to_bits() {
-                    *code = *to;
+                    changes.push((k, *to));
                 }
             }
         })
