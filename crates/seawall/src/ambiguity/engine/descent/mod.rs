@@ -30,8 +30,9 @@ use blocks::Blocks;
 use rayon::prelude::*;
 use search::{Place, Search};
 
-/// Vertices of a curve: an evaluation takes long.
-const VERTICES: usize = 24;
+/// Searches that a curve may take, and its vertices in any case: a search takes long.
+const SEARCHES: usize = 100_000;
+const FEWEST: usize = 24;
 /// Boxes of blocks that an evaluation looks at, about.
 const WORK: usize = 1 << 26;
 
@@ -191,7 +192,7 @@ impl Reach for Descent<'_> {
     }
 
     fn vertices(&self) -> usize {
-        VERTICES
+        (SEARCHES / self.len().max(1)).max(FEWEST)
     }
 
     fn engine(&self) -> &'static str {
