@@ -327,8 +327,11 @@ fn trees(depth: usize, question: &Question) -> Trees {
     Trees { tolerance, ..asked }
 }
 
-/// What was learned on a support that is listed; the descent if there was one, and whether its places
+/// What was learned on a support that is listed, the descent if there was one, and whether its places
 /// were drawn.
+type OnList = (Learned, Option<(Descent, Schedule)>, bool);
+
+/// Learns on a support that is listed.
 fn listed(
     loaded: &Loaded,
     (fitted, values): (&Fitted, &Values),
@@ -336,7 +339,7 @@ fn listed(
     task: &Task<'_>,
     state: Option<State>,
     settings: Settings<'_>,
-) -> Result<(Learned, Option<(Descent, Schedule)>, bool)> {
+) -> Result<OnList> {
     let (log, watch) = (fitted.log(), settings.watch);
     let learned = match (&question.policy, question.method) {
         (Spec::Greedy, _) => learn::greedy(task, settings)?,
