@@ -3,6 +3,8 @@
 use super::Failure;
 use crate::show;
 use seawall::Watch;
+use seawall_study::evaluate::Question;
+use seawall_study::forecast;
 use seawall_study::radius::{Request, radius};
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,6 +27,7 @@ pub struct Asked {
 pub fn run(asked: &Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
+    show::forecast::say(forecast::evaluation(&loaded, &Question::from_study(&loaded))?);
     let request = Request { splits: asked.splits, seed: asked.seed };
     let answer = radius(&loaded, &request, Watch::new(&wait.follow()))?;
     drop(wait);

@@ -39,12 +39,18 @@ pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> V
     let listed = check.support != Support::Space;
     let many =
         |f: &&super::FeatureFacts| listed && f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
-    for feature in check.features.iter().filter(many) {
-        notes.push(format!(
-            "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \
-             contexts that recur",
-            feature.name, feature.levels
-        ));
+    let many: Vec<_> = check.features.iter().filter(many).collect();
+    let better = "bin = ... in the study makes everything faster, and contexts that recur";
+    match many[..] {
+        [] => {}
+        [one] => notes
+            .push(format!("column {:?} has {} different numbers: {better}", one.name, one.levels)),
+        [first, ..] => notes.push(format!(
+            "{} columns, {:?} the first, have more than {MANY_LEVELS} different numbers: {better}; \
+             support = \"space\" needs none",
+            many.len(),
+            first.name
+        )),
     }
     for action in check.actions.iter().filter(|a| a.rows < FEW_ROWS) {
         notes.push(format!(
