@@ -3,27 +3,34 @@
 //! Each column's distinct values are numbered as they appear, and everything that the study says
 //! about a value (does it meet a condition, which level is it, what does it cost) is worked out
 //! once for each distinct value. Memory grows with what differs, not with the rows.
+//!
+//! A counted table ([`mod@crate::counted`]) is read in the same way: its conditions were looked at
+//! when it was counted, its columns are named by what they are to the study, and a row stands for `n`.
 
 mod axis;
 mod binned;
 mod check;
 mod combine;
+mod exact_sum;
 mod predicted;
 mod row;
 mod spread;
+mod texts;
 
 pub(crate) use check::{Check, complaint};
 pub(crate) use combine::Combinations;
 pub use predicted::RowPredictions;
 
+use crate::counted::{CountedTable, LEFT_OUT, LeftOut, N, Role, TableColumns, Tally, UsedRow};
 use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
-use crate::study::{Actions, Condition, Scale, Study};
+use crate::study::{Actions, Condition, Context, Scale, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use axis::{Axis, space_of};
 use binned::BinnedColumn;
 use check::outcome_complaint;
 use combine::Pairs;
+use exact_sum::ExactSum;
 use foldhash::fast::FixedState;
 use predicted::Predicted;
 use row::{RowColumns, RowFacts};
@@ -60,8 +67,22 @@ pub struct Counted {
 
 /// Reads and counts a study's data.
 pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
+    Ok(read(Counter::new(study), watch)?.0)
+}
+
+/// The same, with the counted table that they make.
+pub(crate) fn count_with_table(
+    study: &Study,
+    watch: Watch<'_>,
+) -> Result<(Counted, CountedTable)> {
+    let (counted, table) = read(Counter::new(study).with_tally(), watch)?;
+    let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
+    Ok((counted, table))
+}
+
+fn read(mut counter: Counter<'_>, watch: Watch<'_>) -> Result<(Counted, Option<CountedTable>)> {
+    let study = counter.study;
     let files = files(&study.data)?;
-    let mut counter = Counter::new(study);
     check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
@@ -74,7 +95,9 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
         })?;
         rows += from;
     }
-    counter.finish(files, rows, &stream.into_distinct())
+    let distinct = stream.into_distinct();
+    let table = counter.table(&distinct);
+    Ok((counter.finish(files, &distinct)?, table))
 }
 
 /// Counts rows that are in memory already; messages call them by the study's `data`.
@@ -93,7 +116,12 @@ pub fn count_batches(
         rows += columns.rows;
         watch.tell(Progress::at(Stage::Reading).done(rows))
     })?;
-    counter.finish(vec![study.data.clone()], rows, &stream.into_distinct())
+    counter.finish(vec![study.data.clone()], &stream.into_distinct())
+}
+
+/// Refuses a study that names a column which a table, called `name`, does not have.
+pub fn check_named(study: &Study, name: &Path, columns: &[String]) -> Result<()> {
+    check_columns(study, name, columns, &Counter::new(study).names)
 }
 
 /// Refuses a column that the data do not have, by the line of the study that names it.
@@ -105,6 +133,15 @@ fn check_columns(study: &Study, file: &Path, all: &[String], names: &[String]) -
     // A name with such characters in it is quoted: then the whole line is looked at.
     let named =
         |line: &str| line.split(ends).any(is_name) || (name.contains(ends) && line.contains(name));
+    if study.counted {
+        let what = unknown_column(name, &all);
+        return Err(Error::input(format!(
+            "{}: {what}; expected a table that `seawall count` or the query of `seawall sql` made, for \
+             {} says counted = true",
+            file.display(),
+            study.path.display()
+        )));
+    }
     let line = study.text.lines().position(|l| named(l.split('#').next().unwrap_or(l)));
     let line = line.map_or(String::new(), |at| format!("line {}: ", at + 1));
     let what = unknown_column(name, &all);
@@ -121,8 +158,14 @@ struct Counter<'s> {
     /// For each action, its conditions; none if a column names the actions.
     rules: Vec<Vec<Check>>,
     action_column: Option<usize>,
+    /// In a counted table the column that names the actions of rules.
+    rule_column: Option<usize>,
     action_names: Vec<String>,
     rows: RowColumns,
+    /// A counted table's own columns, if it is one.
+    table: Option<TableColumns>,
+    /// What becomes a counted table, if one is wanted.
+    tally: Option<Tally>,
     contexts: Vec<usize>,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
@@ -140,7 +183,10 @@ struct Counter<'s> {
     kinds: HashMap<(u32, u64, u64, u32), u32, FixedState>,
     /// What was counted: a result, and what its rows have in common with the sum of their weights.
     entries: Vec<(u32, RowFacts)>,
+    /// The weights of each entry where they are parts of rows, exactly.
+    parts: Vec<ExactSum>,
     predicted: Option<Predicted>,
+    read: usize,
     filtered: usize,
     no_action: usize,
 }
@@ -149,7 +195,7 @@ impl<'s> Counter<'s> {
     fn new(study: &'s Study) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut readings: Vec<Reading> = Vec::new();
-        let mut column_of = |name: &str, reading: Reading| match (0..names.len())
+        let mut place_of = |name: &str, reading: Reading| match (0..names.len())
             .find(|&at| names[at] == name && readings[at] == reading)
         {
             Some(at) => at,
@@ -159,11 +205,16 @@ impl<'s> Counter<'s> {
                 names.len() - 1
             }
         };
+        let table = study.counted.then(|| {
+            let n = place_of(N, Reading::Numbers);
+            TableColumns::new(n, place_of(LEFT_OUT, Reading::Values))
+        });
         let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
             let check = |(name, condition): &(String, Condition)| {
-                Check::new(column_of(name, Reading::Values), condition, study.has_levels(name))
+                Check::new(place_of(name, Reading::Values), condition, study.has_levels(name))
             };
-            conditions.iter().map(check).collect()
+            // They were looked at when a counted table was made.
+            conditions.iter().filter(|_| !study.counted).map(check).collect()
         };
         let filters = checks(&study.filters);
         let (mut rules, mut action_names) = (Vec::new(), Vec::new());
@@ -173,25 +224,35 @@ impl<'s> Counter<'s> {
                 action_names.push(name.clone());
             }
         }
+        let mut column_of = |role: Role, name: &str, reading: Reading| match study.counted {
+            true => place_of(&role.column(name), reading),
+            false => place_of(name, reading),
+        };
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &study.actions {
-            action_column = Some(column_of(column, Reading::Values));
-            propensity = p.as_ref().map(|p| column_of(p, Reading::Numbers));
+            action_column = Some(column_of(Role::Action, column, Reading::Values));
+            propensity = p.as_ref().map(|p| column_of(Role::Propensity, p, Reading::Numbers));
         }
+        let rule_column = (study.counted && action_column.is_none())
+            .then(|| column_of(Role::Action, "", Reading::Values));
         let rows = RowColumns::new(study, propensity, &mut column_of);
-        let contexts: Vec<usize> =
-            study.contexts.iter().map(|c| column_of(&c.name, Reading::Values)).collect();
-        let outcomes: Vec<usize> =
-            study.outcome.iter().map(|(n, _)| column_of(n, Reading::Values)).collect();
-        let predicted = Predicted::new(study, |name| column_of(name, Reading::Numbers));
+        let context = |c: &Context| column_of(Role::Context, &c.name, Reading::Values);
+        let contexts: Vec<usize> = study.contexts.iter().map(context).collect();
+        let outcome = |(n, _): &(String, Term)| column_of(Role::Outcome, n, Reading::Values);
+        let outcomes: Vec<usize> = study.outcome.iter().map(outcome).collect();
+        let predicted =
+            Predicted::new(study, |name| column_of(Role::Prediction, name, Reading::Numbers));
         Counter {
             study,
             predicted,
             filters,
             rules,
             action_column,
+            rule_column,
             action_names,
             rows,
+            table,
+            tally: None,
             fits: vec![Vec::new(); contexts.len()],
             outcome_fits: vec![Vec::new(); outcomes.len()],
             binned: study.contexts.iter().map(|c| c.bins().map(BinnedColumn::new)).collect(),
@@ -203,8 +264,10 @@ impl<'s> Counter<'s> {
             results: Pairs::default(),
             kinds: HashMap::default(),
             entries: Vec::new(),
+            parts: Vec::new(),
             names,
             readings,
+            read: 0,
             filtered: 0,
             no_action: 0,
         }
@@ -236,13 +299,24 @@ impl<'s> Counter<'s> {
         }
         for row in 0..columns.rows {
             let at = (file, from + row);
-            if !self.filters.iter().all(|check| check.holds(columns, row)) {
-                self.filtered += 1;
-                continue;
-            }
-            let Some(action) = self.action(columns, row, at)? else {
-                self.no_action += 1;
-                continue;
+            let (times, left_out) = self.standing(columns, row, at)?;
+            self.read += times as usize;
+            let action = match left_out {
+                None => self.action(columns, row, at)?.ok_or(LeftOut::NoAction),
+                Some(why) => Err(why),
+            };
+            let action = match action {
+                Ok(action) => action,
+                Err(why) => {
+                    match why {
+                        LeftOut::Conditions => self.filtered += times as usize,
+                        _ => self.no_action += times as usize,
+                    }
+                    if let Some(tally) = &mut self.tally {
+                        tally.take((columns, row), Err(why), times);
+                    }
+                    continue;
+                }
             };
             self.check_context(columns, row, at)?;
             self.check_outcome(columns, row, at)?;
@@ -264,18 +338,53 @@ impl<'s> Counter<'s> {
                 }
             };
             if entry == self.entries.len() {
-                self.entries.push((result, RowFacts { weight: 0.0, ..facts }));
+                self.entries.push((result, RowFacts { units: 0.0, ..facts }));
+                self.parts.extend(self.rows.fractional.then_some(ExactSum::ZERO));
             }
-            self.entries[entry].1.weight += facts.weight;
+            match self.parts.get_mut(entry) {
+                Some(parts) => parts.add_product(times, facts.units),
+                None => self.entries[entry].1.units += times * facts.units,
+            }
+            if let Some(tally) = &mut self.tally {
+                tally.take((columns, row), Ok(UsedRow { context, action }), times);
+            }
             if let Some(predicted) = &mut self.predicted {
-                predicted.take((columns, row), &self.names, at, (context, facts.weight));
+                let weighs = (context, facts.weight(), times);
+                predicted.take((columns, row), &self.names, at, weighs);
             }
         }
         Ok(())
     }
 
+    /// How many rows a row stands for, and why it is left out if that is known before its action.
+    fn standing(
+        &self,
+        columns: &Columns<'_>,
+        row: usize,
+        at: (&Path, usize),
+    ) -> Result<(f64, Option<LeftOut>)> {
+        if let Some(table) = &self.table {
+            return table.row(columns, row).map_err(|(column, what)| self.error(at, column, what));
+        }
+        let holds = self.filters.iter().all(|check| check.holds(columns, row));
+        Ok((1.0, (!holds).then_some(LeftOut::Conditions)))
+    }
+
     /// The action of a row; None if it meets none.
     fn action(&self, columns: &Columns<'_>, row: usize, at: (&Path, usize)) -> Result<Option<u32>> {
+        if let Some(column) = self.rule_column {
+            let (distinct, code) = (&columns.distinct[column], columns.codes[column][row] as usize);
+            let found = self.action_names.iter().position(|name| distinct.is(code, name));
+            let known = || self.action_names.join(", ");
+            return match (found, distinct.text(code)) {
+                (Some(action), _) => Ok(Some(action as u32)),
+                (None, None) => Ok(None),
+                (None, Some(text)) => {
+                    let what = format!("{text:?} is none of the study's actions {}", known());
+                    Err(self.error(at, column, what))
+                }
+            };
+        }
         if let Some(column) = self.action_column {
             let code = columns.codes[column][row];
             return Ok((!columns.distinct[column].is_missing(code as usize)).then_some(code));
@@ -343,13 +452,11 @@ impl<'s> Counter<'s> {
         Ok(())
     }
 
-    fn finish(
-        mut self,
-        files: Vec<PathBuf>,
-        rows: usize,
-        distinct: &[Distinct],
-    ) -> Result<Counted> {
-        let path = &self.study.data;
+    fn finish(mut self, files: Vec<PathBuf>, distinct: &[Distinct]) -> Result<Counted> {
+        for ((_, facts), parts) in self.entries.iter_mut().zip(&self.parts) {
+            facts.units = parts.value();
+        }
+        let (path, rows) = (&self.study.data, self.read);
         if self.entries.is_empty() {
             return Err(Error::input(format!(
                 "{}: none of {rows} rows is left: {} do not meet the conditions, {} no action",
@@ -409,7 +516,7 @@ impl<'s> Counter<'s> {
                 action: action_of[action as usize],
                 outcome: outcome_of[outcome as usize],
                 propensity: facts.propensity,
-                weight: facts.weight / mean,
+                weight: facts.weight() / mean,
                 unit: facts.unit / mean,
                 cluster: cluster_of.get(facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
             }
@@ -439,19 +546,24 @@ impl<'s> Counter<'s> {
         if !self.rows.has_survey() {
             return 1.0;
         }
-        let weight: f64 = self.entries.iter().map(|e| e.1.weight).sum();
-        let rows: f64 = self.entries.iter().map(|e| e.1.weight / e.1.unit).sum();
+        let (mut weight, mut rows) = (ExactSum::ZERO, 0.0);
+        for (_, facts) in &self.entries {
+            weight.add_product(facts.units, facts.unit);
+            rows += facts.units;
+        }
+        let weight = weight.value();
         if weight > 0.0 { weight / rows } else { 1.0 }
     }
 
     /// The rows of each combination of context values.
     fn rows_by_context(&self) -> Vec<f64> {
-        let mut rows = vec![0.0; self.context_ids.len()];
+        let mut rows = vec![ExactSum::ZERO; self.context_ids.len()];
         for (result, facts) in &self.entries {
             let decision = self.results.pair(*result).0;
-            rows[self.decisions.pair(decision).0 as usize] += facts.weight;
+            let context = self.decisions.pair(decision).0 as usize;
+            rows[context].add_product(facts.units, facts.unit);
         }
-        rows
+        rows.iter().map(ExactSum::value).collect()
     }
 
     /// The rows without a value in an outcome column that gives numbers by level.
@@ -464,9 +576,11 @@ impl<'s> Counter<'s> {
             };
             let by_outcome: Vec<bool> = (0..self.outcome_ids.len() as u32).map(missing).collect();
             let lacking = |e: &&(u32, RowFacts)| by_outcome[self.results.pair(e.0).1 as usize];
-            let rows: f64 = self.entries.iter().filter(lacking).map(|e| e.1.weight).sum();
-            if rows > 0.0 {
-                found.push((name.clone(), rows));
+            let mut rows = ExactSum::ZERO;
+            let weights = self.entries.iter().filter(lacking).map(|e| e.1);
+            weights.for_each(|facts| rows.add_product(facts.units, facts.unit));
+            if rows.value() > 0.0 {
+                found.push((name.clone(), rows.value()));
             }
         }
         found

@@ -9,6 +9,7 @@
 //! one column anew for a tenth of the people.
 
 use super::axis::Axis;
+use super::exact_sum::ExactSum;
 use seawall::{Kind, Space};
 
 /// Of the largest mean that a column could have, at least this share.
@@ -23,13 +24,13 @@ impl Axis {
         }
         // The feature alone, as a space of its levels, knows its own costs.
         let Ok(space) = Space::grid([self.feature.clone()]) else { return };
-        let mut shares = vec![0.0; space.len()];
-        let mut total = 0.0;
+        let (mut sums, mut total) = (vec![ExactSum::ZERO; space.len()], ExactSum::ZERO);
         for (code, count) in rows {
-            shares[self.level_of[code as usize] as usize] += count;
-            total += count;
+            sums[self.level_of[code as usize] as usize].add(count);
+            total.add(count);
         }
-        shares.iter_mut().for_each(|share| *share /= total);
+        let total = total.value();
+        let shares: Vec<f64> = sums.iter().map(|sum| sum.value() / total).collect();
         let mean = match space.kind(0) {
             Kind::Fixed => return,
             Kind::Nominal => {
