@@ -104,7 +104,7 @@ def hostile(folder):
         for _ in range(1500)
     ]
     write_rows(folder / "rows.csv", names, rows)
-    toml = json.dumps  # a JSON text is a TOML text
+    toml = lambda value: json.dumps(value, ensure_ascii=False)  # a JSON text is a TOML text
     contexts = "\n".join(f'{toml(name)} = {{ kind = "nominal" }}' for name in HOSTILE_NAMES)
     half = len(HOSTILE_LEVELS) // 2
     (folder / "study.toml").write_text(f"""[data]

@@ -47,7 +47,14 @@ fn everything(turn: usize) -> String {
     for _ in 0..3000 {
         let cells = [
             pick(&["a", "a", "b", "x", "2.0", ""]),
-            pick(&["2020-01-01", "2020-01-02", "2020-02-11T10:00:00Z", "2020-03-01 23:59:59", "2020-03-02", "soon"]),
+            pick(&[
+                "2020-01-01",
+                "2020-01-02",
+                "2020-02-11T10:00:00Z",
+                "2020-03-01 23:59:59",
+                "2020-03-02",
+                "soon",
+            ]),
             pick(&["0", "-1.5", "-1.6", "1e3", "NA", "7"]),
             pick(&["n", "e", "s", "w", "01", "1", "1.0"]),
             pick(&["0.3", "-0.7", "0.30", "3e-1", "1.25", "-0.75", "0.29999", "0.6", "1.2"]),
@@ -72,7 +79,8 @@ fn everything(turn: usize) -> String {
 
 /// What the commands print for a study.
 fn answers(at: &Path, study: &str) -> Vec<String> {
-    let commands = ["check", "evaluate --halves 4 --policy greedy --policy uniform", "radius --splits 3"];
+    let commands =
+        ["check", "evaluate --halves 4 --policy greedy --policy uniform", "radius --splits 3"];
     let ask = |command: &str| {
         let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
         let found = run(at, &format!("{verb} {study} --json {rest}"));
@@ -99,7 +107,7 @@ fn same_bytes(study: &str, data: &str, what: &str) {
         let counted = answers(at.path(), "s2.toml");
         for (raw, counted) in raw.iter().zip(&counted) {
             let counted = counted.replace(file, "t.csv").replace("s2.toml", "s.toml");
-            assert_eq!(*raw, counted, "{what}, {file}");
+            assert!(*raw == counted, "{what}, {file}");
         }
         // A counted table of a counted table is itself.
         let again = format!("again-{file}");
@@ -146,7 +154,8 @@ fn the_order_of_the_rows_does_not_matter() {
 #[test]
 fn a_table_that_is_not_a_counted_one_is_refused() {
     let study = from_counts(STUDY, "c.csv");
-    let whole = "left_out,action,context_age,context_site,outcome_events,outcome_died,propensity,n\n";
+    let whole =
+        "left_out,action,context_age,context_site,outcome_events,outcome_died,propensity,n\n";
     let row = ",A,30,north,1,N,0.5,";
     let other = ",B,30,north,1,N,0.5,1\n";
     for (table, expected) in [
@@ -154,7 +163,10 @@ fn a_table_that_is_not_a_counted_one_is_refused() {
         (whole.replace(",n\n", "\n") + ",A,30,north,1,N,0.5\n", "no column named \"n\""),
         (whole.replace("left_out", "why") + row + "1\n", "no column named \"left_out\""),
         (whole.to_owned() + row + "-1\n", "row 1, column \"n\": -1; expected how many rows"),
-        (whole.to_owned() + other + row + "1.5\n", "row 2, column \"n\": 1.5; expected how many rows"),
+        (
+            whole.to_owned() + other + row + "1.5\n",
+            "row 2, column \"n\": 1.5; expected how many rows",
+        ),
         (whole.to_owned() + row + "0\n", "column \"n\": 0; expected"),
         (whole.to_owned() + row + "\n", "column \"n\": it is missing; expected"),
         (whole.to_owned() + row + "many\n", "column \"n\": \"many\" is not a number"),
@@ -169,7 +181,8 @@ fn a_table_that_is_not_a_counted_one_is_refused() {
         assert_eq!(found.code, 2, "{expected}");
         assert!(found.err.contains(expected), "{}\nexpected {expected}", found.err);
     }
-    let rules = study.replacen("column = \"arm\"\npropensity = \"p\"", "A = { x = 1 }\nB = { x = 2 }", 1);
+    let rules =
+        study.replacen("column = \"arm\"\npropensity = \"p\"", "A = { x = 1 }\nB = { x = 2 }", 1);
     let table = "left_out,action,context_age,context_site,outcome_events,outcome_died,n\n,C,30,north,1,N,1\n";
     let at = folder(&[("s.toml", rules.as_bytes()), ("c.csv", table.as_bytes())]);
     let found = run(at.path(), "check s.toml");
@@ -192,7 +205,9 @@ fn a_counted_table_may_come_in_pieces() {
         std::fs::write(at.path().join(format!("parts/{k}.csv")), piece).unwrap();
     });
     std::fs::write(at.path().join("s2.toml"), from_counts(STUDY, "parts")).unwrap();
-    assert_eq!(answers(at.path(), "s2.toml")[1..], raw[1..]);
+    let told = answers(at.path(), "s2.toml").into_iter();
+    let files = "\"parts/0.csv\",\"parts/1.csv\"";
+    assert!(told.map(|t| t.replace(files, "\"t.csv\"")).eq(raw.into_iter()));
 }
 
 #[test]

@@ -137,7 +137,8 @@ mod tests {
         let mut state = 7u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((state >> 11) as f64 / (1u64 << 53) as f64 - 0.4) * 10f64.powi((state % 30) as i32 - 15)
+            ((state >> 11) as f64 / (1u64 << 53) as f64 - 0.4)
+                * 10f64.powi((state % 30) as i32 - 15)
         };
         for _ in 0..200 {
             let rows: Vec<(f64, f64, f64)> =

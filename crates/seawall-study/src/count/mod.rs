@@ -71,10 +71,7 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
 }
 
 /// The same, with the counted table that they make.
-pub(crate) fn count_with_table(
-    study: &Study,
-    watch: Watch<'_>,
-) -> Result<(Counted, CountedTable)> {
+pub(crate) fn count_with_table(study: &Study, watch: Watch<'_>) -> Result<(Counted, CountedTable)> {
     let (counted, table) = read(Counter::new(study).with_tally(), watch)?;
     let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
     Ok((counted, table))

@@ -88,7 +88,10 @@ impl TableColumns {
         let n = columns.numbers[self.n][row];
         if !(n >= 1.0 && n <= MOST && n.fract() == 0.0) {
             let found = if n.is_nan() { "it is missing".to_owned() } else { n.to_string() };
-            return Err((self.n, format!("{found}; expected how many rows, a whole number from 1 on")));
+            return Err((
+                self.n,
+                format!("{found}; expected how many rows, a whole number from 1 on"),
+            ));
         }
         let code = columns.codes[self.left_out][row] as usize;
         let left_out = self.reason(&columns.distinct[self.left_out], code)?;
@@ -100,9 +103,11 @@ impl TableColumns {
         let found = LeftOut::ALL.into_iter().find(|reason| reason.word() == text);
         let what = match found {
             Some(LeftOut::TwoActions) => "these rows meet the conditions of two actions".to_owned(),
-            Some(LeftOut::OtherZone) => "the time that a condition is about is of another zone than UTC: \
+            Some(LeftOut::OtherZone) => {
+                "the time that a condition is about is of another zone than UTC: \
                                          convert it where the rows are, then count again"
-                .to_owned(),
+                    .to_owned()
+            }
             None => format!("{text:?}; expected nothing, \"conditions\" or \"no action\""),
             found => return Ok(found),
         };

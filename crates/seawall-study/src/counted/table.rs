@@ -1,7 +1,7 @@
 //! A counted table that was made here, and its two formats.
 
-use crate::count::count_with_table;
 use crate::count::Counted;
+use crate::count::count_with_table;
 use crate::study::Study;
 use crate::write::csv_field;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -128,8 +128,9 @@ impl CountedTable {
 
     fn parquet(&self) -> std::result::Result<Vec<u8>, parquet::errors::ParquetError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(|c| c.1.array(&self.order)).collect();
-        let field =
-            |((name, _), a): (&(String, Cells), &ArrayRef)| Field::new(name, a.data_type().clone(), true);
+        let field = |((name, _), a): (&(String, Cells), &ArrayRef)| {
+            Field::new(name, a.data_type().clone(), true)
+        };
         let fields: Vec<Field> = self.columns.iter().zip(&arrays).map(field).collect();
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays)?;

@@ -79,7 +79,8 @@ impl Distinct {
     pub(crate) fn is(&self, code: usize, wanted: &str) -> bool {
         let Some(text) = self.texts[code].as_deref() else { return false };
         // True is 1 where a number is asked for.
-        same(text, wanted) || (self.is_truth(code) && same(if text == "true" { "1" } else { "0" }, wanted))
+        same(text, wanted)
+            || (self.is_truth(code) && same(if text == "true" { "1" } else { "0" }, wanted))
     }
 
     /// Whether a value is true or false, of a column of truths, which count as numbers too.

@@ -127,7 +127,10 @@ mod tests {
             assert_eq!(Moment::parse(&stamp(at)).unwrap().first, at, "{}", stamp(at));
         }
         let (first, last) = Moment::parse("2020-02-29").unwrap().written();
-        assert_eq!((&*first, &*last), ("2020-02-29T00:00:00.000000000", "2020-02-29T23:59:59.999999999"));
+        assert_eq!(
+            (&*first, &*last),
+            ("2020-02-29T00:00:00.000000000", "2020-02-29T23:59:59.999999999")
+        );
     }
 
     #[test]

@@ -203,6 +203,9 @@ mod tests {
         for name in ["01", "+1", "abc", "9007199254740993", "0.1234567890123456"] {
             assert_eq!(comparable(name), None, "{name}");
         }
-        assert_eq!((float(0.1), float(-5.0), float(-0.0)), ("1e-1".into(), "(-5e0)".into(), "0e0".into()));
+        assert_eq!(
+            (float(0.1), float(-5.0), float(-0.0)),
+            ("1e-1".into(), "(-5e0)".into(), "0e0".into())
+        );
     }
 }

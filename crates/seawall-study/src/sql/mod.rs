@@ -114,7 +114,9 @@ mod tests {
                     [outcome]\ncost = \"y\"";
         let study = study_of(Path::new("s.toml"), Path::new("."), text).unwrap();
         let refused = query(&study, "oracle", None).unwrap_err().to_string();
-        assert!(refused.contains("\"oracle\"") && refused.contains("ansi, duckdb, postgres, spark"));
+        assert!(
+            refused.contains("\"oracle\"") && refused.contains("ansi, duckdb, postgres, spark")
+        );
         for name in DIALECTS {
             let text = query(&study, name, None).unwrap();
             assert!(text.starts_with("WITH ") && text.contains("COUNT(*)"), "{name}: {text}");

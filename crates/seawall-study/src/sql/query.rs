@@ -63,7 +63,7 @@ impl<'s> Query<'s> {
         }
         if let Actions::Column { column, propensity } = &study.actions {
             query.column(column).text = true;
-            for name in propensity {
+            if let Some(name) = propensity {
                 query.column(name);
             }
         }
@@ -79,7 +79,7 @@ impl<'s> Query<'s> {
         for (_, name) in query.numbers() {
             query.column(&name);
         }
-        for name in &study.cluster {
+        if let Some(name) = &study.cluster {
             query.column(name);
         }
         for column in &query.columns {
@@ -160,8 +160,7 @@ impl<'s> Query<'s> {
 
     fn text(&self, table: &str) -> Result<String> {
         let mut layers = Layers::default();
-        let column =
-            |(k, c): (usize, &Column)| (format!("c{k}"), self.dialect.identifier(&c.name));
+        let column = |(k, c): (usize, &Column)| (format!("c{k}"), self.dialect.identifier(&c.name));
         layers.add("seawall_rows", table, self.columns.iter().enumerate().map(column).collect());
         let with = |chosen: fn(&Column) -> bool| {
             let all = self.columns.iter().enumerate();
@@ -174,8 +173,7 @@ impl<'s> Query<'s> {
         layers.extend("seawall_texts", with(|c| c.text).map(value).collect());
         let number = |k: usize| {
             let text = format!("t{k}");
-            let (is, number) =
-                (self.dialect.matches(&text, NUMBER), self.dialect.number(&text));
+            let (is, number) = (self.dialect.matches(&text, NUMBER), self.dialect.number(&text));
             (format!("x{k}"), format!("CASE WHEN {is} THEN {number} END"))
         };
         let time = |k: usize| (format!("s{k}"), without_zone(self.dialect, k));
@@ -192,9 +190,14 @@ impl<'s> Query<'s> {
         layers.extend("seawall_conditions", self.truths());
         layers.extend("seawall_actions", self.standing());
         let groups = self.groups();
-        let names: Vec<String> = groups.iter().map(|g| g.0.clone()).collect();
-        layers.close("seawall_groups", groups);
-        Ok(layers.counted(&names, &self.dialect.identifier(N)))
+        let keys = groups.iter().flat_map(|group| group.keys.clone()).collect();
+        let from = layers.last.clone();
+        layers.add("seawall_groups", &from, keys);
+        layers.count("seawall_counts", "times");
+        let mut shown: Vec<(String, String)> =
+            groups.into_iter().map(|group| (group.name, group.shown)).collect();
+        shown.push((self.dialect.identifier(N), "times".to_owned()));
+        Ok(layers.query(&shown))
     }
 
     /// 1 or 0 for: every condition holds, a time has another zone, each action's rule holds.
@@ -262,7 +265,23 @@ impl<'s> Query<'s> {
     }
 
     /// The columns of the counted table but the count.
-    fn groups(&self) -> Vec<(String, String)> {
+    fn groups(&self) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let mut add = |name: String, expressions: Vec<String>| {
+            let keys = expressions.into_iter().enumerate();
+            let place = groups.len();
+            let keys =
+                keys.map(|(k, e)| (format!("{}{place}", ["g", "h"][k]), e)).collect::<Vec<_>>();
+            let shown = match &keys[..] {
+                // Put into words once a group, not once a row.
+                [(number, _), (other, _)] => {
+                    let text = self.dialect.number_text(number);
+                    format!("CASE WHEN {number} IS NULL THEN {other} ELSE {text} END")
+                }
+                keys => keys[0].0.clone(),
+            };
+            groups.push(Group { name, keys, shown });
+        };
         let named = |role: Role, name: &str| self.dialect.identifier(&role.column(name));
         let used = |expression: String| format!("CASE WHEN why IS NULL THEN {expression} END");
         let carried = |name: &str, carried: Carried| {
@@ -272,17 +291,15 @@ impl<'s> Query<'s> {
             Actions::Rules(_) => "rule".to_owned(),
             Actions::Column { column, .. } => carried(column, Carried::Level),
         };
-        let mut groups = vec![
-            (self.dialect.identifier(LEFT_OUT), "why".to_owned()),
-            (named(Role::Action, ""), used(action)),
-        ];
+        add(self.dialect.identifier(LEFT_OUT), vec!["why".to_owned()]);
+        add(named(Role::Action, ""), vec![used(action)]);
         for context in &self.study.contexts {
-            let expression = match (context.bin.is_some(), context.kind) {
-                (true, _) => self.in_bin(context),
-                (false, Kind::Numeric) => carried(&context.name, Carried::Number),
-                (false, _) => carried(&context.name, Carried::Level),
+            let expressions = match (context.bin.is_some(), context.kind) {
+                (true, _) => self.in_bin(context).map(used).to_vec(),
+                (false, Kind::Numeric) => vec![used(carried(&context.name, Carried::Number))],
+                (false, _) => vec![used(carried(&context.name, Carried::Level))],
             };
-            groups.push((named(Role::Context, &context.name), used(expression)));
+            add(named(Role::Context, &context.name), expressions);
         }
         for (name, term) in &self.study.outcome {
             let expression = match term {
@@ -290,28 +307,28 @@ impl<'s> Query<'s> {
                 Term::Levels(_) => carried(name, Carried::Level),
                 Term::Weight(_) => used(carried(name, Carried::Number)),
             };
-            groups.push((named(Role::Outcome, name), expression));
+            add(named(Role::Outcome, name), vec![expression]);
         }
         if let Some(name) = &self.study.cluster {
-            groups.push((named(Role::Cluster, name), used(carried(name, Carried::Level))));
+            add(named(Role::Cluster, name), vec![used(carried(name, Carried::Level))]);
         }
         for (role, name) in self.numbers() {
-            groups.push((named(role, &name), used(format!("c{}", self.place(&name)))));
+            add(named(role, &name), vec![used(format!("c{}", self.place(&name)))]);
         }
         groups
     }
 
-    /// A number that stands for the bin and is in the declared range; what has no bin as it is.
-    fn in_bin(&self, context: &Context) -> String {
+    /// A number that stands for the bin and is in the declared range; and what has no bin, as it is.
+    fn in_bin(&self, context: &Context) -> [String; 2] {
         let k = self.place(&context.name);
-        let Some(bins) = context.bins() else { return format!("t{k}") };
+        let last = context.bins().map_or(f64::INFINITY, |bins| bins.last());
         let (min, max) = context.range;
         let mut beyond = vec![format!("x{k} IS NULL"), format!("ABS(x{k}) > {FARTHEST}")];
         beyond.extend(min.is_finite().then(|| format!("x{k} < {}", float(min))));
         beyond.extend(max.is_finite().then(|| format!("x{k} > {}", float(max))));
         let mut start = start_of(context, &format!("k{k}"));
-        if bins.last().is_finite() {
-            let last = float(bins.last());
+        if last.is_finite() {
+            let last = float(last);
             let closed = format!("(CASE WHEN k{k} > {last} THEN {last} ELSE k{k} END)");
             start = start_of(context, &closed);
         }
@@ -319,9 +336,19 @@ impl<'s> Query<'s> {
             let least = float(min);
             start = format!("CASE WHEN {start} < {least} THEN {least} ELSE {start} END");
         }
-        let text = self.dialect.number_text(&start);
-        format!("CASE WHEN {} THEN t{k} ELSE {text} END", beyond.join(" OR "))
+        let beyond = beyond.join(" OR ");
+        [
+            format!("CASE WHEN {beyond} THEN NULL ELSE {start} END"),
+            format!("CASE WHEN {beyond} THEN t{k} END"),
+        ]
     }
+}
+
+/// A column of the counted table: what is grouped by, and what is shown of it.
+struct Group {
+    name: String,
+    keys: Vec<(String, String)>,
+    shown: String,
 }
 
 /// Where bin `k` begins: `k · digits / 10^places`, rounded once.
@@ -341,7 +368,9 @@ fn exact_bin((k, context): (usize, &Context)) -> (String, String) {
         true => {
             let (this, next) =
                 (start_of(context, &format!("b{k}")), start_of(context, &format!("(b{k} + 1)")));
-            format!("CASE WHEN x{k} < {this} THEN b{k} - 1 WHEN x{k} >= {next} THEN b{k} + 1 ELSE b{k} END")
+            format!(
+                "CASE WHEN x{k} < {this} THEN b{k} - 1 WHEN x{k} >= {next} THEN b{k} + 1 ELSE b{k} END"
+            )
         }
     };
     (format!("k{k}"), expression)
@@ -359,12 +388,7 @@ struct Layers {
 impl Layers {
     /// A table of these columns alone.
     fn add(&mut self, name: &str, from: &str, columns: Vec<(String, String)>) {
-        let each = |(name, expression): &(String, String)| match name == expression {
-            true => format!("    {name}"),
-            false => format!("    {expression} AS {name}"),
-        };
-        let lines: Vec<String> = columns.iter().map(each).collect();
-        let lines = lines.join(",\n");
+        let lines = listed(&columns, "    ");
         self.text.push(format!("{name} AS (\n  SELECT\n{lines}\n  FROM {from}\n)"));
         self.last = name.to_owned();
         self.columns = columns.into_iter().map(|c| c.0).collect();
@@ -381,17 +405,30 @@ impl Layers {
         self.add(name, &from, all);
     }
 
-    fn close(&mut self, name: &str, columns: Vec<(String, String)>) {
-        let from = self.last.clone();
-        self.add(name, &from, columns);
+    /// The rows of the last table that agree in everything, and how many they are.
+    fn count(&mut self, name: &str, times: &str) {
+        let (from, columns) = (&self.last, self.columns.join(", "));
+        self.text.push(format!(
+            "{name} AS (\n  SELECT\n    {columns},\n    COUNT(*) AS {times}\n  FROM {from}\n  GROUP BY \
+             {columns}\n)"
+        ));
+        self.last = name.to_owned();
     }
 
-    /// The whole query: the last table's rows, counted.
-    fn counted(&self, names: &[String], n: &str) -> String {
-        let (with, from) = (self.text.join(",\n"), &self.last);
-        let names = names.join(",\n  ");
-        format!(
-            "WITH {with}\nSELECT\n  {names},\n  COUNT(*) AS {n}\nFROM {from}\nGROUP BY\n  {names}"
-        )
+    /// The whole query, which shows these columns.
+    fn query(&self, columns: &[(String, String)]) -> String {
+        let (with, lines, from) = (self.text.join(",\n"), listed(columns, "  "), &self.last);
+        format!("WITH {with}\nSELECT\n{lines}\nFROM {from}")
     }
+}
+
+/// Columns with their names, one a line; those that only pass through on one.
+fn listed(columns: &[(String, String)], margin: &str) -> String {
+    let passed: Vec<&str> =
+        columns.iter().filter(|(name, e)| name == e).map(|(name, _)| name.as_str()).collect();
+    let made = columns.iter().filter(|(name, e)| name != e);
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend((!passed.is_empty()).then(|| format!("{margin}{}", passed.join(", "))));
+    lines.extend(made.map(|(name, expression)| format!("{margin}{expression} AS {name}")));
+    lines.join(",\n")
 }
