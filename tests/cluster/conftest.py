@@ -99,6 +99,8 @@ def cluster(tmp_path_factory):
 def spark(cluster):
     from pyspark.sql import SparkSession
 
+    # What workers run Python with.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master(cluster.url)
         .appName("seawall")

@@ -69,6 +69,16 @@ pub(super) trait Dialect {
         column.to_owned()
     }
 
+    /// Whether a column's type is a number's, if the engine can tell: its texts need no look then.
+    fn is_numeric(&self, _column: &str) -> Option<String> {
+        None
+    }
+
+    /// What keeps an engine from working out a table's columns anew wherever they are used.
+    fn fence(&self) -> &'static str {
+        ""
+    }
+
     /// A text as a number, which it is known to be.
     fn number(&self, text: &str) -> String {
         format!("CAST({text} AS {})", self.float_type())

@@ -16,6 +16,11 @@ impl Dialect for DuckDb {
         )
     }
 
+    fn is_numeric(&self, column: &str) -> Option<String> {
+        let types = "'DOUBLE', 'FLOAT', 'BIGINT', 'INTEGER', 'SMALLINT', 'TINYINT'";
+        Some(format!("typeof({column}) IN ({types})"))
+    }
+
     fn matches(&self, text: &str, pattern: &str) -> String {
         format!("regexp_full_match({text}, '{pattern}')")
     }

@@ -1,4 +1,5 @@
-//! PostgreSQL. Values go out as texts, for `COPY` and `psql` would write a truth as `t`.
+//! PostgreSQL. Values go out as texts, for `COPY` and `psql` would write a truth as `t`. It would put one
+//! table's expressions into the next, bins of bins of numbers of texts: `OFFSET 0` keeps them apart.
 
 use super::dialect::{Carried, Dialect};
 
@@ -33,6 +34,15 @@ impl Dialect for Postgres {
         format!(
             "CASE WHEN {float} THEN NULLIF(CAST({column} AS text), 'NaN') ELSE CAST({column} AS text) END"
         )
+    }
+
+    fn is_numeric(&self, column: &str) -> Option<String> {
+        let types = ["integer", "bigint", "smallint", "double precision", "real", "numeric"];
+        Some(is_of(column, &types))
+    }
+
+    fn fence(&self) -> &'static str {
+        "\n  OFFSET 0"
     }
 
     fn carried(&self, column: &str, carried: Carried) -> String {

@@ -159,7 +159,7 @@ impl<'s> Query<'s> {
     }
 
     fn text(&self, table: &str) -> Result<String> {
-        let mut layers = Layers::default();
+        let mut layers = Layers { fence: self.dialect.fence(), ..Layers::default() };
         let column = |(k, c): (usize, &Column)| (format!("c{k}"), self.dialect.identifier(&c.name));
         layers.add("seawall_rows", table, self.columns.iter().enumerate().map(column).collect());
         let with = |chosen: fn(&Column) -> bool| {
@@ -173,7 +173,11 @@ impl<'s> Query<'s> {
         layers.extend("seawall_texts", with(|c| c.text).map(value).collect());
         let number = |k: usize| {
             let text = format!("t{k}");
-            let (is, number) = (self.dialect.matches(&text, NUMBER), self.dialect.number(&text));
+            let (mut is, number) =
+                (self.dialect.matches(&text, NUMBER), self.dialect.number(&text));
+            if let Some(numeric) = self.dialect.is_numeric(&format!("c{k}")) {
+                is = format!("{numeric} OR {is}");
+            }
             (format!("x{k}"), format!("CASE WHEN {is} THEN {number} END"))
         };
         let time = |k: usize| (format!("s{k}"), without_zone(self.dialect, k));
@@ -379,6 +383,8 @@ fn exact_bin((k, context): (usize, &Context)) -> (String, String) {
 /// Tables of a query, each made from the one before.
 #[derive(Default)]
 struct Layers {
+    /// What ends each of them.
+    fence: &'static str,
     text: Vec<String>,
     last: String,
     /// The columns of the last.
@@ -389,7 +395,8 @@ impl Layers {
     /// A table of these columns alone.
     fn add(&mut self, name: &str, from: &str, columns: Vec<(String, String)>) {
         let lines = listed(&columns, "    ");
-        self.text.push(format!("{name} AS (\n  SELECT\n{lines}\n  FROM {from}\n)"));
+        let fence = self.fence;
+        self.text.push(format!("{name} AS (\n  SELECT\n{lines}\n  FROM {from}{fence}\n)"));
         self.last = name.to_owned();
         self.columns = columns.into_iter().map(|c| c.0).collect();
     }

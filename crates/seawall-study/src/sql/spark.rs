@@ -47,6 +47,11 @@ impl Dialect for Spark {
         )
     }
 
+    fn is_numeric(&self, column: &str) -> Option<String> {
+        let types = "'double', 'float', 'bigint', 'int', 'smallint', 'tinyint'";
+        Some(format!("typeof({column}) IN ({types})"))
+    }
+
     fn matches(&self, text: &str, pattern: &str) -> String {
         format!("{text} RLIKE '^({pattern})$'")
     }
