@@ -286,7 +286,6 @@ impl Study {
         name: &str,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-        counted: bool,
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {

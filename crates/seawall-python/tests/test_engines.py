@@ -1,5 +1,6 @@
 """Tables of engines are counted where they are: only counts come here, and the answers are the rows'."""
 
+import csv
 import pathlib
 import sys
 
@@ -44,15 +45,22 @@ EVERYTHING = dict(
 )
 
 
-def tables(path):
+def tables(path, kinds=("types", "texts")):
     """A table of each engine, its columns typed by it and as texts."""
     connection = ibis.duckdb.connect()
-    for texts in (False, True):
-        kind = "texts" if texts else "types"
-        read = f"read_csv('{path}', all_varchar = {str(texts).lower()})"
+    for kind in kinds:
+        texts = kind == "texts"
+        read = f"read_csv('{path}', header = true, all_varchar = {str(texts).lower()})"
         yield f"duckdb {kind}", duckdb.sql(f"SELECT * FROM {read}")
-        yield f"polars {kind}", pl.scan_csv(path, infer_schema=not texts, try_parse_dates=not texts)
-        yield f"ibis {kind}", connection.read_csv(str(path), all_varchar=texts).mutate(more=ibis.literal(1))
+        yield f"ibis {kind}", connection.sql(f"SELECT * FROM {read}").mutate(more=ibis.literal(1))
+        yield f"polars {kind}", as_texts(path) if texts else pl.scan_csv(path, try_parse_dates=True)
+
+
+def as_texts(path):
+    """A lazy frame of texts: polars itself leaves doubled quotes in a header as they are."""
+    with open(path, newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    return pl.LazyFrame({name: [row[k] or None for row in rows] for k, name in enumerate(names)})
 
 
 def told(data, question):
@@ -92,31 +100,19 @@ def test_names_and_levels_are_never_run(tmp_path):
         support="observed",
     )
     raw = told(str(tmp_path / "rows.csv"), question)
-    for name, table in tables(tmp_path / "rows.csv"):
+    for name, table in tables(tmp_path / "rows.csv", ["texts"]):
         assert told(table, question) == raw, name
 
 
-def test_only_counts_cross(demo, monkeypatch):
+def test_only_counts_cross(demo):
     """What is collected has a row for each group, not for each row of the log."""
-    crossed = []
-    native = seawall.study._native.Study.from_text
+    from seawall import _engines
 
-    def watched(text, folder, stream, *more, **options):
-        crossed.append(stream.num_rows)
-        return native(text, folder, stream, *more, **options)
-
-    from types import SimpleNamespace
-
-    from seawall import study
-
-    monkeypatch.setattr(
-        study, "_native",
-        SimpleNamespace(**{n: getattr(study._native, n) for n in dir(study._native) if n[0] != "_"} | {
-            "Study": SimpleNamespace(from_text=watched)}),
-    )
     table = duckdb.sql(f"SELECT * FROM read_csv('{demo / 'trial.csv'}'), range(50)")
-    study = seawall.Study(table, **QUESTION)
-    assert study._native.shown()[0] > 100_000 and crossed[0] < 5000
+    text = seawall.Study(table, **QUESTION).text
+    query = lambda *asked: seawall._native.count_query(text, str(demo), "rows", *asked)
+    counts = _engines.counted(table, query)
+    assert counts.num_rows < 5000 and sum(counts["n"].to_pylist()) == 300_000
 
 
 def test_a_column_that_is_not_there(demo):

@@ -66,7 +66,9 @@ def _view() -> str:
 
 def _duckdb(relation: Any, query: Query) -> object:
     view = _view()
-    return relation.query(view, query("duckdb", view, relation.columns)).fetch_arrow_table()
+    counts = relation.query(view, query("duckdb", view, relation.columns))
+    # The name before DuckDB 1.4 is the second.
+    return counts.to_arrow_table() if hasattr(counts, "to_arrow_table") else counts.fetch_arrow_table()
 
 
 def _spark(frame: Any, query: Query) -> object:

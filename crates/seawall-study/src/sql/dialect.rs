@@ -84,6 +84,11 @@ pub(super) trait Dialect {
         format!("CAST({text} AS {})", self.float_type())
     }
 
+    /// A number of a row, worked out from `of`, over a constant: rounded once.
+    fn quotient(&self, number: &str, constant: &str, _of: &str) -> String {
+        format!("{number} / {constant}")
+    }
+
     /// A number as its text.
     fn number_text(&self, number: &str) -> String {
         format!("CAST({number} AS {})", self.text_type())

@@ -10,7 +10,7 @@
 //! `d / 10^s`, the floor of `x / width` is put right by comparing `x` with `k·d / 10^s`, which a float
 //! division rounds once.
 //!
-//! What differs between engines is a [`Dialect`], one file each. Names and texts are quoted by it, so that
+//! What differs between engines is a dialect, one file each. Names and texts are quoted by it, so that
 //! none is ever run. Not here: a connection to anything.
 
 mod ansi;

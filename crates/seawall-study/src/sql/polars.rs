@@ -13,6 +13,11 @@ impl Dialect for Polars {
         format!("REGEXP_LIKE({text}, '^({pattern})$')")
     }
 
+    /// It multiplies by the inverse of a constant, which rounds twice: so that is made a column.
+    fn quotient(&self, number: &str, constant: &str, of: &str) -> String {
+        format!("{number} / ({constant} + 0e0 * {of})")
+    }
+
     fn number(&self, text: &str) -> String {
         format!("TRY_CAST({text} AS DOUBLE)")
     }

@@ -190,7 +190,8 @@ impl<'s> Query<'s> {
         };
         let floors = self.binned().map(floor);
         layers.extend("seawall_bins", floors.chain(with(|c| c.time).map(padded)).collect());
-        layers.extend("seawall_exact_bins", self.binned().map(exact_bin).collect());
+        let exact = |(k, context): (usize, &Context)| exact_bin(self.dialect, k, context);
+        layers.extend("seawall_exact_bins", self.binned().map(exact).collect());
         layers.extend("seawall_conditions", self.truths());
         layers.extend("seawall_actions", self.standing());
         let groups = self.groups();
@@ -330,11 +331,11 @@ impl<'s> Query<'s> {
         let mut beyond = vec![format!("x{k} IS NULL"), format!("ABS(x{k}) > {FARTHEST}")];
         beyond.extend(min.is_finite().then(|| format!("x{k} < {}", float(min))));
         beyond.extend(max.is_finite().then(|| format!("x{k} > {}", float(max))));
-        let mut start = start_of(context, &format!("k{k}"));
+        let mut start = start_of(self.dialect, context, &format!("k{k}"));
         if last.is_finite() {
             let last = float(last);
             let closed = format!("(CASE WHEN k{k} > {last} THEN {last} ELSE k{k} END)");
-            start = start_of(context, &closed);
+            start = start_of(self.dialect, context, &closed);
         }
         if min.is_finite() {
             let least = float(min);
@@ -356,22 +357,27 @@ struct Group {
 }
 
 /// Where bin `k` begins: `k · digits / 10^places`, rounded once.
-fn start_of(context: &Context, k: &str) -> String {
+fn start_of(dialect: &dyn Dialect, context: &Context, k: &str) -> String {
     match context.bins().and_then(|bins| bins.width_fraction()) {
         Some((digits, 0)) => format!("{k} * {}", float(digits)),
-        Some((digits, places)) => format!("{k} * {} / 1e{places}", float(digits)),
+        Some((digits, places)) => {
+            let number = format!("{k} * {}", float(digits));
+            dialect.quotient(&number, &format!("1e{places}"), k)
+        }
         None => format!("{k} * {}", float(context.bin.unwrap_or(1.0))),
     }
 }
 
 /// The bin, where the quotient of floats may be one off.
-fn exact_bin((k, context): (usize, &Context)) -> (String, String) {
+fn exact_bin(dialect: &dyn Dialect, k: usize, context: &Context) -> (String, String) {
     let exact = context.bins().and_then(|bins| bins.width_fraction()).is_some();
     let expression = match exact {
         false => format!("b{k}"),
         true => {
-            let (this, next) =
-                (start_of(context, &format!("b{k}")), start_of(context, &format!("(b{k} + 1)")));
+            let (this, next) = (
+                start_of(dialect, context, &format!("b{k}")),
+                start_of(dialect, context, &format!("(b{k} + 1)")),
+            );
             format!(
                 "CASE WHEN x{k} < {this} THEN b{k} - 1 WHEN x{k} >= {next} THEN b{k} + 1 ELSE b{k} END"
             )
