@@ -55,6 +55,7 @@ QUESTION = dict(
     cost={"ischaemic": 1, "dead": {"Y": 3}},
     where={"stroke": {"not": "TACS"}},
     radius=[0.01, 0.05],
+    model={"kind": "tree", "max_depth": 3, "min_samples_leaf": 20},
 )
 
 
