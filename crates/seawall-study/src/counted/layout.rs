@@ -86,7 +86,7 @@ impl TableColumns {
         row: usize,
     ) -> Result<(f64, Option<LeftOut>), Complaint> {
         let n = columns.numbers[self.n][row];
-        if !(n >= 1.0 && n <= MOST && n.fract() == 0.0) {
+        if !((1.0..=MOST).contains(&n) && n.fract() == 0.0) {
             let found = if n.is_nan() { "it is missing".to_owned() } else { n.to_string() };
             return Err((
                 self.n,

@@ -229,10 +229,8 @@ impl<'s> Query<'s> {
             truths.push(("zoned".to_owned(), zoned));
         }
         if let Actions::Rules(rules) = &self.study.actions {
-            let rule = |(k, (_, conditions)): (usize, &(String, Vec<(String, Condition)>))| {
-                (format!("a{k}"), all(conditions))
-            };
-            truths.extend(rules.iter().enumerate().map(rule));
+            let rules = rules.iter().enumerate();
+            truths.extend(rules.map(|(k, (_, conditions))| (format!("a{k}"), all(conditions))));
         }
         truths
     }
