@@ -80,6 +80,67 @@ def counting(row):
         f"{small['combinations']}")
 
 
+TABLE = """[data]
+path = "{name}.csv"
+
+[context]
+{contexts}
+
+[action]
+column = "arm"
+
+[outcome]
+cost = "y"
+
+[model]
+kind = "cells"
+"""
+
+
+def table(name, contexts, lines):
+    """A CSV file of these lines, if it is not there yet, and a study file for it."""
+    path, study = OUT / f"{name}.csv", OUT / f"{name}.toml"
+    if not path.exists():
+        with open(path, "w") as file:
+            file.writelines(line + "\n" for line in lines)
+    study.write_text(TABLE.format(name=name, contexts="\n".join(contexts)))
+    return study
+
+
+def continuous(rows):
+    """The lines of a table of 30 continuous columns, two arms and an outcome."""
+    random = np.random.default_rng(0)
+    yield ",".join(f"x{k}" for k in range(30)) + ",arm,y"
+    for _ in range(rows // 1000):
+        numbers, arms = random.normal(size=(1000, 30)), random.integers(0, 2, size=(1000, 2))
+        for x, (arm, y) in zip(numbers, arms):
+            yield ",".join(f"{v:.8f}" for v in x) + f",{'ab'[arm]},{y}"
+
+
+def wide(columns):
+    """The lines of a table of so many columns that nobody asks for."""
+    yield ",".join(["x0", "arm", *(f"c{k}" for k in range(columns)), "y"])
+    for k in range(4):
+        yield ",".join([str(k % 2), "ab"[k // 2], *["7"] * columns, str(k)])
+
+
+def shapes(row):
+    """Many rows, many columns: rows a second and the whole program's memory."""
+    rows, mib = 1_000_000, 2**20
+    numbers = [f'x{k} = "numeric"' for k in range(30)]
+    bins = [f'x{k} = {{ kind = "numeric", bin = 1 }}' for k in range(6)]
+    for what, name, contexts, lines, count, wanted in [
+        ("30 continuous columns, CSV, one core", "continuous", numbers, continuous, rows, 1000),
+        ("6 of them in bins, CSV, one core", "continuous", bins, continuous, rows, 100),
+        ("100,000 columns that nobody asks for, CSV", "wide", ['x0 = "nominal"'], wide, 100_000, 100),
+    ]:
+        mine = ours("count", table(name, contexts, lines(count)))
+        peak = mine["peak_bytes"] / mib
+        speed = "" if name == "wide" else f", {rows / mine['seconds'] / 1e6:.2f} million rows a second"
+        row(what, mine["seconds"], "", None, f"at most {wanted} MiB", peak <= wanted,
+            f"{peak:.0f} MiB{speed}")
+
+
 def trees(row):
     from sklearn.tree import DecisionTreeRegressor
 
@@ -109,4 +170,5 @@ def trees(row):
 
 def bench(row):
     counting(row)
+    shapes(row)
     trees(row)

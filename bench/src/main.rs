@@ -3,6 +3,7 @@
 //! `bench/peers.py` makes the problems, runs the peers on the same ones, calls this program and
 //! prints one table. Files are raw little-endian `f64`.
 
+mod fitting;
 mod learning;
 
 use seawall::outcome::{BoostedSettings, ForestSettings, Recipe, Values};
@@ -34,10 +35,11 @@ fn main() -> Result<()> {
         ["far", points] => on(2, || far(points.parse()?))?,
         ["count", study] => on(1, || count(study))?,
         ["trees", study] => on(1, || trees(study))?,
+        ["fitting", rows, columns] => on(2, || fitting::fitting(rows.parse()?, columns.parse()?))?,
         ["models", study, kind] => on(2, || models(study, kind))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
-                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | models STUDY forest|boosted | descent STEPS SEEDS | \
+                        scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | models STUDY forest|boosted | fitting ROWS COLUMNS | descent STEPS SEEDS | \
                         search ROWS FEATURES LEVELS | groups STUDY | distance FOLDER | far POINTS"
                 .into());
         }
@@ -275,7 +277,7 @@ fn predicted(log: &Log, values: &Values) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
 }
 
 /// The most memory this process has held.
-fn peak_bytes() -> Result<f64> {
+pub(crate) fn peak_bytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|l| l.starts_with("VmHWM")).ok_or("no VmHWM")?;
     let kilobytes: f64 = line.split_whitespace().nth(1).ok_or("no number")?.parse()?;

@@ -106,7 +106,7 @@ impl Evaluation {
         let moves = set.moves_mass();
         let mut lines = vec![seawall_study::shift::sentence(worst, set)];
         if moves {
-            let space = self.found.population.space();
+            let space = worst.nominal().space();
             for m in seawall_study::shift::commonest(space, worst.plan().iter(), 5) {
                 let share = seawall_study::words::percent(m.mass);
                 let words = seawall_study::shift::phrase(&m.changes, str::to_owned);
@@ -131,7 +131,7 @@ impl Evaluation {
     ) -> PyResult<Vec<(String, Vec<String>, Vec<f64>, Vec<f64>)>> {
         let names: Vec<String> = self.found.population.space().names().map(str::to_owned).collect();
         let each = names.into_iter().enumerate().map(|(k, name)| {
-            let m = worst.marginal(&self.found.population, k).map_err(raised)?;
+            let m = worst.marginal(k).map_err(raised)?;
             Ok((name, m.labels, m.nominal, m.worst))
         });
         each.collect()

@@ -19,6 +19,7 @@ use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Questio
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
+use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, report};
 use seawall_study::sql::query;
@@ -40,8 +41,9 @@ fn support(name: Option<&str>) -> PyResult<Option<Support>> {
         None => Ok(None),
         Some("grid") => Ok(Some(Support::All)),
         Some("observed") => Ok(Some(Support::Observed)),
+        Some("space") => Ok(Some(Support::Space)),
         Some(name) => Err(ConfigError::new_err(format!(
-            "support is {name:?}; expected \"grid\" or \"observed\""
+            "support is {name:?}; expected \"grid\", \"observed\" or \"space\""
         ))),
     }
 }
@@ -115,14 +117,19 @@ pub fn count_query(
 impl Study {
     /// A study file and its data.
     #[staticmethod]
-    #[pyo3(signature = (path, threads=None, progress=None))]
+    #[pyo3(signature = (path, threads=None, progress=None, memory=None))]
     fn from_file(
         py: Python<'_>,
         path: PathBuf,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        memory: Option<&str>,
     ) -> PyResult<Self> {
-        let loaded = run(py, threads, progress.as_ref(), |watch| load(study(&path)?, watch))?;
+        let loaded = run(py, threads, progress.as_ref(), |watch| {
+            let mut asked = study(&path)?;
+            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            load(asked, watch)
+        })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
 
@@ -130,9 +137,9 @@ impl Study {
     /// that instead of what the text names; it may be counted already.
     #[staticmethod]
     #[pyo3(signature = (
-        text, folder, data=None, name="data", threads=None, progress=None, counted=false
+        text, folder, data=None, name="data", threads=None, progress=None, counted=false, memory=None
     ))]
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments)] // As Python calls it.
     fn from_text(
         py: Python<'_>,
         text: &str,
@@ -142,10 +149,12 @@ impl Study {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
         counted: bool,
+        memory: Option<&str>,
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study_of(Path::new("study"), &folder, text)?;
+            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
             asked.data = PathBuf::from(name);
             asked.counted |= counted;

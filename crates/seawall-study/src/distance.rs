@@ -4,7 +4,7 @@ use crate::bound::{Axis, Context};
 use crate::load::Loaded;
 use crate::read::{Order, Reading, Table, tables};
 use crate::strata::{StrataShift, matched};
-use seawall::distance::{Distance, distance, entropic, kl, sinkhorn_divergence, total_variation};
+use seawall::distance::{Distance, distance, kl, sinkhorn_divergence, total_variation};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use serde::Serialize;
 use std::path::Path;
@@ -80,15 +80,14 @@ impl SampleDistance {
         watch: Watch<'_>,
     ) -> Result<Self> {
         if let Some(eta) = eta {
-            let found = entropic(from, to, eta, watch)?;
-            let divergence = sinkhorn_divergence(from, to, eta, watch)?;
+            let found = sinkhorn_divergence(from, to, eta, watch)?;
             self.entropic = Some(EntropicDistance {
                 eta,
-                distance: found.value,
+                distance: found.distance,
                 exact_lower: found.exact_lower,
                 exact_upper: found.exact_upper,
-                divergence: divergence.value,
-                settled: divergence.settled,
+                divergence: found.value,
+                settled: found.settled,
             });
         }
         Ok(self)

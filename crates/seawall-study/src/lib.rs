@@ -8,11 +8,12 @@
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
 //!    [`mod@explain`]: the fitted outcome model, told.
-//! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table.
+//! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table;
+//!    [`mod@forecast`]: what a long solve will take.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
 //!    and numbers as people read them.
-//! 8. [`mod@fields`]: what each front end calls a field that is wrong.
+//! 8. [`mod@memory`]: how much of it a study may use; [`mod@fields`]: what each front end calls a field that is wrong.
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
@@ -29,9 +30,11 @@ pub mod distance;
 pub mod evaluate;
 pub mod explain;
 pub mod fields;
+pub mod forecast;
 pub mod init;
 pub mod learn;
 pub mod load;
+pub mod memory;
 mod other_table;
 pub mod radius;
 pub mod read;

@@ -37,6 +37,8 @@ pub struct Loaded {
     handed_in: bool,
     /// Another population that is asked about in place of the log's.
     pub target: Option<Arc<PlacedTarget>>,
+    /// The same on the whole space, once somebody asked.
+    anywhere: OnceLock<Arc<Loaded>>,
 }
 
 /// Reads a study's data and makes the choices it leaves open.
@@ -87,6 +89,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         fitted,
         handed_in,
         target,
+        anywhere: OnceLock::new(),
     })
 }
 
@@ -133,7 +136,8 @@ fn choose_model(study: &Study, counted: &Counted, watch: Watch<'_>) -> Result<Mo
         }
         ModelSpec::Auto { folds, seed } => {
             let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
-            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes };
+            let everywhere = study.support == Support::Space;
+            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere };
             let found = auto(log, &search, watch)?;
             let (recipe, candidates) = (found.recipe, found.table);
             return Ok(ModelChoice { recipe, choices: None, candidates });
@@ -207,6 +211,8 @@ impl Loaded {
     pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
         let Deals { folds, repeats, seed, .. } = self.study.deals;
+        // The study's whole log says how many deals there are, also for a part of it.
+        let repeats = repeats.unwrap_or(FitOptions::for_log(self.log()).repeats);
         let options = FitOptions { clip, unseen, folds, repeats, seed };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
     }
@@ -256,7 +262,39 @@ impl Loaded {
             (recipe, _) => recipe.clone(),
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };
-        Ok(Loaded { counted, recipe, fitted: OnceLock::new(), ..self.clone() })
+        Ok(Loaded { counted, recipe, ..self.unfitted() })
+    }
+
+    /// The same study where mass may go anywhere, if that is the support: contexts are those with rows,
+    /// or that the target has, and a numeric column that is not cut into bins takes any number.
+    pub(crate) fn on_support(&self, support: Support) -> Result<Option<Arc<Self>>> {
+        if support != Support::Space || self.study.support == Support::Space && self.is_anywhere() {
+            return Ok(None);
+        }
+        if let Some(made) = self.anywhere.get() {
+            return Ok(Some(made.clone()));
+        }
+        let places = self.contexts_on(Support::Observed)?;
+        let contexts = &self.study.contexts;
+        let space = Arc::new(self.log().contexts().with_any_number(&places, |k| {
+            contexts.get(k).is_some_and(|c| c.bin.is_none() && c.levels.is_none())
+        })?);
+        let at = self.at_places(&space, &places)?;
+        let study = Study { support: Support::Space, ..self.study.clone() };
+        let (candidates, handed_in) = (self.candidates.clone(), self.handed_in);
+        let made = Arc::new(Loaded { study, candidates, handed_in, ..at });
+        Ok(Some(self.anywhere.get_or_init(|| made).clone()))
+    }
+
+    /// Whether contexts are those with rows, and numbers that are not cut into bins any numbers.
+    fn is_anywhere(&self) -> bool {
+        let space = self.log().contexts();
+        let listed = matches!(space.support(), seawall::Support::Points(_));
+        let any = |(k, c): (usize, &crate::study::Context)| {
+            let free = c.kind == seawall::Kind::Numeric && c.bin.is_none() && c.levels.is_none();
+            !free || space.levels(k).is_empty()
+        };
+        listed && self.study.contexts.iter().enumerate().all(any)
     }
 
     /// The same study with the rows of some places alone, those of a smaller space.
@@ -276,8 +314,8 @@ impl Loaded {
             }
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };
-        let (candidates, fitted) = (Vec::new(), OnceLock::new());
-        Ok(Loaded { counted, recipe, target, candidates, fitted, handed_in: true, ..self.clone() })
+        let candidates = Vec::new();
+        Ok(Loaded { counted, recipe, target, candidates, handed_in: true, ..self.unfitted() })
     }
 
     /// The same study with the best model that keeps outcomes, where it was left open which and the one
@@ -291,13 +329,18 @@ impl Loaded {
         let mut candidates = self.candidates.clone();
         candidates.iter_mut().for_each(|c| c.chosen = c.recipe.kind() == best);
         let recipe = candidates.iter().find(|c| c.chosen)?.recipe.clone();
-        Some(Loaded { recipe, candidates, fitted: OnceLock::new(), ..self.clone() })
+        Some(Loaded { recipe, candidates, ..self.unfitted() })
+    }
+
+    /// The same study with nothing fitted yet.
+    fn unfitted(&self) -> Self {
+        Loaded { fitted: OnceLock::new(), anywhere: OnceLock::new(), ..self.clone() }
     }
 
     /// The same study asked about its own population.
     #[must_use]
     pub(crate) fn without_target(&self) -> Self {
-        Loaded { target: None, ..self.clone() }
+        Loaded { target: None, anywhere: OnceLock::new(), ..self.clone() }
     }
 
     /// Which kind of outcome model it has.
@@ -311,10 +354,8 @@ impl Loaded {
     /// The same study with another outcome model.
     #[must_use]
     pub fn with_recipe(&self, recipe: Recipe) -> Self {
-        let other = self.clone();
         let (choices, candidates) = (None, Vec::new());
-        let fitted = OnceLock::new();
-        Loaded { recipe, choices, candidates, fitted, handed_in: true, ..other }
+        Loaded { recipe, choices, candidates, handed_in: true, ..self.unfitted() }
     }
 
     /// The policy that is meant; the greedy one by the values given.
@@ -326,6 +367,9 @@ impl Loaded {
                 Policy::constant(log, named(log.actions(), action).unwrap_or(action))
             }
             PolicySpec::Behaviour => self.behaviour(watch),
+            PolicySpec::Greedy if self.study.support == Support::Space => {
+                Policy::greedy_everywhere(log, values)
+            }
             PolicySpec::Greedy => Policy::greedy(log, values),
             PolicySpec::File(path) => self.policy_file(path),
             PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),

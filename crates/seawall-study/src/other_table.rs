@@ -33,7 +33,7 @@ pub(crate) fn rows_on_contexts(
     let mut stream = Stream::new(names.map(str::to_owned).collect(), readings);
     let points = Points::new(space);
     let mut placed = Placed { contexts: Vec::new(), numbers: vec![Vec::new(); numbers.len()] };
-    let mut levels: Vec<Vec<Option<usize>>> = vec![Vec::new(); contexts.len()];
+    let mut levels: Vec<Vec<Option<f64>>> = vec![Vec::new(); contexts.len()];
     for file in files(path)? {
         let mut from = 0;
         stream.read(&file, &mut |columns| {
@@ -47,22 +47,21 @@ pub(crate) fn rows_on_contexts(
                         Some(level) => level,
                         None => {
                             let distinct = &columns.distinct[k];
-                            let found = printed_level(context, space, k, distinct, code).map_err(
-                                |what| {
+                            let found =
+                                code_of(context, space, k, distinct, code).map_err(|what| {
                                     let (file, row) = (file.display(), from + row + 1);
                                     let name = &context.name;
                                     Error::input(format!(
                                         "{file}: row {row}, column {name:?}: {what}"
                                     ))
-                                },
-                            )?;
+                                })?;
                             known[code] = Some(found);
                             found
                         }
                     };
                     place.push(level);
                 }
-                placed.contexts.push(points.find(place));
+                placed.contexts.push(points.find(&place));
             }
             for (k, numbers) in placed.numbers.iter_mut().enumerate() {
                 numbers.extend_from_slice(&columns.numbers[contexts.len() + k]);
@@ -74,14 +73,22 @@ pub(crate) fn rows_on_contexts(
     Ok(placed)
 }
 
-/// The level that a value is the label of, else the one that it is in.
-fn printed_level(
+/// The code of a value: that of the level that it is the label of, else of the one that it is in; itself
+/// where any number is a place.
+fn code_of(
     context: &Context,
     space: &Space,
     feature: usize,
     distinct: &Distinct,
     code: usize,
-) -> std::result::Result<usize, String> {
+) -> std::result::Result<f64, String> {
+    if space.levels(feature).is_empty() {
+        let written = distinct.text(code).is_some_and(|text| text == "(missing)");
+        return match complaint(context, distinct, code).filter(|_| !written) {
+            Some(what) => Err(what),
+            None => Ok(distinct.number(code).map_or(f64::NAN, |x| x + 0.0)),
+        };
+    }
     let mut levels = space.level_values(feature);
     let found = match distinct.text(code) {
         None => None,
@@ -92,7 +99,8 @@ fn printed_level(
             Value::Missing => text == "(missing)",
         }),
     };
-    found.map_or_else(|| level(context, space, feature, distinct, code), Ok)
+    let found = found.map_or_else(|| level(context, space, feature, distinct, code), Ok);
+    found.map(|level| level as f64)
 }
 
 /// The level of a value, or what is wrong with it.
@@ -141,7 +149,7 @@ fn level(
 /// From levels to a point of a space.
 enum Points<'s> {
     Grid(&'s seawall::Grid),
-    Listed(HashMap<Vec<usize>, usize>),
+    Listed(HashMap<Vec<u64>, usize>),
 }
 
 impl<'s> Points<'s> {
@@ -150,16 +158,23 @@ impl<'s> Points<'s> {
             Support::Grid(grid) => Points::Grid(grid),
             Support::Points(_) => {
                 let features = space.names().len();
-                let levels = |i| (0..features).map(|k| space.code(i, k) as usize).collect();
-                Points::Listed((0..space.len()).map(|i| (levels(i), i)).collect())
+                let codes = |i| (0..features).map(|k| bits(space.code(i, k))).collect();
+                Points::Listed((0..space.len()).map(|i| (codes(i), i)).collect())
             }
         }
     }
 
-    fn find(&self, levels: Vec<usize>) -> Option<usize> {
+    fn find(&self, codes: &[f64]) -> Option<usize> {
         match self {
-            Points::Grid(grid) => Some(grid.cell(levels)),
-            Points::Listed(points) => points.get(&levels).copied(),
+            Points::Grid(grid) => Some(grid.cell(codes.iter().map(|code| *code as usize))),
+            Points::Listed(points) => {
+                points.get(&codes.iter().map(|code| bits(*code)).collect::<Vec<u64>>()).copied()
+            }
         }
     }
+}
+
+/// Equal codes have equal bits: a missing value has one kind of them.
+fn bits(code: f64) -> u64 {
+    if code.is_nan() { f64::NAN.to_bits() } else { (code + 0.0).to_bits() }
 }

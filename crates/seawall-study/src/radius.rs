@@ -7,7 +7,7 @@
 //!   carry a worst case, and are shown, not counted. Fixed columns: within their strata.
 //! - **Saturation**: where everyone sits at the worst value within reach. Beyond, radii say nothing.
 
-use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii};
+use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii, policy_radii_on};
 use crate::load::Loaded;
 use crate::strata::{StrataShift, matched, on_features};
 use crate::study::PolicySpec;
@@ -241,6 +241,8 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     }
     let mut question = Question::from_study(loaded);
     question.worst = false;
+    let anywhere = loaded.on_support(question.support)?;
+    let loaded = anywhere.as_deref().unwrap_or(loaded);
     let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
     let centred = match loaded.study.target.path {
         Some(_) => loaded.clone(),
@@ -265,17 +267,26 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
     let own = loaded.log().population()?;
     let centre = there.map_or(&own, |target| target.sample.population());
-    let relevant = Relevant::new(centre, &robust, &used)?;
+    // On the whole space a move is paid for along no column that does not count.
+    let relevant = match question.support {
+        seawall::evaluate::Support::Space => None,
+        _ => Some(Relevant::new(centre, &robust, &used)?),
+    };
     let mut policies = Vec::new();
     for (_, policy) in &made {
         let nominal = match &transport {
             Some(transport) => transport.estimates(policy)?.dm,
             None => fitted.nominal(policy, watch)?.dm,
         };
-        let all = policy.values(&values)?;
-        let values: Vec<f64> = relevant.contexts.iter().map(|&i| all[i]).collect();
-        let place = (&relevant.geometry, robust.direction());
-        policies.push(policy_radii(&question, place, (policy, &values), nominal, watch)?);
+        policies.push(match &relevant {
+            None => policy_radii(&question, &robust, (policy, &values), nominal, watch)?,
+            Some(relevant) => {
+                let all = policy.values(&values)?;
+                let own: Vec<f64> = relevant.contexts.iter().map(|&i| all[i]).collect();
+                let place = (&relevant.geometry, robust.direction());
+                policy_radii_on(&question, place, (policy, &own), nominal, watch)?
+            }
+        });
     }
     let halves = match set.moves_mass() {
         true => Some(halves(loaded, &used, request, watch)?),
@@ -304,7 +315,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let (recommended, mut words) = recommended(chance, saturation, far);
     words.push_str(&centre_words(target.as_ref(), there.is_some()));
     let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
-    if !grid && used.len() < names.len() {
+    if relevant.is_some() && !grid && used.len() < names.len() {
         words.push_str(
             ". The space is the contexts seen: evaluate pays there for every column that a move \
              changes, these too that do not count, and needs larger radii for the same shift",

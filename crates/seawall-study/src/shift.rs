@@ -1,7 +1,7 @@
 //! A worst case as people tell it: who would become whom, whoever they are otherwise.
 
 use crate::words::percent;
-use seawall::{Kind, Move, Population, Set, Space, Value, WorstCase};
+use seawall::{Kind, Move, Set, Space, Value, WorstCase};
 use std::collections::HashMap;
 
 /// One feature that a move changes.
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub struct Change {
     /// The feature.
     pub feature: String,
-    /// Its level before.
+    /// Its level before; empty where people come from any number.
     pub from: String,
     /// Its level after.
     pub to: String,
@@ -42,12 +42,25 @@ const TOLD: usize = 6;
 
 /// Changes on one line, names and levels as `tell` tells them.
 pub fn phrase(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
-    let each = |c: &Change| format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to));
+    let each = |c: &Change| match c.from.is_empty() {
+        true => format!("{} → {}", tell(&c.feature), tell(&c.to)),
+        false => format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to)),
+    };
     let mut all: Vec<String> = changes.iter().take(TOLD).map(each).collect();
     if changes.len() > TOLD {
         all.push(format!("and {} more changes", changes.len() - TOLD));
     }
     all.join(", ")
+}
+
+/// The same changes, of whoever has any number.
+fn from_anywhere(space: &Space, mut changes: Vec<Change>) -> Vec<Change> {
+    for change in &mut changes {
+        if space.feature(&change.feature).is_ok_and(|k| space.levels(k).is_empty()) {
+            change.from.clear();
+        }
+    }
+    changes
 }
 
 /// One of the moves that make the same changes, the mass of all, and what they pay.
@@ -56,12 +69,16 @@ type Sum = (Move, f64, f64);
 /// The changes that most people make, the commonest first.
 pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize) -> Vec<Moves> {
     let features = space.names().len();
+    let any = |k: usize| space.levels(k).is_empty();
     // By codes, as there are many moves and few changes; a place for words comes later.
     let mut by_change: HashMap<Vec<(usize, u64, u64)>, Sum> = HashMap::new();
     for step in moves.filter(|m| m.from != m.to) {
         let code = |point: usize, k: usize| space.code(point, k).to_bits();
         let key = (0..features).map(|k| (k, code(step.from, k), code(step.to, k)));
-        let key: Vec<_> = key.filter(|(_, from, to)| from != to).collect();
+        let key = key.filter(|(_, from, to)| from != to);
+        // People who have any number come from as many places as there are people.
+        let key = key.map(|(k, from, to)| if any(k) { (k, 0, to) } else { (k, from, to) });
+        let key: Vec<_> = key.collect();
         let sums = by_change.entry(key).or_insert((step, 0.0, 0.0));
         (sums.1, sums.2) = (sums.1 + step.mass, sums.2 + step.mass * step.cost);
     }
@@ -70,7 +87,7 @@ pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize)
         |a: &Sum, b: &Sum| b.1.total_cmp(&a.1).then((a.0.from, a.0.to).cmp(&(b.0.from, b.0.to)));
     all.sort_by(order);
     let told = |(step, mass, spent): &Sum| Moves {
-        changes: changes(space, step),
+        changes: from_anywhere(space, changes(space, step)),
         mass: *mass,
         cost: spent / mass,
     };
@@ -102,7 +119,8 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
 
 /// What a worst case changes most, in a few words: "higher age", "more sex = M". By what the moves
 /// cost, or by the shares that change where nobody moves; None if nothing changes.
-pub fn main_change(population: &Population, worst: &WorstCase, set: Set) -> Option<String> {
+pub fn main_change(worst: &WorstCase, set: Set) -> Option<String> {
+    let population = worst.nominal();
     let space = population.space();
     let features = space.names().len();
     let mut moved = vec![0.0; features];
@@ -114,7 +132,7 @@ pub fn main_change(population: &Population, worst: &WorstCase, set: Set) -> Opti
         }
     } else {
         for (k, moved) in moved.iter_mut().enumerate() {
-            let m = worst.marginal(population, k).ok()?;
+            let m = worst.marginal(k).ok()?;
             *moved = m.worst.iter().zip(&m.nominal).map(|(a, b)| (a - b).abs()).sum();
         }
     }
@@ -123,7 +141,7 @@ pub fn main_change(population: &Population, worst: &WorstCase, set: Set) -> Opti
         return None;
     }
     let name = space.names().nth(most)?;
-    let m = worst.marginal(population, most).ok()?;
+    let m = worst.marginal(most).ok()?;
     let change = |level: usize| m.worst[level] - m.nominal[level];
     if matches!(space.kind(most), Kind::Numeric | Kind::Ordinal) {
         let after = worst.weights();

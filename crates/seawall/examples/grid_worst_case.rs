@@ -24,7 +24,7 @@ fn main() -> seawall::Result<()> {
         let (from, to) = (space.describe(step.from), space.describe(step.to));
         println!("  {:.1}% from {from} to {to}", 100.0 * step.mass);
     }
-    let ages = worst.marginal(&seen, 0)?;
+    let ages = worst.marginal(0)?;
     for ((age, before), after) in ages.labels.iter().zip(&ages.nominal).zip(&ages.worst) {
         println!("  age {age}: {:.1}% before, {:.1}% after", 100.0 * before, 100.0 * after);
     }

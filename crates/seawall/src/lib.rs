@@ -65,6 +65,7 @@ pub mod policy;
 mod population;
 mod progress;
 mod space;
+mod steps;
 pub mod transfer;
 
 pub use ambiguity::sets::*;

@@ -101,7 +101,7 @@ proptest! {
                 let total: f64 = worst.weights().iter().sum();
                 prop_assert!((total - 1.0).abs() < 1e-9, "{set:?}: mass {total}");
                 for feature in 0..case.space().names().len() {
-                    let marginal = worst.marginal(&case.population, feature).unwrap();
+                    let marginal = worst.marginal(feature).unwrap();
                     for shares in [&marginal.nominal, &marginal.worst] {
                         prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
                     }

@@ -8,7 +8,7 @@ use seawall::inference::{Resampling, bootstrap};
 use seawall::outcome::{Learner, ModelKind, Predictions, Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{
-    Direction, Error, Feature, Log, Matrix, Result, Settings, Space, Wasserstein, Watch,
+    Direction, Entry, Error, Feature, Log, Matrix, Result, Settings, Space, Wasserstein, Watch,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,13 +51,13 @@ fn log(holes: bool) -> Arc<Log> {
         let mut draw = |below: f64| (random.unit() * below) as u32;
         let (context, action, outcome) = (draw(6.0), draw(2.0), draw(3.0));
         let action = if holes && context == 0 { 1 } else { action };
-        entries.push(seawall::Entry {
+        entries.push(Entry {
             context,
             action,
             outcome,
             propensity: f64::NAN,
             weight: 1.0,
-            ..seawall::Entry::default()
+            ..Entry::default()
         });
     }
     let actions = vec!["treat".to_owned(), "wait".to_owned()];
@@ -68,6 +68,24 @@ fn log(holes: bool) -> Arc<Log> {
 fn fitted(log: &Arc<Log>, recipe: &Recipe, unseen: Unseen) -> Fitted {
     let options = FitOptions { unseen, ..FitOptions::default() };
     Fitted::new(log, recipe, &Propensity::Design(vec![0.5; 2]), options, Watch::NOBODY).unwrap()
+}
+
+#[test]
+fn a_large_log_is_dealt_once_unless_asked() {
+    let repeats = |rows: f64, cluster: fn(usize) -> u32| {
+        let log = log(true);
+        let each = rows / log.entries().len() as f64;
+        let own = log.entries().iter().enumerate();
+        let entries = own.map(|(i, e)| Entry { weight: each, cluster: cluster(i), ..*e }).collect();
+        let (contexts, outcomes) = (log.contexts().clone(), log.outcomes().clone());
+        let (actions, values) = (log.actions().to_vec(), log.values().to_vec());
+        let log = Log::new(contexts, actions, outcomes, values, Direction::Cost, entries).unwrap();
+        FitOptions::for_log(&log).repeats
+    };
+    let alone = |_: usize| Entry::ALONE;
+    assert_eq!((repeats(49_999.0, alone), repeats(50_001.0, alone)), (5, 1));
+    // A few clusters are dealt in a few ways, however many rows they have.
+    assert_eq!(repeats(1e6, |i| i as u32 % 7), 5);
 }
 
 #[test]

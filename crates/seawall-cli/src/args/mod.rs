@@ -10,6 +10,7 @@ mod study;
 use crate::cmd::{self, Failure};
 use clap::{Parser, Subcommand};
 use seawall::Set;
+use seawall_study::memory;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]
@@ -20,6 +21,11 @@ pub struct Args {
     /// Threads to use; all cores if not said. The answer does not depend on it.
     #[arg(long, global = true, value_name = "N")]
     threads: Option<usize>,
+    /// Memory that counting a study's rows and a grid of its contexts may take, as 2GB or 500MB; 4GB
+    /// if not said. Counts beyond it go to temporary files, and a grid that does not fit is made of the
+    /// contexts seen.
+    #[arg(long, global = true, value_name = "SIZE")]
+    memory: Option<String>,
 }
 
 const START: &str = "\
@@ -112,6 +118,10 @@ impl Args {
                 .num_threads(threads)
                 .build_global()
                 .map_err(|e| Failure::usage(format!("--threads {threads}: {e}")))?;
+        }
+        if let Some(size) = &self.memory {
+            let bytes = memory::parse(size);
+            memory::allow(bytes.map_err(|e| Failure::usage(format!("--memory: {e}")))?);
         }
         match self.command {
             Command::Demo(demo) => cmd::demo::run(&demo.folder),

@@ -192,8 +192,12 @@ pub(super) struct Evaluate {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum SupportName {
+    /// Every combination of the columns' levels
     Grid,
+    /// The contexts that rows have
     Observed,
+    /// Every value between each column's ends, listed or not: any number of columns
+    Space,
 }
 
 impl SupportName {
@@ -201,6 +205,7 @@ impl SupportName {
         match self {
             SupportName::Grid => Support::All,
             SupportName::Observed => Support::Observed,
+            SupportName::Space => Support::Space,
         }
     }
 }

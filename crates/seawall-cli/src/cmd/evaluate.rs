@@ -4,6 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::{Space, Watch};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
+use seawall_study::forecast;
 use seawall_study::write::{csv_field, destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     }
     question.curve = outputs.curve.is_some();
     question.worst = outputs.worst.is_some() || !outputs.json;
+    show::forecast::say(forecast::evaluation(&loaded, &question)?);
     let found = evaluate(&loaded, &question, Watch::new(&wait.follow()))?;
     drop(wait);
     // All files are complete before the first one takes its name.

@@ -4,6 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::learn::State;
 use seawall::{Error, Log, Progress, Watch};
+use seawall_study::forecast;
 use seawall_study::learn::{Changes, Method, Spec, learn};
 use seawall_study::trace;
 use seawall_study::write::{destination, prepare};
@@ -111,6 +112,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         wait.show(progress);
         !stopped.load(Ordering::Relaxed)
     };
+    show::forecast::say(forecast::learning(&loaded, &question)?);
     let answer = learn(&loaded, &question, state, Watch::new(&follow))?;
     drop(wait);
     let mut files = Vec::new();

@@ -3,7 +3,8 @@
 use super::Failure;
 use crate::show;
 use seawall::Watch;
-use seawall_study::evaluate::{Bootstrap, Halving};
+use seawall_study::evaluate::{Bootstrap, Halving, Question};
+use seawall_study::forecast;
 use seawall_study::learn::Spec;
 use seawall_study::report::{Request, report};
 use seawall_study::study::PolicySpec;
@@ -46,6 +47,11 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         bootstrap: asked.bootstrap,
         seed: asked.seed,
     };
+    let mut question = Question::from_study(&loaded);
+    if !request.policies.is_empty() {
+        question.policies.clone_from(&request.policies);
+    }
+    show::forecast::say(forecast::evaluation(&loaded, &question)?);
     let page = report(&loaded, &request, Watch::new(&wait.follow()))?.html()?;
     prepare(out, |file| file.write_all(page.as_bytes()))?.keep()?;
     drop(wait);

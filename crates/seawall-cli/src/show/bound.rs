@@ -179,7 +179,7 @@ fn shifts(found: &Bound, worst: &WorstCase, out: &mut dyn Write) -> Result<()> {
             writeln!(out, "  {name}: {} → {}", of(before), of(&after))?;
             continue;
         }
-        let marginal = worst.marginal(&found.population, k).map_err(std::io::Error::other)?;
+        let marginal = worst.marginal(k).map_err(std::io::Error::other)?;
         let shares = marginal.nominal.iter().zip(&marginal.worst);
         let mut levels: Vec<(&String, f64, f64)> =
             marginal.labels.iter().zip(shares).map(|(l, (a, b))| (l, *a, *b)).collect();

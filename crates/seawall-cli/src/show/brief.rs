@@ -4,7 +4,7 @@
 use super::{ends, label, number, percent, shift, supported, table, verdict, width, wrapped};
 use crate::cmd::evaluate::Outputs;
 use seawall::Status;
-use seawall::evaluate::Estimate;
+use seawall::evaluate::{Estimate, Support};
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
 use seawall_study::words::estimate;
 use std::io::{Result, Write};
@@ -34,12 +34,17 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         (None, None) => format!("{} rows", number(facts.rows)),
         _ => format!("rows {}", super::check::rows(facts)),
     };
-    let head = format!(
-        "{files}: {rows}{left}; {} of {} contexts seen. {}.",
-        facts.observed_cells,
-        facts.cells,
-        capital(&found.direction.to_string())
-    );
+    let seen = match facts.support {
+        Support::Space => {
+            format!(
+                "{} contexts seen, and anywhere between the columns' ends",
+                facts.observed_cells
+            )
+        }
+        _ => format!("{} of {} contexts seen", facts.observed_cells, facts.cells),
+    };
+    let direction = capital(&found.direction.to_string());
+    let head = format!("{files}: {rows}{left}; {seen}. {direction}.");
     wrapped(&head, out)?;
     target(found, out)?;
     for note in facts.notes.iter().take(NOTES) {
@@ -274,7 +279,7 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
     for (policy, name) in found.policies.iter().zip(names).take(told) {
         let at = policy.results.iter().position(|r| r.radius > 0.0);
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
-        let changes = shift::changes(&found.population, worst, set, CHANGES);
+        let changes = shift::changes(worst, set, CHANGES);
         if !changes.is_empty() {
             let radius = number(policy.results[k].radius);
             wrapped(&format!("Worst for {name} at {radius}: {}.", changes.join("; ")), out)?;

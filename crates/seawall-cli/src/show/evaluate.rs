@@ -42,7 +42,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     super::by::print(found, true, out)?;
     bounds(found, out)?;
     for policy in &found.policies {
-        explain(question, policy, found, out)?;
+        explain(question, policy, out)?;
     }
     files(found, outputs, out)
 }
@@ -271,7 +271,7 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(k) = c.results.iter().position(|r| r.radius > 0.0) else { return Ok(()) };
     let (Some(worst), set) = (c.worst.get(k), found.question.context.set) else { return Ok(()) };
-    let told = shift::changes(&found.population, worst, set, 3);
+    let told = shift::changes(worst, set, 3);
     match told.is_empty() {
         true => Ok(()),
         false => writeln!(
@@ -334,12 +334,7 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The worst case of one policy in words: all radii in a line each, the first one in full.
-fn explain(
-    question: &Question,
-    policy: &PolicyResult,
-    found: &Evaluation,
-    out: &mut dyn Write,
-) -> Result<()> {
+fn explain(question: &Question, policy: &PolicyResult, out: &mut dyn Write) -> Result<()> {
     let moves = question.context.set.moves_mass();
     writeln!(out, "What would hurt {}:", policy.name)?;
     let radii = question.context.radii.len();
@@ -349,7 +344,7 @@ fn explain(
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
         writeln!(out, " At radius {}:", answer.radius)?;
-        shift::tables(&found.population, worst, moves, out)?;
+        shift::tables(worst, moves, out)?;
     }
     writeln!(out)
 }

@@ -7,6 +7,7 @@ pub mod check;
 pub mod distance;
 pub mod evaluate;
 pub mod explain;
+pub mod forecast;
 pub mod learn;
 pub mod radius;
 mod shift;

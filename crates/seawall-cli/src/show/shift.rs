@@ -1,7 +1,7 @@
 //! A worst case in words: who would become whom, and a small table per feature.
 
 use super::{label, number, percent, table};
-use seawall::{Kind, Marginal, Move, Population, Set, Space, WorstCase};
+use seawall::{Kind, Marginal, Move, Set, Space, WorstCase};
 use seawall_study::shift;
 use std::io::{Result, Write};
 
@@ -13,17 +13,12 @@ const SOURCES: usize = 2;
 const MOVES: usize = 5;
 
 /// The tables: for each feature the levels whose shares change most.
-pub fn tables(
-    population: &Population,
-    worst: &WorstCase,
-    moves: bool,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let space = population.space();
+pub fn tables(worst: &WorstCase, moves: bool, out: &mut dyn Write) -> Result<()> {
+    let space = worst.nominal().space();
     let mut shown = table(&["feature", "level", "nominal", "worst case", "came from"]);
     let mut unchanged = Vec::new();
     for (k, name) in space.names().enumerate() {
-        let marginal = worst.marginal(population, k).map_err(std::io::Error::other)?;
+        let marginal = worst.marginal(k).map_err(std::io::Error::other)?;
         let levels = most_changed(&marginal);
         if levels.is_empty() {
             unchanged.push(label(name));
@@ -71,18 +66,18 @@ pub fn commonest(
 }
 
 /// What a worst case changes, in a few words: its commonest moves, else what shifts most.
-pub fn changes(population: &Population, worst: &WorstCase, set: Set, count: usize) -> Vec<String> {
+pub fn changes(worst: &WorstCase, set: Set, count: usize) -> Vec<String> {
     let told =
         |m: &shift::Moves| format!("{} {}", percent(m.mass), shift::phrase(&m.changes, label));
     let all: Vec<String> = match set.moves_mass() {
-        true => shift::commonest(population.space(), worst.plan().iter(), count)
+        true => shift::commonest(worst.nominal().space(), worst.plan().iter(), count)
             .iter()
             .map(told)
             .collect(),
         false => Vec::new(),
     };
     match all.is_empty() {
-        true => shift::main_change(population, worst, set).into_iter().collect(),
+        true => shift::main_change(worst, set).into_iter().collect(),
         false => all,
     }
 }

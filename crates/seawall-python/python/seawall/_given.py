@@ -67,6 +67,13 @@ def threads(value: Any) -> int | None:
     return None if value is None else count("threads", value, 1)
 
 
+def memory(value: Any) -> str | None:
+    """A size like 2GB, or None for the default."""
+    if value is not None and not isinstance(value, str):
+        raise _native.ConfigError(f"memory is {value!r}; expected a text like \"2GB\"")
+    return value
+
+
 def progress(value: Any) -> Callable[[str], object] | None:
     """What is called with words while work goes on."""
     if value is not None and not callable(value):

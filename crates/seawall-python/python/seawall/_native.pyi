@@ -53,7 +53,10 @@ class Table:
 class Study:
     @staticmethod
     def from_file(
-        path: str | PathLike[str], threads: int | None = None, progress: _Progress | None = None
+        path: str | PathLike[str],
+        threads: int | None = None,
+        progress: _Progress | None = None,
+        memory: str | None = None,
     ) -> Study: ...
     @staticmethod
     def from_text(
@@ -64,6 +67,7 @@ class Study:
         threads: int | None = None,
         progress: _Progress | None = None,
         counted: bool = False,
+        memory: str | None = None,
     ) -> Study: ...
     def text(self) -> str: ...
     def direction(self) -> str: ...

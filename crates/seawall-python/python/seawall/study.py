@@ -91,6 +91,9 @@ class Study:
     target
         What is said of a target, as in a study file: a path, or a dictionary with `path`, `where`,
         `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out.
+    memory
+        What counting the rows and a grid of the contexts may take, `"2GB"` or `"500MB"`; 4 GB if not said.
+        Counts beyond it go to temporary files; a grid that does not fit is made of the contexts seen.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class Study:
         outcome: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        memory: str | None = None,
     ) -> None:
         is_path = isinstance(data, (str, os.PathLike))
         _given.kinds("context", context)
@@ -186,7 +190,14 @@ class Study:
             stream = None if is_path else _stream(data, needed)
         try:
             self._native = _native.Study.from_text(
-                text, os.getcwd(), stream, name, workers, told, counted=in_engine
+                text,
+                os.getcwd(),
+                stream,
+                name,
+                workers,
+                told,
+                counted=in_engine,
+                memory=_given.memory(memory),
             )
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{name}: {error}") from None
@@ -201,12 +212,16 @@ class Study:
 
     @classmethod
     def from_file(
-        cls, path: PathText, *, threads: int | None = None, progress: Progress | None = None
+        cls,
+        path: PathText,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        memory: str | None = None,
     ) -> Study:
         """A study file (TOML) and its data."""
-        return cls._of(
-            _native.Study.from_file(path, _given.threads(threads), _given.progress(progress))
-        )
+        workers, told = _given.threads(threads), _given.progress(progress)
+        return cls._of(_native.Study.from_file(path, workers, told, _given.memory(memory)))
 
     def _toward(
         self, target: Target | None, threads: int | None = None, progress: Progress | None = None

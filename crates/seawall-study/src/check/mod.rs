@@ -49,6 +49,8 @@ pub struct Check {
     pub needed_cells: usize,
     /// Whether the space is every combination of levels, rather than the contexts seen.
     pub grid: bool,
+    /// Which contexts mass may move to.
+    pub support: Support,
     /// Points of the outcome space.
     pub outcomes: usize,
     /// The lowest and the highest value of an outcome.
@@ -260,6 +262,7 @@ pub(crate) fn facts(
         observed_cells: observed,
         needed_cells: needed.len(),
         grid,
+        support,
         outcomes: log.outcomes().len(),
         outcome_range,
         propensity,
@@ -320,6 +323,9 @@ fn actions(
 fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
     let log = loaded.log();
     let space = log.contexts();
+    if space.levels(k).is_empty() {
+        return line(loaded, k, totals);
+    }
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (context, row) in totals.rows().enumerate() {
         let rows: f64 = row.iter().sum();
@@ -343,6 +349,27 @@ fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
         missing: missing.and_then(|level| shares.get(&level).copied()).unwrap_or(0.0),
         empty_levels: levels.len() - shares.len(),
         weight: (space.kind(k) != Kind::Fixed).then(|| space.weight(k)),
+        buys: buys(space, k),
+    }
+}
+
+/// A numeric column whose numbers are no levels.
+fn line(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
+    let (log, space) = (loaded.log(), loaded.log().contexts());
+    let mut numbers: Vec<f64> = (0..space.len()).filter_map(|i| space.number_at(i, k)).collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.dedup();
+    let lacks = |(context, _): &(usize, &[f64])| space.code(*context, k).is_nan();
+    let missing = totals.rows().enumerate().filter(lacks).map(|(_, row)| row.iter().sum::<f64>());
+    let text = |x: Option<&f64>| x.map_or(String::new(), f64::to_string);
+    FeatureFacts {
+        name: space.names().nth(k).unwrap_or_default().to_owned(),
+        kind: space.kind(k),
+        levels: numbers.len() + usize::from(loaded.study.contexts[k].missing.is_some()),
+        ends: (text(numbers.first()), text(numbers.last())),
+        missing: missing.sum::<f64>() / log.total(),
+        empty_levels: 0,
+        weight: Some(space.weight(k)),
         buys: buys(space, k),
     }
 }

@@ -3,9 +3,10 @@
 use super::{Check, twins};
 use crate::count::RowPredictions;
 use crate::load::Loaded;
+use crate::memory::size;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
-use seawall::evaluate::{Nominal, PropensitySource};
+use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::transfer::Transported;
 
 /// More different numbers than this in a column are better binned.
@@ -24,13 +25,20 @@ const APART: f64 = 2.0;
 /// Notes about the data.
 pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
     let mut notes = Vec::new();
-    if !check.grid {
+    if let (Support::All, Some(grid)) = (check.support, &loaded.counted.too_large) {
         notes.push(format!(
-            "the grid of all levels is too large, so the space is the {} contexts seen",
-            check.cells
+            "the grid of all levels is too large, so the space is the {} contexts seen: its {} cells or \
+             more would take about {}, and {} is allowed (support = \"space\" lists none; or bin columns \
+             more coarsely, or raise --memory)",
+            check.cells,
+            number(grid.cells),
+            size(grid.bytes as u64),
+            size(grid.memory)
         ));
     }
-    let many = |f: &&super::FeatureFacts| f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
+    let listed = check.support != Support::Space;
+    let many =
+        |f: &&super::FeatureFacts| listed && f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
     for feature in check.features.iter().filter(many) {
         notes.push(format!(
             "column {:?} has {} different numbers: bin = ... in the study makes everything faster, and \

@@ -1,97 +1,145 @@
-//! The coordinates of a space, made from the distinct values of the columns they come from.
+//! The coordinates of a space, made from what was counted of the columns they come from.
 
-use super::binned::BinnedColumn;
-use super::combine::Combinations;
-use crate::read::{Distinct, Levels, Order, nearest};
+use crate::read::{BinnedColumn, Distinct, Levels, Order, nearest};
 use crate::study::{Context, Term};
-use seawall::{Error, Feature, Kind, Result, Space, Support};
+use foldhash::fast::FixedState;
+use seawall::{Error, Feature, Kind, Result};
+use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 
-/// One coordinate of a space being made: the feature, and the level of each distinct value.
+/// Off a grid, a column of more different numbers than these has no levels: any number is a place.
+pub(super) const MOST_NUMBERS: usize = 4096;
+
+/// One coordinate of a space being made: the feature, and where each point counted is along it.
 pub(super) struct Axis {
     pub(super) feature: Feature,
-    levels: usize,
-    /// By code of the column.
-    pub(super) level_of: Vec<u32>,
+    /// How many levels it has; None where any number is a place.
+    pub(super) levels: Option<usize>,
+    /// By point: its level, or its number where any is a place.
+    pub(super) at: Vec<f64>,
     /// Whether a weight was given.
     pub(super) weighed: bool,
     /// For an outcome: what each level adds.
     pub(super) amounts: Vec<f64>,
 }
 
+/// What was counted of a column, point by point.
+pub(super) enum Counted<'a> {
+    /// Codes of distinct values.
+    Values(&'a [u32], &'a Distinct),
+    /// Codes of bins.
+    Bins(&'a [u32], &'a BinnedColumn),
+    /// Numbers, NaN where missing.
+    Numbers(Vec<f64>),
+}
+
+/// How many different numbers there are; beyond `most` it is no longer looked how many.
+pub(super) fn different_numbers(numbers: &[f64], most: usize) -> usize {
+    let mut known: HashSet<u64, FixedState> = HashSet::default();
+    for x in numbers.iter().filter(|x| !x.is_nan()) {
+        known.insert(x.to_bits());
+        if known.len() > most {
+            break;
+        }
+    }
+    known.len()
+}
+
+/// The codes that are used, in order.
+fn used(codes: &[u32]) -> Vec<u32> {
+    let mut used = codes.to_vec();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
 impl Axis {
-    /// A context column; a numeric one is cut into `binned`, if it is.
+    /// A context column. Numbers have levels if they are at most so many.
     pub(super) fn context(
         path: &Path,
         context: &Context,
-        distinct: &Distinct,
-        binned: Option<&BinnedColumn>,
-        used: &[u32],
+        counted: Counted<'_>,
+        most: usize,
     ) -> Result<Self> {
-        let (feature, levels, level_of) = match (context.kind, binned) {
-            (Kind::Numeric, Some(binned)) => in_bins(path, context, binned, used)?,
-            (Kind::Numeric, None) => by_number(context, distinct, used),
-            (kind, _) => by_level(path, context, kind, distinct, used)?,
-        };
         let weighed = context.weight.is_some();
-        let mut axis = Axis { feature, levels, level_of: Vec::new(), weighed, amounts: Vec::new() };
+        let (feature, levels, at) = match counted {
+            Counted::Numbers(numbers) => by_number(&context.name, numbers, most),
+            Counted::Bins(codes, binned) => {
+                let (feature, levels, level_of) = in_bins(path, context, binned, &used(codes))?;
+                (feature, Some(levels), on_levels(codes, &level_of, levels))
+            }
+            Counted::Values(codes, distinct) => {
+                let used = used(codes);
+                let (feature, levels, level_of) =
+                    by_level(path, context, context.kind, distinct, &used)?;
+                (feature, Some(levels), on_levels(codes, &level_of, levels))
+            }
+        };
+        let mut axis = Axis { feature, levels, at, weighed, amounts: Vec::new() };
         if let Some(weight) = context.weight {
             axis.feature = axis.feature.weight(weight);
         }
         if let Some(cost) = context.missing {
-            axis.levels += 1;
+            axis.levels = axis.levels.map(|levels| levels + 1);
             axis.feature = axis.feature.with_missing();
             if let Some(cost) = cost {
                 axis.feature = axis.feature.missing_cost(cost);
             }
         }
-        // Rows with a missing value that is no level were refused.
-        axis.level_of = level_of.iter().map(|level| level.unwrap_or(levels as u32)).collect();
         Ok(axis)
     }
 
+    /// A column of the outcome.
     pub(super) fn outcome(
         path: &Path,
         name: &str,
         term: &Term,
+        counted: Counted<'_>,
+        most: usize,
+    ) -> Result<Self> {
+        match (term, counted) {
+            (Term::Levels(levels), Counted::Values(codes, distinct)) => {
+                Self::of_levels(path, name, levels, codes, distinct)
+            }
+            (Term::Weight(weight), Counted::Numbers(mut numbers)) => {
+                numbers.iter_mut().for_each(|x| *x = *x * weight + 0.0);
+                let mut amounts = numbers.clone();
+                let (feature, levels, at) = by_number(name, numbers, most);
+                sort_numbers(&mut amounts);
+                amounts.truncate(levels.unwrap_or(0));
+                Ok(Axis { feature, levels, at, weighed: true, amounts })
+            }
+            _ => Err(Error::internal("an outcome that was counted in another way")),
+        }
+    }
+
+    /// What some levels add, and others do not.
+    fn of_levels(
+        path: &Path,
+        name: &str,
+        levels: &[(String, f64)],
+        codes: &[u32],
         distinct: &Distinct,
-        used: &[u32],
     ) -> Result<Self> {
         let matches = |level: &String, code: usize| distinct.is(code, level);
-        if let Term::Levels(levels) = term {
-            // In any row of the column, used or not.
-            let seen = |level: &String| (0..distinct.len()).any(|code| matches(level, code));
-            if !levels.iter().any(|(level, _)| seen(level)) {
-                return Err(unknown_levels(path, name, levels, distinct));
-            }
+        // In any row of the column, used or not.
+        let seen = |level: &String| (0..distinct.len()).any(|code| matches(level, code));
+        if !levels.iter().any(|(level, _)| seen(level)) {
+            return Err(unknown_levels(path, name, levels, distinct));
         }
-        let amount = |code: usize| match term {
-            Term::Levels(levels) => {
-                levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x)
-            }
-            // Checked row by row already.
-            Term::Weight(weight) => weight * distinct.number(code).unwrap_or(0.0),
-        };
-        let amounts: Vec<f64> = used.iter().map(|&code| amount(code as usize)).collect();
-        let mut distinct_amounts = amounts.clone();
-        if let Term::Levels(levels) = term {
-            // Levels that were never seen can still happen.
-            distinct_amounts.extend(levels.iter().map(|l| l.1));
-            distinct_amounts.push(0.0);
-        }
-        distinct_amounts.sort_unstable_by(f64::total_cmp);
-        distinct_amounts.dedup();
-        let mut level_of = vec![0u32; distinct.len()];
-        for (&code, x) in used.iter().zip(&amounts) {
-            level_of[code as usize] = distinct_amounts.partition_point(|a| a < x) as u32;
-        }
-        let feature = match term {
-            Term::Weight(_) => Feature::numeric(name).levels(distinct_amounts.iter().copied()),
-            Term::Levels(_) => Feature::nominal(name, distinct_amounts.iter().map(f64::to_string)),
-        };
-        let levels = distinct_amounts.len();
-        Ok(Axis { feature, levels, level_of, weighed: true, amounts: distinct_amounts })
+        let amount =
+            |code: usize| levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x);
+        let own: Vec<f64> = (0..distinct.len()).map(amount).collect();
+        let mut amounts: Vec<f64> = used(codes).iter().map(|&code| own[code as usize]).collect();
+        // Levels that were never seen can still happen.
+        amounts.extend(levels.iter().map(|l| l.1));
+        amounts.push(0.0);
+        amounts.sort_unstable_by(f64::total_cmp);
+        amounts.dedup();
+        let level = |&code: &u32| amounts.partition_point(|a| *a < own[code as usize]) as f64;
+        let at = codes.iter().map(level).collect();
+        let feature = Feature::nominal(name, amounts.iter().map(f64::to_string));
+        Ok(Axis { feature, levels: Some(amounts.len()), at, weighed: true, amounts })
     }
 }
 
@@ -110,6 +158,11 @@ fn unknown_levels(path: &Path, name: &str, levels: &[(String, f64)], distinct: &
     ))
 }
 
+/// Each point's level; a missing value that is no level was refused before.
+fn on_levels(codes: &[u32], level_of: &[Option<u32>], levels: usize) -> Vec<f64> {
+    codes.iter().map(|&code| level_of[code as usize].map_or(levels as f64, f64::from)).collect()
+}
+
 /// A feature, its levels without the missing one, and each code's level.
 type Resolved = (Feature, usize, Vec<Option<u32>>);
 
@@ -120,8 +173,12 @@ fn in_bins(
     binned: &BinnedColumn,
     used: &[u32],
 ) -> Result<Resolved> {
-    let bins = &binned.bins;
-    let (low, high) = bins.span(used.iter().filter_map(|&code| binned.bin(code)));
+    let Some(bins) = context.bins() else {
+        return Err(Error::internal("bins of a column without any"));
+    };
+    // What is no number has no bin.
+    let bin = |code: u32| Some(binned.bin(code)).filter(|bin| bin.is_finite());
+    let (low, high) = bins.span(used.iter().filter_map(|&code| bin(code)));
     if high - low > 1e6 {
         return Err(Error::input(format!(
             "{}: column {:?}: bins of {} from {} to {} are {} levels; bin it more coarsely",
@@ -135,21 +192,30 @@ fn in_bins(
     }
     let count = if high >= low { (high - low) as usize + 1 } else { 0 };
     let centres = (0..count).map(|k| bins.centre(low + k as f64));
-    let level = |code: u32| binned.bin(code).map(|bin| (bin - low) as u32);
+    let level = |code: u32| bin(code).map(|bin| (bin - low) as u32);
     let level_of = (0..binned.len() as u32).map(level).collect();
     Ok((Feature::numeric(&context.name).levels(centres), count, level_of))
 }
 
-/// A numeric feature by its numbers.
-fn by_number(context: &Context, distinct: &Distinct, used: &[u32]) -> Resolved {
-    let number = |code: usize| distinct.number(code).map(|x| x + 0.0);
-    let mut numbers: Vec<f64> = used.iter().filter_map(|&c| number(c as usize)).collect();
+/// A numeric feature by its numbers: each a level if they are at most so many, else where it is.
+fn by_number(name: &str, mut numbers: Vec<f64>, most: usize) -> (Feature, Option<usize>, Vec<f64>) {
+    if different_numbers(&numbers, most) > most {
+        return (Feature::numeric(name), None, numbers);
+    }
+    let mut levels = numbers.clone();
+    sort_numbers(&mut levels);
+    let missing = levels.len() as f64;
+    for x in &mut numbers {
+        *x = if x.is_nan() { missing } else { levels.partition_point(|n| n < x) as f64 };
+    }
+    (Feature::numeric(name).levels(levels.iter().copied()), Some(levels.len()), numbers)
+}
+
+/// The numbers that are there, each once, in order.
+fn sort_numbers(numbers: &mut Vec<f64>) {
+    numbers.retain(|x| !x.is_nan());
     numbers.sort_unstable_by(f64::total_cmp);
     numbers.dedup();
-    let level = |code: usize| number(code).map(|x| numbers.partition_point(|&n| n < x) as u32);
-    let level_of = (0..distinct.len()).map(level).collect();
-    let count = numbers.len();
-    (Feature::numeric(&context.name).levels(numbers), count, level_of)
 }
 
 /// A feature that is no number, by the levels declared or seen.
@@ -203,36 +269,4 @@ fn uneven(labels: &[String]) -> Option<Vec<f64>> {
     };
     let differs = numbers.len() > 2 && !numbers.iter().enumerate().all(even);
     differs.then(|| numbers.iter().map(|x| (x - first) / (last - first)).collect())
-}
-
-/// A space of the axes, and the point of each combination that was counted: the whole grid if it
-/// is not too large, else the combinations seen.
-pub(super) fn space_of(
-    axes: Vec<Axis>,
-    ids: &Combinations,
-    most: f64,
-) -> Result<(Arc<Space>, Vec<u32>)> {
-    let levels = |number: usize| -> Vec<u32> {
-        let codes = ids.codes(number as u32);
-        axes.iter().zip(codes).map(|(axis, code)| axis.level_of[code as usize]).collect()
-    };
-    let places: Vec<Vec<u32>> = (0..ids.len()).map(levels).collect();
-    let cells: f64 = axes.iter().map(|a| a.levels as f64).product();
-    let features = axes.iter().map(|a| a.feature.clone());
-    if cells <= most {
-        let space = Space::grid(features)?;
-        let Support::Grid(grid) = space.support() else {
-            return Err(Error::config("a grid was asked for"));
-        };
-        let cell = |place: &Vec<u32>| grid.cell(place.iter().map(|&k| k as usize)) as u32;
-        let of = places.iter().map(cell).collect();
-        return Ok((Arc::new(space), of));
-    }
-    let mut distinct = places.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let column = |k: usize| distinct.iter().map(|p| f64::from(p[k])).collect();
-    let space = Space::points(features, (0..axes.len()).map(column).collect())?;
-    let of = places.iter().map(|p| distinct.partition_point(|d| d < p) as u32).collect();
-    Ok((Arc::new(space), of))
 }

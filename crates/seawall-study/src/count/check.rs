@@ -122,10 +122,10 @@ pub(crate) fn complaint(context: &Context, distinct: &Distinct, code: usize) -> 
         });
     };
     if let Some(levels) = &context.levels {
-        let known: Vec<&str> = levels.iter().map(String::as_str).collect();
-        if levels.iter().any(|level| distinct.is(code, level)) {
+        if levels.find(distinct, code).is_some() {
             return None;
         }
+        let known: Vec<&str> = levels.labels().iter().map(String::as_str).collect();
         let near =
             nearest(text, &known).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         return Some(format!("{text:?} is not one of the levels {}{near}", known.join(", ")));

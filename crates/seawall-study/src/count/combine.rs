@@ -71,6 +71,12 @@ impl Pairs {
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        // An entry of a hash table takes a byte beside itself, and a table is half full or more.
+        self.pairs.len() * 8 + self.table.len() * 4 + self.places.capacity() * 14
+    }
 }
 
 /// Numbers combinations of codes as they appear, one pair after the other.
@@ -100,6 +106,25 @@ impl Combinations {
             (number, *code) = pairs.pair(number);
         }
         codes
+    }
+
+    /// The codes of some combinations, by column.
+    pub(super) fn columns(&self, mut numbers: Vec<u32>) -> Vec<Vec<u32>> {
+        let mut columns = vec![Vec::new(); self.chain.len()];
+        for (column, pairs) in columns.iter_mut().zip(&self.chain).rev() {
+            column.reserve_exact(numbers.len());
+            for number in &mut numbers {
+                let (before, code) = pairs.pair(*number);
+                column.push(code);
+                *number = before;
+            }
+        }
+        columns
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.chain.iter().map(Pairs::bytes).sum()
     }
 
     /// The codes that one column has in any combination, in order.

@@ -20,6 +20,8 @@ pub(super) struct ExactSum {
 impl ExactSum {
     /// The sum of nothing.
     pub(super) const ZERO: ExactSum = ExactSum { first: 0.0, more: Vec::new() };
+    /// About how many bytes one takes: most have at most four floats more.
+    pub(super) const BYTES: usize = size_of::<ExactSum>() + 4 * size_of::<f64>();
 
     /// Adds one term.
     pub(super) fn add(&mut self, term: f64) {
@@ -65,8 +67,13 @@ impl ExactSum {
 
     /// Adds another sum.
     pub(super) fn merge(&mut self, other: &ExactSum) {
-        self.add(other.first);
-        other.more.iter().for_each(|x| self.add(*x));
+        other.parts().for_each(|x| self.add(x));
+    }
+
+    /// Floats whose sum it is: at least one.
+    pub(super) fn parts(&self) -> impl Iterator<Item = f64> + '_ {
+        let first = (self.first != 0.0 || self.more.is_empty()).then_some(self.first);
+        first.into_iter().chain(self.more.iter().copied())
     }
 
     /// The sum, rounded once.

@@ -2,47 +2,51 @@
 //!
 //! Each column's distinct values are numbered as they appear, and everything that the study says
 //! about a value (does it meet a condition, which level is it, what does it cost) is worked out
-//! once for each distinct value. Memory grows with what differs, not with the rows.
+//! once for each distinct value. Numbers that are cut into bins are counted by those, and other numbers
+//! as they are. Memory grows with what differs after that, not with the rows, and what a study may use
+//! is said: beyond it, counts go to temporary files.
 //!
 //! A counted table ([`mod@crate::counted`]) is read in the same way: its conditions were looked at
 //! when it was counted, its columns are named by what they are to the study, and a row stands for `n`.
 
 mod axis;
-mod binned;
 mod check;
 mod combine;
 mod exact_sum;
+mod place;
 mod predicted;
 mod row;
+mod space;
+mod spill;
 mod spread;
-mod texts;
+mod table;
+mod tally;
+mod tuples;
 
 pub(crate) use check::{Check, complaint};
 pub(crate) use combine::Combinations;
+pub use place::TooLarge;
+pub(crate) use place::most_cells;
 pub use predicted::RowPredictions;
+pub(crate) use space::Seen;
+pub(crate) use tuples::Tuples;
 
-use crate::counted::{CountedTable, LEFT_OUT, LeftOut, N, Role, TableColumns, Tally, UsedRow};
-use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
-use crate::study::{Actions, Condition, Context, Scale, Study, Term};
+use crate::counted::{CountedTable, Groups, LEFT_OUT, LeftOut, N, Role, TableColumns};
+use crate::read::{
+    BinnedColumn, Bins, Columns, Distinct, Line, Reading, Stream, columns, files, unknown_column,
+};
+use crate::study::{Actions, Condition, Context, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use axis::{Axis, space_of};
-use binned::BinnedColumn;
 use check::outcome_complaint;
-use combine::Pairs;
-use exact_sum::ExactSum;
-use foldhash::fast::FixedState;
 use predicted::Predicted;
-use row::{RowColumns, RowFacts};
-use seawall::{Entry, Error, Log, Progress, Result, Stage, Watch};
-use std::collections::HashMap;
+use row::RowColumns;
+use seawall::{Entry, Error, Kind, Log, Progress, Result, Stage, Watch};
+use space::{context_space, outcome_space};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A context space of more cells than this is made of the contexts seen instead of a grid.
-pub(crate) const MOST_CELLS: f64 = 2e7;
-/// Likewise for outcomes.
-const MOST_OUTCOMES: f64 = 4096.0;
+use tally::Tally;
 
 /// A log, and what was read to make it.
 #[derive(Clone, Debug)]
@@ -61,6 +65,8 @@ pub struct Counted {
     pub missing_outcomes: Vec<(String, f64)>,
     /// Combinations of context, action, outcome and propensity that were counted.
     pub combinations: usize,
+    /// Why the contexts are no grid; None if they are.
+    pub too_large: Option<TooLarge>,
     /// Predicted values that the rows brought, if the study names columns of them.
     pub predictions: Option<RowPredictions>,
 }
@@ -72,7 +78,7 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
 
 /// The same, with the counted table that they make.
 pub(crate) fn count_with_table(study: &Study, watch: Watch<'_>) -> Result<(Counted, CountedTable)> {
-    let (counted, table) = read(Counter::new(study).with_tally(), watch)?;
+    let (counted, table) = read(Counter::new(study).with_table(), watch)?;
     let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
     Ok((counted, table))
 }
@@ -92,9 +98,9 @@ fn read(mut counter: Counter<'_>, watch: Watch<'_>) -> Result<(Counted, Option<C
         })?;
         rows += from;
     }
-    let distinct = stream.into_distinct();
-    let table = counter.table(&distinct);
-    Ok((counter.finish(files, &distinct)?, table))
+    let (distinct, binned) = stream.into_parts();
+    let table = counter.counted_table(&distinct, &binned)?;
+    Ok((counter.finish(files, (&distinct, &binned))?, table))
 }
 
 /// Counts rows that are in memory already; messages call them by the study's `data`.
@@ -113,7 +119,8 @@ pub fn count_batches(
         rows += columns.rows;
         watch.tell(Progress::at(Stage::Reading).done(rows))
     })?;
-    counter.finish(vec![study.data.clone()], &stream.into_distinct())
+    let (distinct, binned) = stream.into_parts();
+    counter.finish(vec![study.data.clone()], (&distinct, &binned))
 }
 
 /// Refuses a study that names a column which a table, called `name`, does not have.
@@ -123,7 +130,10 @@ pub fn check_named(study: &Study, name: &Path, columns: &[String]) -> Result<()>
 
 /// Refuses a column that the data do not have, by the line of the study that names it.
 fn check_columns(study: &Study, file: &Path, all: &[String], names: &[String]) -> Result<()> {
-    let Some(name) = names.iter().find(|name| !all.contains(name)) else { return Ok(()) };
+    let known: HashSet<&str> = all.iter().map(String::as_str).collect();
+    let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) else {
+        return Ok(());
+    };
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let is_name = |word: &str| word == name.as_str();
     let ends = |c: char| c.is_whitespace() || "\"'=,{}[]".contains(c);
@@ -162,30 +172,49 @@ struct Counter<'s> {
     /// A counted table's own columns, if it is one.
     table: Option<TableColumns>,
     /// What becomes a counted table, if one is wanted.
-    tally: Option<Tally>,
+    groups: Option<Groups>,
     contexts: Vec<usize>,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
     fits: Vec<Vec<bool>>,
-    /// Likewise for each outcome column.
-    outcome_fits: Vec<Vec<bool>>,
-    /// For each context column that is cut into bins, those.
-    binned: Vec<Option<BinnedColumn>>,
-    context_ids: Combinations,
-    outcome_ids: Combinations,
-    /// Context and action, then that and the outcome, then perhaps that and the propensity.
-    decisions: Pairs,
-    results: Pairs,
-    /// Where rows of one result differ: in propensity, what they weigh, or cluster.
-    kinds: HashMap<(u32, u64, u64, u32), u32, FixedState>,
-    /// What was counted: a result, and what its rows have in common with the sum of their weights.
-    entries: Vec<(u32, RowFacts)>,
-    /// The weights of each entry where they are parts of rows, exactly.
-    parts: Vec<ExactSum>,
+    outcome_ids: Tuples,
+    tally: Tally,
+    /// The numbers of a row.
+    numbers: Vec<f64>,
     predicted: Option<Predicted>,
     read: usize,
     filtered: usize,
     no_action: usize,
+}
+
+impl Context {
+    /// The bins that it is cut into, if it is.
+    pub(crate) fn bins(&self) -> Option<Bins> {
+        self.bin.map(|width| Bins::new(width, self.range))
+    }
+}
+
+/// How a context column is read.
+fn reading(context: &Context) -> Reading {
+    match (context.kind, &context.levels, context.bins()) {
+        (Kind::Numeric, None, Some(bins)) => Reading::Bins(Line::new(Some(bins), context.range)),
+        (Kind::Numeric, None, None) => Reading::Line(Line::new(None, context.range)),
+        _ => Reading::Values,
+    }
+}
+
+/// How an outcome column is read.
+fn outcome_reading(term: &Term) -> Reading {
+    match term {
+        Term::Levels(_) => Reading::Values,
+        Term::Weight(_) => Reading::Line(Line::whole()),
+    }
+}
+
+/// How many columns have codes, and how many have numbers.
+fn kinds(readings: &[Reading], columns: &[usize]) -> (usize, usize) {
+    let numbers = columns.iter().filter(|&&c| matches!(readings[c], Reading::Line(_))).count();
+    (columns.len() - numbers, numbers)
 }
 
 impl<'s> Counter<'s> {
@@ -233,12 +262,14 @@ impl<'s> Counter<'s> {
         let rule_column = (study.counted && action_column.is_none())
             .then(|| column_of(Role::Action, "", Reading::Values));
         let rows = RowColumns::new(study, propensity, &mut column_of);
-        let context = |c: &Context| column_of(Role::Context, &c.name, Reading::Values);
+        let context = |c: &Context| column_of(Role::Context, &c.name, reading(c));
         let contexts: Vec<usize> = study.contexts.iter().map(context).collect();
-        let outcome = |(n, _): &(String, Term)| column_of(Role::Outcome, n, Reading::Values);
+        let outcome =
+            |(n, term): &(String, Term)| column_of(Role::Outcome, n, outcome_reading(term));
         let outcomes: Vec<usize> = study.outcome.iter().map(outcome).collect();
         let predicted =
             Predicted::new(study, |name| column_of(Role::Prediction, name, Reading::Numbers));
+        let (of_context, of_outcome) = (kinds(&readings, &contexts), kinds(&readings, &outcomes));
         Counter {
             study,
             predicted,
@@ -247,21 +278,15 @@ impl<'s> Counter<'s> {
             action_column,
             rule_column,
             action_names,
+            tally: Tally::new(of_context, rows.tells_apart(), rows.fractional, study.memory),
+            outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
+            numbers: Vec::new(),
             rows,
             table,
-            tally: None,
+            groups: None,
             fits: vec![Vec::new(); contexts.len()],
-            outcome_fits: vec![Vec::new(); outcomes.len()],
-            binned: study.contexts.iter().map(|c| c.bins().map(BinnedColumn::new)).collect(),
-            context_ids: Combinations::new(contexts.len()),
-            outcome_ids: Combinations::new(outcomes.len()),
             contexts,
             outcomes,
-            decisions: Pairs::default(),
-            results: Pairs::default(),
-            kinds: HashMap::default(),
-            entries: Vec::new(),
-            parts: Vec::new(),
             names,
             readings,
             read: 0,
@@ -285,14 +310,12 @@ impl<'s> Counter<'s> {
     fn take(&mut self, columns: &Columns<'_>, file: &Path, from: usize) -> Result<()> {
         self.filters.iter_mut().for_each(|check| check.prepare(columns));
         self.rules.iter_mut().flatten().for_each(|check| check.prepare(columns));
+        let seen = |column: usize| match &columns.binned[column] {
+            Some(binned) => binned.len(),
+            None => columns.distinct[column].len(),
+        };
         for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
-            fits.resize(columns.distinct[column].len(), false);
-        }
-        for (fits, &column) in self.outcome_fits.iter_mut().zip(&self.outcomes) {
-            fits.resize(columns.distinct[column].len(), false);
-        }
-        for (binned, &column) in self.binned.iter_mut().zip(&self.contexts) {
-            binned.iter_mut().for_each(|binned| binned.prepare(&columns.distinct[column]));
+            fits.resize(seen(column), false);
         }
         for row in 0..columns.rows {
             let at = (file, from + row);
@@ -309,48 +332,47 @@ impl<'s> Counter<'s> {
                         LeftOut::Conditions => self.filtered += times as usize,
                         _ => self.no_action += times as usize,
                     }
-                    if let Some(tally) = &mut self.tally {
-                        tally.take((columns, row), Err(why), times);
+                    if let Some(groups) = &mut self.groups {
+                        groups.take((columns, row), Err(why), times);
                     }
                     continue;
                 }
             };
             self.check_context(columns, row, at)?;
             self.check_outcome(columns, row, at)?;
-            let codes = self.contexts.iter().zip(&self.binned).map(|(&c, binned)| {
-                let code = columns.codes[c][row];
-                binned.as_ref().map_or(code, |binned| binned.code_of[code as usize])
-            });
-            let context = self.context_ids.id(codes);
-            let codes = self.outcomes.iter().map(|&c| columns.codes[c][row]);
-            let outcome = self.outcome_ids.id(codes);
             let facts = self.rows.row(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
-            let result = self.results.id(self.decisions.id(context, action), outcome);
-            let entry = match self.rows.tells_apart() {
-                false => result as usize,
-                true => {
-                    let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
-                    let next = self.entries.len() as u32;
-                    *self.kinds.entry((result, p, unit, facts.cluster)).or_insert(next) as usize
-                }
-            };
-            if entry == self.entries.len() {
-                self.entries.push((result, RowFacts { units: 0.0, ..facts }));
-                self.parts.extend(self.rows.fractional.then_some(ExactSum::ZERO));
-            }
-            match self.parts.get_mut(entry) {
-                Some(parts) => parts.add_product(times, facts.units),
-                None => self.entries[entry].1.units += times * facts.units,
-            }
-            if let Some(tally) = &mut self.tally {
-                tally.take((columns, row), Ok(UsedRow { context, action }), times);
+            gather(columns, &self.outcomes, row, &mut self.numbers);
+            let codes = codes_of(columns, &self.outcomes, row);
+            let outcome = self.outcome_ids.id(codes, &self.numbers);
+            gather(columns, &self.contexts, row, &mut self.numbers);
+            let key = (codes_of(columns, &self.contexts, row), self.numbers.as_slice());
+            let context = self.tally.add(key, (action, outcome), facts, times);
+            if let Some(groups) = &mut self.groups {
+                groups.take((columns, row), Ok(action), times);
             }
             if let Some(predicted) = &mut self.predicted {
                 let weighs = (context, facts.weight(), times);
                 predicted.take((columns, row), &self.names, at, weighs);
             }
         }
+        self.check_groups()?;
+        if self.tally.is_full() {
+            if self.predicted.is_some() {
+                return Err(self.no_room_for_predictions());
+            }
+            self.tally.spill()?;
+        }
         Ok(())
+    }
+
+    /// Predictions are averaged by context, and those must then be in memory.
+    fn no_room_for_predictions(&self) -> Error {
+        Error::input(format!(
+            "{}: contexts with columns of predictions take more than the {} that --memory allows; cut \
+             numeric columns into bins (bin = ...), or raise --memory",
+            self.study.data.display(),
+            crate::memory::size(self.study.memory)
+        ))
     }
 
     /// How many rows a row stands for, and why it is left out if that is known before its action.
@@ -414,15 +436,28 @@ impl<'s> Counter<'s> {
     ) -> Result<()> {
         for place in 0..self.contexts.len() {
             let column = self.contexts[place];
-            let code = columns.codes[column][row] as usize;
-            if self.fits[place][code] {
-                continue;
+            let context = &self.study.contexts[place];
+            let known = match columns.codes[column].get(row) {
+                Some(code) => self.fits[place].get_mut(*code as usize),
+                None => None,
+            };
+            let fits = match (&known, &columns.binned[column]) {
+                (Some(true), _) => continue,
+                (None, _) => allowed(columns.numbers[column][row], context.missing.is_some()),
+                (_, Some(binned)) => {
+                    allowed(binned.bin(columns.codes[column][row]), context.missing.is_some())
+                }
+                (_, None) => {
+                    let code = columns.codes[column][row] as usize;
+                    complaint(context, &columns.distinct[column], code).is_none()
+                }
+            };
+            if !fits {
+                let value = Distinct::of_row(&columns.arrays[column], row);
+                let what = value.and_then(|value| complaint(context, &value, 0));
+                return Err(self.error(at, column, what.unwrap_or_default()));
             }
-            let distinct = &columns.distinct[column];
-            if let Some(what) = complaint(&self.study.contexts[place], distinct, code) {
-                return Err(self.error(at, column, what));
-            }
-            self.fits[place][code] = true;
+            known.into_iter().for_each(|known| *known = true);
         }
         Ok(())
     }
@@ -434,27 +469,24 @@ impl<'s> Counter<'s> {
         row: usize,
         at: (&Path, usize),
     ) -> Result<()> {
-        for place in 0..self.outcomes.len() {
-            let column = self.outcomes[place];
-            let code = columns.codes[column][row] as usize;
-            if self.outcome_fits[place][code] {
-                continue;
+        for (&column, (_, term)) in self.outcomes.iter().zip(&self.study.outcome) {
+            // Any level will do: what is not listed adds nothing.
+            if columns.numbers[column].get(row).is_some_and(|x| !x.is_finite()) {
+                let value = Distinct::of_row(&columns.arrays[column], row);
+                let what = value.and_then(|value| outcome_complaint(term, &value, 0));
+                return Err(self.error(at, column, what.unwrap_or_default()));
             }
-            let (distinct, term) = (&columns.distinct[column], &self.study.outcome[place].1);
-            if let Some(what) = outcome_complaint(term, distinct, code) {
-                return Err(self.error(at, column, what));
-            }
-            self.outcome_fits[place][code] = true;
         }
         Ok(())
     }
 
-    fn finish(mut self, files: Vec<PathBuf>, distinct: &[Distinct]) -> Result<Counted> {
-        for ((_, facts), parts) in self.entries.iter_mut().zip(&self.parts) {
-            facts.units = parts.value();
-        }
+    fn finish(
+        mut self,
+        files: Vec<PathBuf>,
+        (distinct, binned): (&[Distinct], &[Option<BinnedColumn>]),
+    ) -> Result<Counted> {
         let (path, rows) = (&self.study.data, self.read);
-        if self.entries.is_empty() {
+        if self.tally.is_empty() {
             return Err(Error::input(format!(
                 "{}: none of {rows} rows is left: {} do not meet the conditions, {} no action",
                 path.display(),
@@ -462,69 +494,44 @@ impl<'s> Counter<'s> {
                 self.no_action
             )));
         }
-        let mut axes: Vec<Axis> = self
-            .study
-            .contexts
-            .iter()
-            .zip(&self.contexts)
-            .enumerate()
-            .map(|(at, (context, &c))| {
-                let (binned, used) = (self.binned[at].as_ref(), self.context_ids.used(at));
-                Axis::context(path, context, &distinct[c], binned, &used)
-            })
-            .collect::<Result<_>>()?;
-        if self.study.scale == Scale::Spread {
-            let rows = self.rows_by_context();
-            let codes: Vec<Vec<u32>> =
-                (0..rows.len() as u32).map(|c| self.context_ids.codes(c)).collect();
-            for (k, axis) in axes.iter_mut().enumerate() {
-                axis.spread(codes.iter().map(|c| c[k]).zip(rows.iter().copied()));
-            }
-        }
-        let of_study = |e: Error| e.within(self.study.path.display());
-        let (contexts, context_of) =
-            space_of(axes, &self.context_ids, MOST_CELLS).map_err(of_study)?;
-        let axes: Vec<Axis> = self
-            .study
-            .outcome
-            .iter()
-            .zip(&self.outcomes)
-            .enumerate()
-            .map(|(at, ((name, term), &c))| {
-                Axis::outcome(path, name, term, &distinct[c], &self.outcome_ids.used(at))
-            })
-            .collect::<Result<_>>()?;
-        let amounts: Vec<Vec<f64>> = axes.iter().map(|a| a.amounts.clone()).collect();
-        let (outcomes, outcome_of) =
-            space_of(axes, &self.outcome_ids, MOST_OUTCOMES).map_err(of_study)?;
-        let amount = |i: usize| {
-            amounts.iter().enumerate().map(|(k, a)| a[outcomes.code(i, k) as usize]).sum()
+        let predicted = self.predicted.take();
+        let study = self.study;
+        let seen = Seen { readings: &self.readings, distinct, binned };
+        let mut counts = self.tally.finish()?;
+        let (actions, action_of) = match self.action_column {
+            Some(column) => counts.actions(&distinct[column]),
+            None => (self.action_names, (0..self.rules.len() as u32).collect()),
         };
-        let values: Vec<f64> = (0..outcomes.len()).map(amount).collect();
-        let (actions, action_of) = self.actions(distinct);
+        let (contexts, context_of, too_large) =
+            context_space(study, &self.contexts, &mut counts, &seen, actions.len())?;
+        let outcomes = outcome_space(study, &self.outcomes, self.outcome_ids, &seen)?;
         let cluster_of = self.rows.cluster_numbers(distinct);
         // A survey's weights have no unit: by their mean they weigh as much as there are rows.
-        let mean = self.mean_unit();
-        let entries = self.entries.iter().map(|&(result, facts)| {
-            let (decision, outcome) = self.results.pair(result);
-            let (context, action) = self.decisions.pair(decision);
-            Entry {
-                context: context_of[context as usize],
-                action: action_of[action as usize],
-                outcome: outcome_of[outcome as usize],
-                propensity: facts.propensity,
-                weight: facts.weight() / mean,
-                unit: facts.unit / mean,
-                cluster: cluster_of.get(facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
-            }
+        let mean = if self.rows.has_survey() { counts.mean_unit() } else { 1.0 };
+        let entries = counts.entries.iter().map(|e| Entry {
+            context: context_of[e.context as usize],
+            action: action_of[e.action as usize],
+            outcome: outcomes.of[e.outcome as usize],
+            propensity: e.facts.propensity,
+            weight: e.facts.weight() / mean,
+            unit: e.facts.unit / mean,
+            cluster: cluster_of.get(e.facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
         });
-        let entries = entries.collect();
-        let predictions = match self.predicted.take() {
-            Some(p) => Some(p.finish(self.study, (&contexts, &context_of), &actions)?),
+        let entries: Vec<Entry> = entries.collect();
+        let missing_outcomes = outcomes.missing_rows(study, &counts);
+        let combinations = entries.len();
+        let predictions = match predicted {
+            Some(p) => {
+                // By the number that a context had while rows were counted.
+                let of: Vec<u32> =
+                    counts.place_of.iter().map(|at| context_of[*at as usize]).collect();
+                Some(p.finish(study, (&contexts, &of), &actions)?)
+            }
             None => None,
         };
-        let direction = self.study.direction;
-        let log = Log::new(contexts, actions, outcomes, values, direction, entries)
+        drop((counts, context_of, outcomes.of));
+        let (space, values) = (outcomes.space, outcomes.values);
+        let log = Log::new(contexts, actions, space, values, study.direction, entries)
             .map_err(|e| e.within(path.display()))?;
         Ok(Counted {
             log: log.shared(),
@@ -532,82 +539,30 @@ impl<'s> Counter<'s> {
             rows,
             filtered: self.filtered,
             no_action: self.no_action,
-            missing_outcomes: self.missing_outcomes(distinct),
-            combinations: self.entries.len(),
+            missing_outcomes,
+            combinations,
+            too_large,
             predictions,
         })
     }
+}
 
-    /// What a row weighs on average; 1 where weights count rows.
-    fn mean_unit(&self) -> f64 {
-        if !self.rows.has_survey() {
-            return 1.0;
-        }
-        let (mut weight, mut rows) = (ExactSum::ZERO, 0.0);
-        for (_, facts) in &self.entries {
-            weight.add_product(facts.units, facts.unit);
-            rows += facts.units;
-        }
-        let weight = weight.value();
-        if weight > 0.0 { weight / rows } else { 1.0 }
-    }
+/// Whether a number may be used: NaN is a missing one, an infinite one was not allowed.
+fn allowed(x: f64, missing: bool) -> bool {
+    x.is_finite() || (x.is_nan() && missing)
+}
 
-    /// The rows of each combination of context values.
-    fn rows_by_context(&self) -> Vec<f64> {
-        let mut rows = vec![ExactSum::ZERO; self.context_ids.len()];
-        for (result, facts) in &self.entries {
-            let decision = self.results.pair(*result).0;
-            let context = self.decisions.pair(decision).0 as usize;
-            rows[context].add_product(facts.units, facts.unit);
-        }
-        rows.iter().map(ExactSum::value).collect()
-    }
+/// A row's codes in some columns; those of numbers have none.
+fn codes_of<'a>(
+    columns: &'a Columns<'_>,
+    of: &'a [usize],
+    row: usize,
+) -> impl Iterator<Item = u32> + 'a {
+    of.iter().filter_map(move |&c| columns.codes[c].get(row).copied())
+}
 
-    /// The rows without a value in an outcome column that gives numbers by level.
-    fn missing_outcomes(&self, distinct: &[Distinct]) -> Vec<(String, f64)> {
-        let mut found = Vec::new();
-        for (at, ((name, _), &column)) in self.study.outcome.iter().zip(&self.outcomes).enumerate()
-        {
-            let missing = |outcome: u32| {
-                distinct[column].is_missing(self.outcome_ids.codes(outcome)[at] as usize)
-            };
-            let by_outcome: Vec<bool> = (0..self.outcome_ids.len() as u32).map(missing).collect();
-            let lacking = |e: &&(u32, RowFacts)| by_outcome[self.results.pair(e.0).1 as usize];
-            let mut rows = ExactSum::ZERO;
-            let weights = self.entries.iter().filter(lacking).map(|e| e.1);
-            weights.for_each(|facts| rows.add_product(facts.units, facts.unit));
-            if rows.value() > 0.0 {
-                found.push((name.clone(), rows.value()));
-            }
-        }
-        found
-    }
-
-    /// The actions' names, and the place of each action as it was counted.
-    fn actions(&self, distinct: &[Distinct]) -> (Vec<String>, Vec<u32>) {
-        let Some(column) = self.action_column else {
-            return (self.action_names.clone(), (0..self.action_names.len() as u32).collect());
-        };
-        let distinct = &distinct[column];
-        let decisions = (0..self.decisions.len() as u32).map(|d| self.decisions.pair(d).1);
-        let mut used: Vec<u32> = decisions.collect();
-        used.sort_unstable();
-        used.dedup();
-        // By number if they are numbers, else by text: not by where they happen to appear.
-        let key = |&code: &u32| {
-            let code = code as usize;
-            (distinct.number(code), distinct.text(code).cloned().unwrap_or_default())
-        };
-        used.sort_by(|a, b| {
-            let (a, b) = (key(a), key(b));
-            let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
-            let none_last = a.0.is_none().cmp(&b.0.is_none());
-            none_last.then(number(a.0).total_cmp(&number(b.0))).then(a.1.cmp(&b.1))
-        });
-        let mut place = vec![0; distinct.len()];
-        for (at, &code) in used.iter().enumerate() {
-            place[code as usize] = at as u32;
-        }
-        (used.iter().map(|c| key(c).1).collect(), place)
-    }
+/// A row's numbers in some columns.
+fn gather(columns: &Columns<'_>, of: &[usize], row: usize, numbers: &mut Vec<f64>) {
+    numbers.clear();
+    numbers.extend(of.iter().filter_map(|&c| columns.numbers[c].get(row)));
 }

@@ -16,20 +16,21 @@ use seawall::{Kind, Space};
 const LEAST: f64 = 0.1;
 
 impl Axis {
-    /// Weighs the axis by the spread of its rows: each a code of the column and how many. A weight
-    /// that was given stays.
-    pub(super) fn spread(&mut self, rows: impl Iterator<Item = (u32, f64)>) {
+    /// Weighs the axis by the spread of its rows, given how many each point has. A weight that was given
+    /// stays.
+    pub(super) fn spread(&mut self, rows: &[f64]) {
         if self.weighed {
             return;
         }
+        let total = exact_sum(rows.iter().copied());
+        if self.levels.is_none() {
+            let shares: Vec<f64> = rows.iter().map(|n| n / total).collect();
+            return self.weigh(squares(&self.at, &shares));
+        }
         // The feature alone, as a space of its levels, knows its own costs.
         let Ok(space) = Space::grid([self.feature.clone()]) else { return };
-        let (mut sums, mut total) = (vec![ExactSum::ZERO; space.len()], ExactSum::ZERO);
-        for (code, count) in rows {
-            sums[self.level_of[code as usize] as usize].add(count);
-            total.add(count);
-        }
-        let total = total.value();
+        let mut sums = vec![ExactSum::ZERO; space.len()];
+        self.at.iter().zip(rows).for_each(|(level, count)| sums[*level as usize].add(*count));
         let shares: Vec<f64> = sums.iter().map(|sum| sum.value() / total).collect();
         let mean = match space.kind(0) {
             Kind::Fixed => return,
@@ -47,6 +48,11 @@ impl Axis {
                 squares(&positions, &shares) * space.feature_cost(0, 0, last) / apart
             }
         };
+        self.weigh(mean);
+    }
+
+    /// Makes a mean cost 1.
+    fn weigh(&mut self, mean: f64) {
         if mean > 0.0 && mean.is_finite() {
             self.feature = self.feature.clone().weight(1.0 / mean);
         }
@@ -65,11 +71,19 @@ fn squares(positions: &[f64], shares: &[f64]) -> f64 {
         return 0.0;
     }
     let range = (high - low).powi(2);
-    let mass: f64 = present().map(|(_, p)| p).sum();
-    let mean = present().map(|(x, p)| p * x).sum::<f64>() / mass;
-    let variance = present().map(|(x, p)| p * (x - mean).powi(2)).sum::<f64>();
+    // Points are in the order in which their values appeared, which must not matter.
+    let mass = exact_sum(present().map(|(_, p)| *p));
+    let mean = exact_sum(present().map(|(x, p)| p * x)) / mass;
+    let variance = exact_sum(present().map(|(x, p)| p * (x - mean).powi(2)));
     let missing = 2.0 * mass * (1.0 - mass) * range;
     // Half at each end; or a third at each and a third missing.
     let most = if positions.iter().any(|x| x.is_nan()) { 2.0 / 3.0 } else { 0.5 } * range;
     (2.0 * mass * variance + missing).max(LEAST * most)
+}
+
+/// A sum in any order.
+fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = ExactSum::ZERO;
+    terms.for_each(|x| sum.add(x));
+    sum.value()
 }

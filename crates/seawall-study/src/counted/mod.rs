@@ -18,10 +18,10 @@
 //!
 //! Not here: what the values mean. They are read as those of any table.
 
+mod groups;
 mod layout;
 mod table;
-mod tally;
 
+pub(crate) use groups::{Groups, Place};
 pub(crate) use layout::{LEFT_OUT, LeftOut, N, Role, TableColumns};
 pub use table::{CountedTable, counted_table};
-pub(crate) use tally::{Place, Tally, Texts, UsedRow, all_truths};

@@ -147,6 +147,11 @@ pub struct RobustValue {
     pub lambda: Option<f64>,
     /// How the solve ended.
     pub status: Status,
+    /// What found the inner maxima: `grid`, `boxes`, `separable`, `tree` or `scan`; None for a set that
+    /// has none.
+    pub engine: Option<&'static str>,
+    /// Evaluations of the dual.
+    pub evaluations: usize,
     /// The share of the worst-case population on contexts never observed.
     pub unobserved_mass: f64,
     /// What the population found on one half of the rows costs on the other; None without halves.

@@ -123,6 +123,10 @@ fn at_level(
     let there = loaded.at_places(&space, &places)?;
     let actions = loaded.log().actions();
     let on_level = |policy: &Policy| -> Result<PolicySpec> {
+        if question.support == Support::Space {
+            let part = Policy::new(policy.name(), policy.rule().clone(), &space, actions)?;
+            return Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)));
+        }
         let cells = places.iter().flat_map(|&x| policy.row(x).to_vec()).collect();
         let chances = Matrix::new(places.len(), actions.len(), cells)?;
         let rule = Rule::table(&space, &chances, |_| true, None)?;
@@ -132,7 +136,8 @@ fn at_level(
     let mut asked = question.clone();
     asked.policies = policies.iter().map(on_level).collect::<Result<_>>()?;
     // All contexts of a space that was too large for a grid are those observed.
-    if !matches!(space.support(), seawall::Support::Grid(_)) {
+    let grid = matches!(space.support(), seawall::Support::Grid(_));
+    if !grid && question.support == Support::All {
         asked.support = Support::Observed;
     }
     evaluate(&there, &asked, watch)

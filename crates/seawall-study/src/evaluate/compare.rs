@@ -9,8 +9,7 @@ use seawall::evaluate::{Fitted, NominalDifference, Robust, ValueRange};
 use seawall::policy::Policy;
 use seawall::transfer::{Transport, Transported};
 use seawall::{
-    Curve, Detail, Direction, Error, Population, Progress, Result, Settings, Stage, Status, Watch,
-    WorstCase,
+    Curve, Detail, Direction, Error, Progress, Result, Settings, Stage, Status, Watch, WorstCase,
 };
 
 /// Steps of evaluations that comparing every pair may take; beyond it the first policy alone is
@@ -34,7 +33,7 @@ pub(super) fn comparisons(
     let count = policies.len();
     let pairs = count * (count - 1);
     let radii = question.context.radii.len() as f64;
-    let work = pairs as f64 * (radii + 1.0) * EVALUATIONS * robust.geometry().work();
+    let work = pairs as f64 * (radii + 1.0) * EVALUATIONS * robust.work();
     let all = count <= 3 || work <= COMPARING;
     if !all {
         notes.push(format!(
@@ -131,7 +130,7 @@ impl Pair<'_> {
         let settings = Settings {
             detail: if question.worst { Detail::Plan } else { Detail::Population },
             plan_floor: 1e-5,
-            max_vertices: question.vertices(robust.geometry()),
+            max_vertices: question.vertices(robust),
             max_radius: question.curve_up_to,
             crossing: (!whole).then_some(0.0),
             watch: Watch::new(&follow),
@@ -211,8 +210,7 @@ impl Pair<'_> {
         let pair = (self.policy, self.against);
         let (cases, _) =
             self.robust.worst_difference(pair, &ranges[0], set, &[radius], None, settings)?;
-        let population: &Population = self.robust.population();
-        Ok(cases.first().and_then(|case| shift::main_change(population, case, set)))
+        Ok(cases.first().and_then(|case| shift::main_change(case, set)))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::load::Loaded;
 use crate::words::number;
-use seawall::evaluate::{Fitted, Robust, ValueRange};
+use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
     Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
 };
@@ -55,7 +55,7 @@ pub(super) fn affordable(
     let radii = anchors(&question.context.radii).len() * question.cost.radii.len();
     let numbers = ((count + pairs) * radii) as f64;
     // A half has half the sources, and there are two.
-    let each = numbers * EVALUATIONS * robust.geometry().work();
+    let each = numbers * EVALUATIONS * robust.work();
     let large = log.contexts().len() * log.actions().len() > MOST_VALUES;
     if !asked.fewer || (!large && asked.count as f64 * each <= UNASKED) {
         return Some(asked);
@@ -212,6 +212,10 @@ fn covers(
     costs: usize,
 ) -> Vec<Option<(f64, f64)>> {
     let radii = found.question.context.radii.len();
+    if found.question.support == Support::Space {
+        // Residuals are where rows are.
+        return vec![None; costs * questions.len() * radii];
+    }
     let mut all = Vec::with_capacity(costs * questions.len() * radii);
     for cost in 0..costs {
         for (k, asked) in questions.iter().enumerate() {
@@ -248,7 +252,10 @@ fn rises(
     for (cost, &cost_radius) in question.cost.radii.iter().enumerate() {
         let costs = question.cost.set.at(cost_radius);
         let range: ValueRange = fitted.value_range_on(robust.points(), costs, settings)?;
-        let range = range.with_left_over(&left);
+        // On the whole space what is left is valued by itself: the worst case of a sum is no worse than
+        // the sum of the worst cases.
+        let apart = question.support == Support::Space;
+        let range = if apart { range.left_over(&left) } else { range.with_left_over(&left) };
         for (k, asked) in questions.iter().enumerate() {
             let (cases, _) = match *asked {
                 Asked::Value(policy) => {
@@ -259,7 +266,8 @@ fn rises(
                 }
             };
             let each = cases.iter().zip(radii);
-            all.extend(each.map(|(rough, r)| rough.value() - as_fitted(found, k, cost, *r)));
+            let without = |r: f64| if apart { 0.0 } else { as_fitted(found, k, cost, r) };
+            all.extend(each.map(|(rough, r)| rough.value() - without(*r)));
         }
     }
     Ok(all)

@@ -19,8 +19,8 @@ pub(crate) use changes::{changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub use radii::PolicyRadii;
-pub(crate) use radii::policy_radii;
 use radii::saturated;
+pub(crate) use radii::{policy_radii, policy_radii_on};
 
 use crate::check::{facts, given_note, policy_notes, target_note};
 use crate::load::Loaded;
@@ -32,8 +32,7 @@ use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::transfer::Transport;
 use seawall::{
-    Detail, Error, Field, Geometry, Log, Progress, Result, Settings, Stage, Status, Watch,
-    WorstCase,
+    Detail, Error, Field, Log, Progress, Result, Settings, Stage, Status, Watch, WorstCase,
 };
 use std::sync::Arc;
 
@@ -142,10 +141,10 @@ impl Question {
     }
 
     /// Vertices of a curve at most: where it was not asked for, as many as take little time.
-    fn vertices(&self, geometry: &Geometry) -> usize {
+    fn vertices(&self, robust: &Robust) -> usize {
         match self.curve {
             true => CURVE_VERTICES,
-            false => ((UNASKED / geometry.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES),
+            false => ((UNASKED / robust.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES),
         }
     }
 }
@@ -155,6 +154,8 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let shifts = question.cost.set.is_smoothed() || question.cost.radii.iter().any(|r| *r > 0.0);
     let other = shifts.then(|| loaded.with_outcomes()).flatten();
     let loaded = other.as_ref().unwrap_or(loaded);
+    let anywhere = loaded.on_support(question.support)?;
+    let loaded = anywhere.as_deref().unwrap_or(loaded);
     let log = loaded.log();
     if let Some(by) = &question.by {
         by::feature(loaded, by)?;
@@ -183,9 +184,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
         urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
         let direct = there.map_or(nominal.dm, |there| there.dm);
-        let own = robust.values(&policy, &costs[0])?;
-        let place = (robust.geometry(), robust.direction());
-        let radii = policy_radii(question, place, (&policy, &own), direct, watch)?;
+        let radii = policy_radii(question, &robust, (&policy, &costs[0]), direct, watch)?;
         let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
         result.chosen_here = *spec == PolicySpec::Greedy;
@@ -323,14 +322,17 @@ fn policy_result(
     let settings = Settings {
         detail: if question.worst { Detail::Plan } else { Detail::Population },
         plan_floor: 1e-5,
-        max_vertices: question.vertices(robust.geometry()),
+        max_vertices: question.vertices(robust),
         max_radius: question.curve_up_to,
         watch: Watch::new(&follow),
         ..Settings::default()
     };
     // All contexts of a space that was too large for a grid are those observed.
     let grid = matches!(robust.population().space().support(), seawall::Support::Grid(_));
-    let support = if grid { question.support } else { Support::Observed };
+    let support = match question.support {
+        Support::All if !grid => Support::Observed,
+        support => support,
+    };
     let (set, radii) = (question.context.set, &question.context.radii);
     let (mut results, mut worst, mut curves) = (Vec::new(), Vec::new(), Vec::new());
     for (values, &cost_radius) in costs.iter().zip(&question.cost.radii) {
@@ -399,6 +401,8 @@ fn robust_value(
         gap: case.gap(),
         lambda: Some(case.lambda()).filter(|l| l.is_finite()),
         status: case.status(),
+        engine: case.engine(),
+        evaluations: case.evaluations(),
         unobserved_mass: case.unobserved_mass(),
         honest: None,
         limits: None,

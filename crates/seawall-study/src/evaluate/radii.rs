@@ -2,9 +2,12 @@
 
 use super::Question;
 use crate::words::number;
-use seawall::evaluate::Estimate;
+use seawall::evaluate::{Estimate, Robust};
+use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Detail, Direction, Geometry, Problem, Progress, Result, Settings, Stage, Watch};
+use seawall::{
+    Curve, Detail, Direction, Error, Geometry, Problem, Progress, Result, Settings, Stage, Watch,
+};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -22,13 +25,44 @@ pub struct PolicyRadii {
 }
 
 /// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
-/// Its values are given on the points of a population.
 pub(crate) fn policy_radii(
+    question: &Question,
+    robust: &Robust,
+    (policy, values): (&Policy, &Values),
+    nominal: Estimate,
+    watch: Watch<'_>,
+) -> Result<PolicyRadii> {
+    let set = question.context.set;
+    let own = robust.values(policy, values)?;
+    let (direction, name) = (robust.direction(), policy.name());
+    radii_of(question, (direction, &own), (name, nominal), watch, &|tolerance, settings| {
+        let (_, curve) = robust.evaluate(policy, values, set, &[], Some(tolerance), settings)?;
+        curve.ok_or_else(|| Error::internal("a curve was asked for and none answered"))
+    })
+}
+
+/// The same where the policy's values are given on the points of a population.
+pub(crate) fn policy_radii_on(
     question: &Question,
     (geometry, direction): (&Arc<Geometry>, Direction),
     (policy, values): (&Policy, &[f64]),
     nominal: Estimate,
     watch: Watch<'_>,
+) -> Result<PolicyRadii> {
+    let set = question.context.set;
+    let (of_values, of_policy) = ((direction, values), (policy.name(), nominal));
+    radii_of(question, of_values, of_policy, watch, &|tolerance, settings| {
+        let problem = Problem::on(geometry, values)?.direction(direction);
+        set.solver(&problem, settings)?.curve(tolerance)
+    })
+}
+
+fn radii_of(
+    question: &Question,
+    (direction, values): (Direction, &[f64]),
+    (name, nominal): (&str, Estimate),
+    watch: Watch<'_>,
+    curve: &dyn Fn(f64, Settings<'_>) -> Result<Curve>,
 ) -> Result<PolicyRadii> {
     let limit = if direction == Direction::Cost { nominal.upper } else { nominal.lower };
     let settings =
@@ -36,11 +70,10 @@ pub(crate) fn policy_radii(
     let set = question.context.set;
     let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
-    let problem = Problem::on(geometry, values)?.direction(direction);
-    let curve = set.solver(&problem, settings)?.curve(tolerance)?;
-    watch.tell(Progress::at(Stage::Policy(policy.name())))?;
+    let curve = curve(tolerance, settings)?;
+    watch.tell(Progress::at(Stage::Policy(name)))?;
     Ok(PolicyRadii {
-        policy: policy.name().to_owned(),
+        policy: name.to_owned(),
         limit,
         chance: curve.breakdown(limit).map(|b| b.radius),
         saturation: curve.vertices().last().map_or(0.0, |v| v.radius),

@@ -109,7 +109,7 @@ impl<'a> Drawn<'a> {
             ranges.push(ValueRange::from_model(&model, log, costs, unseen, settings)?);
         }
         let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
-        let max_vertices = question.vertices(robust.geometry());
+        let max_vertices = question.vertices(&robust);
         let settings = Settings { max_vertices, ..settings };
         Ok(Drawn { question, robust, ranges, size, settings })
     }

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 const LISTED: usize = 8;
 
 /// A context.
+#[derive(Clone)]
 pub(super) struct Chosen {
     pub(super) column: usize,
     pub(super) kind: Kind,
@@ -20,6 +21,7 @@ pub(super) struct Chosen {
 }
 
 /// The contexts, and columns that are none.
+#[derive(Clone)]
 pub(super) struct Contexts {
     pub(super) chosen: Vec<Chosen>,
     /// Names and reasons.
@@ -76,6 +78,22 @@ impl Contexts {
             return Err(format!("no column is left that could be a context; {reasons}"));
         }
         Ok(Contexts { chosen, left_out })
+    }
+
+    /// How many combinations of levels there are.
+    pub(super) fn combinations(&self, all: &[Column]) -> f64 {
+        self.chosen.iter().map(|c| all[c.column].width(c.kind)).product()
+    }
+
+    /// The same with no number cut into bins.
+    pub(super) fn unbinned(&self) -> Self {
+        let mut all = self.clone();
+        for chosen in &mut all.chosen {
+            if let Kind::Numeric { bin } = &mut chosen.kind {
+                *bin = None;
+            }
+        }
+        all
     }
 
     /// How many cells rows of known outcome are in, and how many such rows there are.

@@ -10,6 +10,8 @@ use crate::study::Term;
 
 /// Cells with fewer rows than this on average are too small for shares.
 const ROWS_IN_A_CELL: f64 = 5.0;
+/// More combinations of levels than these are not listed.
+const MOST_CELLS: f64 = 1e6;
 /// More actions than this are not each evaluated by itself.
 const POLICIES: usize = 4;
 /// The longest line of a comment.
@@ -24,18 +26,18 @@ pub(super) fn study(
     path: &str,
 ) -> String {
     let all = &table.columns;
+    let anywhere = contexts.combinations(all) > MOST_CELLS;
+    let contexts = &if anywhere { contexts.unbinned() } else { contexts.clone() };
     let parts = [
         head(table, path),
         data(all, roles, path),
-        context(all, contexts),
+        context(all, contexts, anywhere),
         action(all, roles),
         propensity(all, roles, contexts, target),
         outcome(all, &roles.outcome),
         model(),
         policies(&all[roles.action]),
-        "[robust]                 # how far the other population may be\n\
-         context = { set = \"wasserstein\", radius = [0.01, 0.03, 0.1] }\n"
-            .to_owned(),
+        robust(anywhere),
     ];
     parts.join("\n")
 }
@@ -97,7 +99,19 @@ fn data(all: &[Column], roles: &Roles, path: &str) -> String {
     text
 }
 
-fn context(all: &[Column], contexts: &Contexts) -> String {
+fn robust(anywhere: bool) -> String {
+    let mut text = "[robust]                 # how far the other population may be\n\
+                    context = { set = \"wasserstein\", radius = [0.01, 0.03, 0.1] }\n"
+        .to_owned();
+    if anywhere {
+        text.push_str(
+            "support = \"space\"        # people may be anywhere between the columns' ends; no grid is listed\n",
+        );
+    }
+    text
+}
+
+fn context(all: &[Column], contexts: &Contexts, anywhere: bool) -> String {
     let mut text = "[context]   # what may differ in another population; a move's cost follows from the kind\n".to_owned();
     // A column of that name has the key.
     if contexts.chosen.iter().all(|c| all[c.column].name != "scale") {
@@ -105,17 +119,23 @@ fn context(all: &[Column], contexts: &Contexts) -> String {
             "scale = \"spread\"   # two people drawn at random are 1 apart in each column, on average\n",
         );
     }
-    let mut cells = 1.0;
     for chosen in &contexts.chosen {
-        cells *= all[chosen.column].width(chosen.kind);
         text.push_str(&context_line(&all[chosen.column], chosen));
     }
-    text.push_str(&format!(
-        "# These make about {} cells; bin more coarsely or leave columns out if that is too many.\n\
-         # Kinds: numeric (squared difference), ordinal (levels in order: give levels = [...] for text),\n\
+    let cells = contexts.combinations(all);
+    let cells = if cells < 1e6 { number(cells) } else { format!("{cells:.0e}") };
+    text.push_str(&match anywhere {
+        true => "# More combinations than can be listed: none is, and numbers are as they are (bin = 10 cuts\n\
+                 # a column into bins).\n"
+            .to_owned(),
+        false => format!(
+            "# These make about {cells} cells; bin more coarsely or leave columns out if that is too many.\n"
+        ),
+    });
+    text.push_str(
+        "# Kinds: numeric (squared difference), ordinal (levels in order: give levels = [...] for text),\n\
          # nominal (any change costs the same), fixed (may not change).\n",
-        if cells < 1e6 { number(cells) } else { format!("{cells:.0e}") }
-    ));
+    );
     text.push_str(&left_out(&contexts.left_out));
     text
 }

@@ -4,7 +4,8 @@
 use super::{Found, HonestResult, HonestValue, Question, baseline, worst_of};
 use crate::load::Loaded;
 use crate::study::PolicySpec;
-use seawall::evaluate::{Fitted, Robust, ValueRange};
+use seawall::evaluate::{Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::transfer::Transport;
 use seawall::{Detail, Error, Result, Settings, Status, Watch};
@@ -102,6 +103,20 @@ impl Sum {
     }
 }
 
+/// What is compared with where there is no baseline: what the log did; or, on the whole space, where
+/// that is not known, each action as often as the others.
+fn usual(
+    loaded: &Loaded,
+    question: &Question,
+    values: &Values,
+    watch: Watch<'_>,
+) -> Result<Policy> {
+    let known =
+        question.support != Support::Space || matches!(loaded.propensity, Propensity::Design(_));
+    let spec = if known { PolicySpec::Behaviour } else { PolicySpec::Uniform };
+    loaded.policy(&spec, values, watch)
+}
+
 /// Learns on one half and values on the other, both ways.
 pub(super) fn halves(
     loaded: &Loaded,
@@ -129,7 +144,7 @@ pub(super) fn halves(
         constant.add(half, &rest.best_constant(against.as_ref())?, watch)?;
         let usual = match against {
             Some(policy) => policy,
-            None => loaded.policy(&PolicySpec::Behaviour, &rest.range.worst, watch)?,
+            None => usual(loaded, question, &rest.range.worst, watch)?,
         };
         base.add(half, &usual, watch)?;
     }

@@ -17,11 +17,11 @@ use described::{names, parameters};
 
 use crate::load::Loaded;
 use crate::read::named;
-use crate::study::PolicySpec;
+use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
-    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, Schedule, State, Task,
-    Trees,
+    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, LearnedAnywhere,
+    Schedule, State, Task, Trees, WholeTask,
 };
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
@@ -134,6 +134,8 @@ pub fn learn(
     watch: Watch<'_>,
 ) -> Result<LearnedPolicy> {
     let start = Instant::now();
+    let anywhere = loaded.on_support(question.support)?;
+    let loaded = anywhere.as_deref().unwrap_or(loaded);
     let log = loaded.log();
     let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
@@ -160,6 +162,7 @@ pub fn learn(
         support: match (question.support, found.sampled) {
             (_, true) => LearnSupport::Sampled,
             (Support::Observed, _) => LearnSupport::Observed,
+            (Support::Space, _) => LearnSupport::Space,
             _ => LearnSupport::Grid,
         },
         direction: log.direction(),
@@ -234,62 +237,23 @@ impl Found {
             fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
         let values = range.worst.clone();
         let baseline = baseline(loaded, question, &values, watch)?;
-        let task = match &baseline {
-            None => Task::new(log, &robust, &values, question.context)?,
-            Some(policy) => Task::against(log, &robust, &range, question.context, policy)?,
-        };
-        let floor = task.floor(settings)?;
-        let (mut descent, mut sampled) = (None, false);
-        let learned = match (&question.policy, question.method) {
-            (Spec::Greedy, _) => learn::greedy(&task, settings)?,
-            (Spec::Groups(text), Method::Auto | Method::Exact) => {
-                let by = spec::groups(text, log.contexts(), &loaded.study)?;
-                learn::groups(&task, &limits(question, by, log)?, settings)?
+        let (learned, floor, descent, sampled) = match question.support {
+            Support::Space => {
+                let (robust, against) = (&*robust, baseline.as_ref());
+                let (range, within) = (&range, question.context);
+                let task = WholeTask { log, robust, range, within, against };
+                let found = anywhere(&loaded.study, question, &task, settings)?;
+                (found.learned, found.floor, None, false)
             }
-            (Spec::Tree(depth), Method::Auto | Method::Exact) => {
-                let mut asked =
-                    Trees { least_share: question.limits.least_share, ..Trees::new(*depth) };
-                asked.tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
-                learn::trees(&task, asked, settings)?
-            }
-            (Spec::Softmax, Method::Auto | Method::Gradient) => {
-                learn::softmax(&task, question.gradient, settings)?
-            }
-            (policy, _) => {
-                let (class, convex) = match policy {
-                    Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, &values, watch)?), true),
-                    Spec::Groups(text) => {
-                        (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
-                    }
-                    _ => (Class::Softmax(question.gradient.temperature), false),
+            _ => {
+                let task = match &baseline {
+                    None => Task::new(log, &robust, &values, question.context)?,
+                    Some(policy) => Task::against(log, &robust, &range, question.context, policy)?,
                 };
-                let schedule = match question.schedule {
-                    Plan::Accuracy(delta, contexts) => {
-                        Schedule { contexts, ..Schedule::for_accuracy(delta, convex)? }
-                    }
-                    Plan::Steps(schedule) => schedule,
-                };
-                let asked = Bsgd {
-                    class,
-                    schedule,
-                    eta: question.gradient.sharpness / largest(&values),
-                    seeds: question.seeds,
-                    seed: question.gradient.seed,
-                    traced: 200,
-                };
-                // Too many combinations to list: they are drawn instead.
-                let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
-                let product = match question.support {
-                    Support::All if !listed => {
-                        Some(Predictor::new(log, fitted.model(), question.cost, settings)?)
-                    }
-                    _ => None,
-                };
-                sampled = product.is_some();
-                let found = learn::bsgd(&task, &asked, product.as_ref(), state, settings)?;
-                let learned = found.learned.clone();
-                descent = Some((found, schedule));
-                learned
+                let floor = task.floor(settings)?;
+                let (learned, descent, sampled) =
+                    listed(loaded, (fitted, &values), question, &task, state, settings)?;
+                (learned, floor, descent, sampled)
             }
         };
         let pair = (learned.policy(), baseline.as_ref());
@@ -322,6 +286,106 @@ impl Found {
         }
         Ok(Found { learned, floor, nominal, descent, exact, sampled, against })
     }
+}
+
+/// What was learned where mass may go anywhere.
+fn anywhere(
+    study: &Study,
+    question: &Question,
+    task: &WholeTask<'_>,
+    settings: Settings<'_>,
+) -> Result<LearnedAnywhere> {
+    match (&question.policy, question.method) {
+        (Spec::Greedy, _) => task.greedy(settings),
+        (Spec::Groups(text), Method::Auto | Method::Exact) => {
+            let asked = groups(text, question, (task.log, study))?;
+            let learner = |task: &Task<'_>| learn::groups(task, &asked, settings);
+            task.learn(&learner, asked.tolerance, settings)
+        }
+        (Spec::Tree(depth), Method::Auto | Method::Exact) => {
+            let asked = trees(*depth, question);
+            let learner = |task: &Task<'_>| learn::trees(task, asked, settings);
+            task.learn(&learner, asked.tolerance, settings)
+        }
+        _ => {
+            let what =
+                "is the whole space, where groups, trees and the greedy policy can be learned";
+            Err(Error::field(Field::Support, what).advise(Field::Support, &["grid", "observed"]))
+        }
+    }
+}
+
+/// Groups as they are asked for.
+fn groups(text: &str, question: &Question, (log, study): (&Log, &Study)) -> Result<Groups> {
+    limits(question, spec::groups(text, log.contexts(), study)?, log)
+}
+
+/// Trees as they are asked for.
+fn trees(depth: usize, question: &Question) -> Trees {
+    let asked = Trees { least_share: question.limits.least_share, ..Trees::new(depth) };
+    let tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
+    Trees { tolerance, ..asked }
+}
+
+/// What was learned on a support that is listed; the descent if there was one, and whether its places
+/// were drawn.
+fn listed(
+    loaded: &Loaded,
+    (fitted, values): (&Fitted, &Values),
+    question: &Question,
+    task: &Task<'_>,
+    state: Option<State>,
+    settings: Settings<'_>,
+) -> Result<(Learned, Option<(Descent, Schedule)>, bool)> {
+    let (log, watch) = (fitted.log(), settings.watch);
+    let learned = match (&question.policy, question.method) {
+        (Spec::Greedy, _) => learn::greedy(task, settings)?,
+        (Spec::Groups(text), Method::Auto | Method::Exact) => {
+            learn::groups(task, &groups(text, question, (log, &loaded.study))?, settings)?
+        }
+        (Spec::Tree(depth), Method::Auto | Method::Exact) => {
+            learn::trees(task, trees(*depth, question), settings)?
+        }
+        (Spec::Softmax, Method::Auto | Method::Gradient) => {
+            learn::softmax(task, question.gradient, settings)?
+        }
+        (policy, _) => {
+            let (class, convex) = match policy {
+                Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, values, watch)?), true),
+                Spec::Groups(text) => {
+                    (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
+                }
+                _ => (Class::Softmax(question.gradient.temperature), false),
+            };
+            let schedule = match question.schedule {
+                Plan::Accuracy(delta, contexts) => {
+                    Schedule { contexts, ..Schedule::for_accuracy(delta, convex)? }
+                }
+                Plan::Steps(schedule) => schedule,
+            };
+            let asked = Bsgd {
+                class,
+                schedule,
+                eta: question.gradient.sharpness / largest(values),
+                seeds: question.seeds,
+                seed: question.gradient.seed,
+                traced: 200,
+            };
+            // Too many combinations to list: they are drawn instead.
+            let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
+            let product = match question.support {
+                Support::All if !listed => {
+                    Some(Predictor::new(log, fitted.model(), question.cost, settings)?)
+                }
+                _ => None,
+            };
+            let sampled = product.is_some();
+            let found = learn::bsgd(task, &asked, product.as_ref(), state, settings)?;
+            let learned = found.learned.clone();
+            return Ok((learned, Some((found, schedule)), sampled));
+        }
+    };
+    Ok((learned, None, false))
 }
 
 /// The policy that is learned against.

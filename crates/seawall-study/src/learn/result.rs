@@ -16,6 +16,8 @@ pub enum LearnSupport {
     Grid,
     /// The contexts observed.
     Observed,
+    /// Anywhere between each column's ends, listed or not.
+    Space,
     /// Combinations drawn, as they are too many to list; the value is over those observed.
     Sampled,
 }

@@ -6,8 +6,8 @@
 use super::decimal::Decimal;
 
 /// Bins of a numeric column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bins {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bins {
     width: f64,
     decimal: Option<Decimal>,
     /// The bins of a declared range, infinite where there is none.
@@ -44,6 +44,17 @@ impl Bins {
     /// The bin of a number: itself, and its digits where they are known.
     pub(crate) fn bin(&self, x: f64, written: Option<Decimal>) -> f64 {
         self.floor(x, written).min(self.last)
+    }
+
+    /// The same, the digits asked for only where floats could be wrong: the number and the width are
+    /// each within half a unit in the last place of what is written, so a quotient that is farther from
+    /// a whole number than that lies between the same two.
+    pub(crate) fn bin_of(&self, x: f64, written: impl FnOnce() -> Option<Decimal>) -> f64 {
+        let ratio = x / self.width;
+        if ratio.abs() < 1e9 && (ratio - ratio.round()).abs() > 1e-6 {
+            return ratio.floor().min(self.last);
+        }
+        self.bin(x, written())
     }
 
     /// The bin of a number that may be beyond the declared range, which then does not end.

@@ -95,7 +95,7 @@ impl<'a> Parts<'a> {
 }
 
 /// `digits · 10^exponent`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decimal {
     digits: i128,
     exponent: i32,

@@ -104,6 +104,13 @@ impl Distinct {
         self.texts.iter().flatten().all(|text| parse_number(text).is_some())
     }
 
+    /// One value of a column alone, whose code is 0; None if it cannot be read.
+    pub(crate) fn of_row(column: &ArrayRef, row: usize) -> Option<Self> {
+        let (mut distinct, mut codes) = (Distinct::default(), Vec::new());
+        distinct.take(&column.slice(row, 1), &mut codes).ok()?;
+        Some(distinct)
+    }
+
     fn add(&mut self, text: Option<String>, number: Option<f64>) -> u32 {
         self.texts.push(text);
         self.numbers.push(number);

@@ -1,10 +1,9 @@
 //! A file's format and compression, and its record batches.
 
-use super::csv::{Lines, separator};
+use super::csv::{self, Layout, Stopped, separator};
 use super::json::{self, Flat, NESTED};
 use super::names::unknown_column;
-use arrow_array::RecordBatch;
-use arrow_csv::reader::Format as CsvFormat;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use glob::MatchOptions;
 use parquet::arrow::ProjectionMask;
@@ -13,13 +12,12 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use seawall::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Rows read at a time.
 pub(super) const BATCH: usize = 8192;
@@ -55,22 +53,25 @@ pub(super) fn batches(
     match format {
         Format::Csv { delimiter } => {
             let (delimiter, schema) = csv_header(path, compression, delimiter)?;
-            let picks = find(path, &schema, names)?;
-            let (one_column, open_quote) = (schema.fields().len() == 1, Arc::default());
-            let bytes = open(path, compression)?;
-            let lines = Lines::new(bytes, delimiter, one_column, Arc::clone(&open_quote));
-            let mut reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
-                .with_header(true)
-                .with_delimiter(delimiter)
-                .with_batch_size(BATCH)
-                .build_buffered(BufReader::new(lines))
-                .map_err(bad)?;
-            let read = reader.try_for_each(|batch| each(batch, &picks));
-            // Whatever else the parser finds wrong follows from it.
-            if open_quote.load(Ordering::Relaxed) {
-                return Err(unreadable(path, "a quote (\") is opened and never closed"));
-            }
-            read
+            let wanted = find(path, &schema, names)?;
+            let (kept, picks) = each_once(&wanted);
+            let read = Arc::new(schema.project(&kept).map_err(bad)?);
+            let layout = Layout { delimiter, columns: schema.fields().len(), wanted: kept };
+            let found = csv::read(open(path, compression)?, &layout, &mut |rows| {
+                let count = RecordBatchOptions::new().with_row_count(Some(rows.rows));
+                let batch = RecordBatch::try_new_with_options(read.clone(), rows.columns, &count);
+                each(batch, &picks)
+            });
+            found.map_err(|stopped| match stopped {
+                Stopped::Refused(error) => error,
+                Stopped::Broken(what) => unreadable(path, what),
+                Stopped::Row(row, what) => unreadable(path, format!("row {}: {what}", row + 1)),
+                Stopped::NoText(row, column) => {
+                    let (row, name) = (row + 1, schema.field(column).name());
+                    let what = "it is not UTF-8; expected text";
+                    unreadable(path, format!("row {row}, column {name:?}: {what}"))
+                }
+            })
         }
         Format::JsonLines => {
             let schema = json_schema(path, compression)?;
@@ -132,11 +133,10 @@ fn csv_header(path: &Path, compression: Compression, named: u8) -> Result<(u8, S
         b',' => separator(open(path, compression)?).map_err(|e| unreadable(path, e))?,
         named => named,
     };
-    let csv = CsvFormat::default().with_header(true).with_delimiter(delimiter);
-    let header = csv.infer_schema(open(path, compression)?, Some(0));
-    let header = header.map_err(|e| unreadable(path, plain(&e)))?.0;
-    let text = |f: &Arc<Field>| Field::new(f.name().clone(), DataType::Utf8, true);
-    Ok((delimiter, Schema::new(header.fields().iter().map(text).collect::<Vec<Field>>())))
+    let names =
+        csv::header(open(path, compression)?, delimiter).map_err(|e| unreadable(path, e))?;
+    let text = |name: String| Field::new(name, DataType::Utf8, true);
+    Ok((delimiter, Schema::new(names.into_iter().map(text).collect::<Vec<Field>>())))
 }
 
 /// The columns of JSON lines.
@@ -277,13 +277,16 @@ fn hidden(path: &Path) -> bool {
 
 /// The places of the columns asked for.
 pub(super) fn find(path: &Path, schema: &Schema, names: &[&str]) -> Result<Vec<usize>> {
-    let all: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    let place = |name: &&str| {
-        let mut places = all.iter().enumerate().filter(|(_, n)| *n == name).map(|(at, _)| at);
-        match (places.next(), places.next()) {
-            (Some(at), None) => Ok(at),
-            (Some(_), Some(_)) => Err(unreadable(path, format!("two columns are named {name:?}"))),
-            (None, _) => Err(unreadable(path, unknown_column(name, &all))),
+    let mut places: HashMap<&str, (usize, bool)> = HashMap::new();
+    for (at, field) in schema.fields().iter().enumerate() {
+        places.entry(field.name()).and_modify(|place| place.1 = true).or_insert((at, false));
+    }
+    let place = |name: &&str| match places.get(name) {
+        Some((at, false)) => Ok(*at),
+        Some((_, true)) => Err(unreadable(path, format!("two columns are named {name:?}"))),
+        None => {
+            let all: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+            Err(unreadable(path, unknown_column(name, &all)))
         }
     };
     names.iter().map(place).collect()
@@ -297,17 +300,9 @@ pub(super) fn unreadable(path: &Path, what: impl Display) -> Error {
 /// A library's error without its own name in front, on one line.
 fn plain(error: &impl Display) -> String {
     let text = error.to_string();
-    let text = ["Csv error: ", "Json error: ", "Parser error: ", "Io error: ", "Parquet error: "]
+    let text = ["Json error: ", "Parser error: ", "Io error: ", "Parquet error: "]
         .iter()
         .fold(text.as_str(), |text, name| text.strip_prefix(name).unwrap_or(text));
-    // Rows are counted without the header everywhere else.
-    if let Some((line, rest)) = text
-        .strip_prefix("incorrect number of fields for line ")
-        .and_then(|rest| rest.split_once(", "))
-        && let Ok(line) = line.parse::<usize>()
-    {
-        return format!("row {}: {rest} fields", line.saturating_sub(1));
-    }
     let mut line = String::new();
     for part in text.lines() {
         if !line.is_empty() {

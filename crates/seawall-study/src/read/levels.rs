@@ -2,6 +2,52 @@
 
 use super::decimal::plain;
 use super::distinct::Distinct;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Levels that are given, each found at once by a text or a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredLevels {
+    labels: Vec<String>,
+    /// By the plain spelling.
+    places: HashMap<String, usize>,
+}
+
+/// What two spellings of a value have in common.
+fn spelling(text: &str) -> Cow<'_, str> {
+    plain(text).unwrap_or(Cow::Borrowed(text))
+}
+
+impl DeclaredLevels {
+    /// Levels in order; `Err` is one that is there already.
+    pub(crate) fn new(labels: Vec<String>) -> Result<Self, String> {
+        let mut places = HashMap::with_capacity(labels.len());
+        for (at, label) in labels.iter().enumerate() {
+            if places.insert(spelling(label).into_owned(), at).is_some() {
+                return Err(label.clone());
+            }
+        }
+        Ok(DeclaredLevels { labels, places })
+    }
+
+    /// Their texts, in order.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The level that a value is: as [`Distinct::is`] tells, without asking each.
+    pub(crate) fn find(&self, distinct: &Distinct, code: usize) -> Option<usize> {
+        let text = distinct.text(code)?.as_str();
+        let place = |text: &str| self.places.get(&*spelling(text)).copied();
+        // True is 1 where a number is asked for.
+        let truth = match (text, distinct.number(code)) {
+            ("true", Some(_)) => place("1"),
+            ("false", Some(_)) => place("0"),
+            _ => None,
+        };
+        [place(text), truth].into_iter().flatten().min()
+    }
+}
 
 /// How levels that are not all numbers are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +98,9 @@ impl Levels {
     }
 
     /// Levels that are given; values are theirs by text or as numbers.
-    pub(crate) fn declared(labels: &[String], distinct: &Distinct) -> Self {
-        let level = |code: usize| {
-            let found = labels.iter().position(|label| distinct.is(code, label));
-            found.map(|level| level as u32)
-        };
+    pub(crate) fn declared(declared: &DeclaredLevels, distinct: &Distinct) -> Self {
+        let level = |code: usize| declared.find(distinct, code).map(|level| level as u32);
+        let labels = declared.labels();
         Levels {
             labels: labels.to_vec(),
             all_numbers: labels.iter().all(|label| plain(label).is_some()),
@@ -79,6 +123,29 @@ pub fn levels_of_texts(texts: &[Option<&str>]) -> (Vec<f64>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::{ArrayRef, BooleanArray, StringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn declared_levels_are_found_as_one_by_one() {
+        let labels = ["1.0", "01", "b", "true", "0", "1e3", " 7", "NA"].map(str::to_owned);
+        let declared = DeclaredLevels::new(labels.to_vec()).unwrap();
+        let texts = ["1", "01", "b", "B", "true", "0.0", "-0", "1000", "7", "NA", "+1", ""];
+        let truths = BooleanArray::from(vec![true, false]);
+        let columns: [ArrayRef; 2] =
+            [Arc::new(StringArray::from(texts.to_vec())), Arc::new(truths)];
+        for column in columns {
+            for row in 0..column.len() {
+                let one = Distinct::of_row(&column, row).unwrap();
+                let slow = labels.iter().position(|label| one.is(0, label));
+                assert_eq!(declared.find(&one, 0), slow, "{:?}", one.text(0));
+            }
+        }
+        assert_eq!(
+            DeclaredLevels::new(vec!["1".into(), "2".into(), "1.0".into()]),
+            Err("1.0".into())
+        );
+    }
 
     #[test]
     fn texts_are_the_same_where_their_numbers_are() {

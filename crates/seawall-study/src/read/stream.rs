@@ -4,18 +4,24 @@ use super::convert::{Fault, numbers};
 use super::distinct::Distinct;
 use super::file::{BATCH, batches, find, unreadable};
 use super::json::NESTED;
+use super::line::{BinnedColumn, Line};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
+use rayon::prelude::*;
 use seawall::Result;
 use std::path::Path;
 
 /// How a column is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// By its distinct values.
     Values,
     /// As numbers, whose distinct values are not kept.
     Numbers,
+    /// As numbers too, infinite where a value is not allowed: an error only where it is used.
+    Line(Line),
+    /// By the bins of its numbers.
+    Bins(Line),
     /// Not at all: it is passed on as it is.
     Untouched,
 }
@@ -24,12 +30,14 @@ pub enum Reading {
 pub struct Columns<'a> {
     /// How many rows.
     pub rows: usize,
-    /// For each column read by its values, each row's; empty for others.
+    /// For each column read by its values or bins, each row's; empty for others.
     pub codes: &'a [Vec<u32>],
     /// For each column read as numbers, those; empty for others.
     pub numbers: &'a [Vec<f64>],
     /// For each column, the distinct values so far.
     pub distinct: &'a [Distinct],
+    /// For each column read by its bins, those so far.
+    pub binned: &'a [Option<BinnedColumn>],
     /// The columns as they came.
     pub arrays: &'a [ArrayRef],
 }
@@ -39,6 +47,7 @@ pub struct Stream {
     names: Vec<String>,
     readings: Vec<Reading>,
     distinct: Vec<Distinct>,
+    binned: Vec<Option<BinnedColumn>>,
     /// Rows whose values are looked at; those after them are only passed by.
     first: usize,
     /// For each column that could not be read, why; None where that is an error.
@@ -49,7 +58,12 @@ impl Stream {
     /// Nothing read yet.
     pub fn new(names: Vec<String>, readings: Vec<Reading>) -> Self {
         let distinct = vec![Distinct::default(); names.len()];
-        Stream { names, readings, distinct, first: usize::MAX, refused: None }
+        let binned = |reading: &Reading| match reading {
+            Reading::Bins(line) => Some(BinnedColumn::new(*line)),
+            _ => None,
+        };
+        let binned = readings.iter().map(binned).collect();
+        Stream { names, readings, distinct, binned, first: usize::MAX, refused: None }
     }
 
     /// Looks at the first rows of each file only; of the batches after them it tells the number
@@ -68,6 +82,11 @@ impl Stream {
     /// The distinct values of each column.
     pub fn into_distinct(self) -> Vec<Distinct> {
         self.distinct
+    }
+
+    /// The distinct values of each column, and the bins of those read by them.
+    pub fn into_parts(self) -> (Vec<Distinct>, Vec<Option<BinnedColumn>>) {
+        (self.distinct, self.binned)
     }
 
     /// The distinct values of each column, or why it could not be read.
@@ -128,15 +147,33 @@ impl Stream {
         last: &mut LastBatch<'_>,
         take: &mut dyn FnMut(&Columns<'_>) -> Result<()>,
     ) -> Result<()> {
+        // Exactly the first rows are looked at, wherever batches end.
+        let left = self.first.saturating_sub(last.rows);
+        if (1..batch.num_rows()).contains(&left) {
+            self.pass(&batch.slice(0, left), last, take)?;
+            return self.pass(&batch.slice(left, batch.num_rows() - left), last, take);
+        }
         let looked_at = if last.rows < self.first { batch.columns() } else { &[] };
-        for (k, column) in looked_at.iter().enumerate() {
-            let nested = batch.schema_ref().field(k).metadata().contains_key(NESTED);
-            if let Err(fault) = self.look(k, column, nested, last) {
-                let what = fault.described(&self.names[k], last.rows);
-                match &mut self.refused {
-                    None => return Err(unreadable(last.path, what)),
-                    Some(refused) => refused[k] = Some(fault.what),
+        // Each column on its own, whichever thread comes to it: values are numbered as they appear.
+        let schema = batch.schema_ref();
+        let own = (&self.readings, &mut self.distinct, &mut self.binned);
+        let parts = (own.0, own.1, own.2, &mut last.codes, &mut last.numbers, looked_at);
+        let faults: Vec<Option<Fault>> = parts
+            .into_par_iter()
+            .enumerate()
+            .map(|(k, (reading, distinct, binned, codes, numbers, column))| {
+                let nested = schema.field(k).metadata().contains_key(NESTED);
+                let part = Part { reading: *reading, distinct, binned, codes, numbers };
+                part.look(column, nested).err()
+            })
+            .collect();
+        for (k, fault) in faults.into_iter().enumerate() {
+            let Some(fault) = fault else { continue };
+            match &mut self.refused {
+                None => {
+                    return Err(unreadable(last.path, fault.described(&self.names[k], last.rows)));
                 }
+                Some(refused) => refused[k] = Some(fault.what),
             }
         }
         last.rows += batch.num_rows();
@@ -145,29 +182,37 @@ impl Stream {
             codes: &last.codes,
             numbers: &last.numbers,
             distinct: &self.distinct,
+            binned: &self.binned,
             arrays: batch.columns(),
         })
     }
+}
 
-    /// Reads one column of a batch.
-    fn look(
-        &mut self,
-        k: usize,
-        column: &ArrayRef,
-        nested: bool,
-        last: &mut LastBatch<'_>,
-    ) -> std::result::Result<(), Fault> {
-        match self.readings[k] {
-            Reading::Untouched => {}
+/// What is known of one column, and where its part of a batch goes.
+struct Part<'a> {
+    reading: Reading,
+    distinct: &'a mut Distinct,
+    binned: &'a mut Option<BinnedColumn>,
+    codes: &'a mut Vec<u32>,
+    numbers: &'a mut Vec<f64>,
+}
+
+impl Part<'_> {
+    /// Reads the column's part of a batch.
+    fn look(self, column: &ArrayRef, nested: bool) -> std::result::Result<(), Fault> {
+        self.codes.clear();
+        match (self.reading, self.binned) {
+            (Reading::Untouched, _) => {}
             _ if nested => {
                 let what = "it holds lists or objects; expected numbers or text".to_owned();
                 return Err(Fault { row: None, what });
             }
-            Reading::Numbers => last.numbers[k] = numbers(column)?,
-            Reading::Values => {
-                last.codes[k].clear();
-                self.distinct[k].take(column, &mut last.codes[k])?;
+            (Reading::Numbers, _) => *self.numbers = numbers(column)?,
+            (Reading::Line(line), _) | (Reading::Bins(line), None) => {
+                *self.numbers = line.take(column)?;
             }
+            (Reading::Bins(_), Some(binned)) => binned.take(column, self.codes)?,
+            (Reading::Values, _) => self.distinct.take(column, self.codes)?,
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ fn moves(
     let (set, space) = (question.context.set, found.population.space());
     let told = |case: &WorstCase| -> Vec<String> {
         if !set.moves_mass() {
-            let change = shift::main_change(&found.population, case, set);
+            let change = shift::main_change(case, set);
             return change.into_iter().map(|words| format!("a population with {words}")).collect();
         }
         let each = |m: &shift::Moves| {

@@ -27,6 +27,7 @@ pub(super) fn methods(
     let list = |radii: &[f64]| radii.iter().map(|r| number(*r)).collect::<Vec<_>>().join(", ");
     let support = match question.support {
         Support::All => "every point of the context space",
+        Support::Space => "every value between each column's ends, every level, every combination",
         _ => "contexts that were observed",
     };
     let (fitted, refitted) = outcome_model(loaded);

@@ -57,7 +57,7 @@ pub(super) fn shifted(
     let mut all: Vec<(f64, usize, Vec<Marginal>)> = Vec::new();
     let mut unchanged = Vec::new();
     for (k, name) in space.names().enumerate() {
-        let marginal = |worst: &WorstCase| worst.marginal(population, k);
+        let marginal = |worst: &WorstCase| worst.marginal(k);
         let stops: Vec<Marginal> = policy.worst.iter().map(marginal).collect::<Result<_>>()?;
         let levels = stops.first().map_or(0, |m| m.labels.len());
         let most = (0..levels).map(|level| change(&stops, level)).fold(0.0, f64::max);
@@ -85,7 +85,7 @@ pub(super) fn shifted(
     };
     let sentence = texts.add(policy.worst.iter().map(sentence));
     let by_stop = policy.worst.iter().map(|worst| match set.moves_mass() {
-        true => shift::commonest(space, worst.plan().iter(), MOVES),
+        true => shift::commonest(worst.nominal().space(), worst.plan().iter(), MOVES),
         false => Vec::new(),
     });
     let by_stop: Vec<Vec<shift::Moves>> = by_stop.collect();

@@ -15,7 +15,7 @@ pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
 pub use target::{Beyond, TargetSpec};
 
-use crate::read::Moment;
+use crate::read::{DeclaredLevels, Moment};
 use seawall::evaluate::Support;
 use seawall::outcome::Unseen;
 use seawall::{Direction, Kind};
@@ -75,6 +75,8 @@ pub struct Study {
     pub target: TargetSpec,
     /// What a report calls things.
     pub report: ReportSpec,
+    /// The bytes that counting and a grid may take: no property of the study, but of who asks.
+    pub memory: u64,
 }
 
 /// How the context columns' costs are scaled.
@@ -130,7 +132,7 @@ pub struct Context {
     /// Its kind.
     pub kind: Kind,
     /// Its levels, if declared.
-    pub levels: Option<Vec<String>>,
+    pub levels: Option<DeclaredLevels>,
     /// An ordinal's positions, if declared.
     pub positions: Option<Vec<f64>>,
     /// The width of a numeric column's bins.

@@ -134,8 +134,8 @@ impl ModelSpec {
 pub struct Deals {
     /// Folds of each deal.
     pub folds: usize,
-    /// Deals.
-    pub repeats: usize,
+    /// Deals; None for as many as the log's size asks for.
+    pub repeats: Option<usize>,
     /// The seed.
     pub seed: u64,
     /// The line of the study file that says how many folds, if one does.
@@ -144,7 +144,7 @@ pub struct Deals {
 
 impl Default for Deals {
     fn default() -> Self {
-        Deals { folds: 5, repeats: 5, seed: 0, line: None }
+        Deals { folds: 5, repeats: None, seed: 0, line: None }
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn parse(
     let deals = Deals {
         line: folds.as_ref().map(|v| v.line()),
         folds: folds.map_or(Ok(usual.folds), |v| whole_number(&v, 2..=1000))?,
-        repeats: whole(&mut table, "repeats", usual.repeats, 1..=1000)?,
+        repeats: table.take("repeats").map(|v| whole_number(&v, 1..=1000)).transpose()?,
         seed: whole(&mut table, "seed", 0, 0..=MOST)? as u64,
     };
     // The usual seed deals rows as every log is dealt.

@@ -4,7 +4,8 @@ use super::toml_file::{Source, Table, Value};
 use super::{
     Actions, Condition, Context, ReportSpec, Scale, Study, Term, model, policies, robust, target,
 };
-use crate::read::{Moment, named};
+use crate::memory;
+use crate::read::{DeclaredLevels, Moment};
 use seawall::{Direction, Error, Kind, Result};
 use std::path::Path;
 
@@ -112,6 +113,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         support,
         target,
         report,
+        memory: memory::allowed(),
     })
 }
 
@@ -224,16 +226,14 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     let mut table = value.table()?;
     let kind = table.need("kind")?.word(&KINDS)?;
     let levels = table.take("levels").map(|v| v.texts()).transpose()?;
-    if let Some(levels) = &levels
-        && let Some(k) = (1..levels.len()).find(|&k| named(&levels[..k], &levels[k]).is_some())
-    {
-        return Err(table.error(format!("the level {:?} is listed twice", levels[k])));
-    }
+    let levels = levels.map(DeclaredLevels::new).transpose();
+    let levels =
+        levels.map_err(|twice| table.error(format!("the level {twice:?} is listed twice")))?;
     let positions = table.take("positions").map(|v| v.numbers()).transpose()?;
     if let (Some(positions), Some(levels)) = (&positions, &levels)
-        && positions.len() != levels.len()
+        && positions.len() != levels.labels().len()
     {
-        let (found, count) = (positions.len(), levels.len());
+        let (found, count) = (positions.len(), levels.labels().len());
         return Err(table.error(format!("{found} positions for {count} levels")));
     }
     let bin = table.take("bin");

@@ -33,7 +33,8 @@ pub(super) fn parse(value: Option<Value<'_>>) -> Result<(SetSpec, SetSpec, Suppo
     let mut table = value.table()?;
     let set = |v: Option<Value<'_>>| v.map_or(Ok(SetSpec::nothing()), set);
     let (context, cost) = (set(table.take("context"))?, set(table.take("cost"))?);
-    let words = [("grid", Support::All), ("observed", Support::Observed)];
+    let words =
+        [("grid", Support::All), ("observed", Support::Observed), ("space", Support::Space)];
     let support = table.take("support").map_or(Ok(Support::All), |v| v.word(&words))?;
     table.finish(&["context", "cost", "support"])?;
     Ok((context, cost, support))

@@ -81,6 +81,8 @@ struct Axis<'a> {
     spelled: HashMap<u64, &'a str>,
     levels: Vec<Value<'a>>,
     numbers: HashSet<u64>,
+    /// The least and the greatest number of a column without levels.
+    ends: Option<(f64, f64)>,
     positions: Vec<f64>,
 }
 
@@ -107,14 +109,16 @@ impl<'a> Axis<'a> {
             }
         }
         let positions = space.positions(feature);
-        Axis { context, bins: context.bins(), labels, spelled, levels, numbers, positions }
+        let ends = levels.is_empty().then(|| ends(space, feature));
+        Axis { context, bins: context.bins(), labels, spelled, levels, numbers, ends, positions }
     }
 
     fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<Found, String> {
         let context = self.context;
         let known = |value| Ok(Found { value, new: None });
         if context.is_missing(distinct, code) {
-            return match self.levels.contains(&Value::Missing) {
+            let line = self.ends.is_some() && context.missing.is_some();
+            return match line || self.levels.contains(&Value::Missing) {
                 true => known(OwnedValue::Missing),
                 false => {
                     Err("the value is missing, and the study has no level for that; leave such \
@@ -131,7 +135,12 @@ impl<'a> Axis<'a> {
                 Some(bins) => bins.centre(bins.anywhere(x, distinct.decimal(code), context.range)),
                 None => x,
             };
-            let new = (!self.numbers.contains(&(x + 0.0).to_bits())).then_some(NewLevel::Number(x));
+            // Between others a number is a place that the column has already.
+            let known = match self.ends {
+                Some((low, high)) => x >= low && x <= high,
+                None => self.numbers.contains(&(x + 0.0).to_bits()),
+            };
+            let new = (!known).then_some(NewLevel::Number(x));
             return Ok(Found { value: OwnedValue::Number(x), new });
         }
         if let Some(level) = self.level(distinct, code, &text) {
@@ -188,6 +197,20 @@ impl<'a> Axis<'a> {
     }
 }
 
+/// The least and the greatest of some numbers.
+fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)))
+}
+
+/// The least and the greatest number of a numeric feature.
+fn ends(space: &Space, feature: usize) -> (f64, f64) {
+    let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
+    match space.levels(feature).is_empty() {
+        true => span((0..space.len()).filter_map(|i| space.number_at(i, feature))),
+        false => span(space.level_values(feature).filter_map(number)),
+    }
+}
+
 /// Refuses a column none of whose values the log has: it may be in another unit, or coded otherwise.
 pub(super) fn check_unit(
     name: &str,
@@ -200,16 +223,13 @@ pub(super) fn check_unit(
     let column = &context.name;
     let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
     if context.kind == Kind::Numeric {
-        let ends = |all: &mut dyn Iterator<Item = f64>| {
-            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)))
-        };
-        let (low, high) = ends(&mut space.level_values(feature).filter_map(number));
+        let (low, high) = ends(space, feature);
         let there = |f: &&Found| number(f.value.borrowed());
         let outside = |x: &f64| *x < low || *x > high;
         if !new.iter().filter_map(there).all(|x| outside(&x)) {
             return Ok(());
         }
-        let (first, last) = ends(&mut new.iter().filter_map(there));
+        let (first, last) = span(new.iter().filter_map(there));
         return Err(Error::input(format!(
             "{name}: column {column:?}: every value, from {first} to {last}, is outside of what the \
              log has, {low} to {high}; is it in the same unit? {advice}"

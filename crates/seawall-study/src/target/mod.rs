@@ -7,7 +7,7 @@
 mod level;
 mod read;
 
-use crate::count::MOST_CELLS;
+use crate::count::most_cells;
 use crate::load::Loaded;
 use crate::study::Beyond;
 use level::{Found, OwnedValue};
@@ -104,7 +104,9 @@ impl Loaded {
         let places: Vec<Vec<seawall::Value<'_>>> =
             values.iter().map(|place| place.iter().map(OwnedValue::borrowed).collect()).collect();
         let needed = self.needed_contexts()?;
-        let extension = space.extended(&more, &needed, &places, MOST_CELLS)?;
+        let actions = self.log().actions().len();
+        let most = most_cells(self.study.memory, self.study.contexts.len(), actions);
+        let extension = space.extended(&more, &needed, &places, most)?;
         let grid = matches!(space.support(), Support::Grid(_));
         let within = grid && more.iter().all(Vec::is_empty);
         let mut loaded =

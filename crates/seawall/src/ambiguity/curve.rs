@@ -9,7 +9,7 @@
 //! From the curve: the value at any radius, and the breakdown radius at which it crosses a limit
 //! or another curve.
 
-use super::problem::{Direction, Problem};
+use super::problem::{Direction, Units};
 use super::settings::Settings;
 use crate::kernel::bracket::{Vertex, uncertainty};
 use crate::progress::Stage;
@@ -50,21 +50,21 @@ impl Vertices {
     pub fn refine(
         mut self,
         settings: Settings<'_>,
-        problem: &Problem<'_>,
+        units: Units,
         mut evaluate: impl FnMut(&[f64]) -> Vec<Vertex>,
     ) -> Self {
         let mut open = BinaryHeap::new();
         for pair in self.seen.windows(2) {
             open.push(Stretch::new(pair[0], pair[1]));
         }
-        let limit = settings.crossing.map(|value| problem.heights.scaled(value));
+        let limit = settings.crossing.map(|value| units.scaled(value));
         let mut evaluations = 0;
         loop {
             // The widest stretches, a few at a time: an engine may share work between their prices.
             let room = settings.max_vertices.saturating_sub(self.seen.len()).min(BATCH);
             let chosen = self.widest(&mut open, room, settings.max_radius, limit);
             let Some(widest) = chosen.first().map(|stretch| stretch.uncertainty) else { break };
-            let rise = widest / problem.heights.scale();
+            let rise = widest / units.scale();
             if room == 0 || !settings.go_on(Stage::Curve, evaluations, rise) {
                 self.error = self.error.max(widest);
                 break;
@@ -78,7 +78,7 @@ impl Vertices {
                 break;
             }
             for (Stretch { left, right, .. }, vertex) in chosen.into_iter().zip(found) {
-                let above = vertex.line(right.cost) - right.value;
+                let above = vertex.line(right.cost) - vertex.excess - right.value;
                 let slope = vertex.price.get();
                 let size = left.value.abs().max(right.value.abs()).max(slope * left.cost);
                 let between = vertex.cost > right.cost && vertex.cost < left.cost;
@@ -122,8 +122,8 @@ impl Vertices {
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(mut self, problem: &Problem<'_>) -> Curve {
-        let factor = problem.heights.scale();
+    pub fn into_curve(mut self, units: Units) -> Curve {
+        let factor = units.scale();
         self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self.straight.sort_unstable_by(f64::total_cmp);
         let straight = self
@@ -133,14 +133,15 @@ impl Vertices {
             .map(|v| self.straight.binary_search_by(|cost| cost.total_cmp(&v.cost)).is_ok());
         let vertices = self.seen.iter().map(|v| CurveVertex {
             radius: v.cost,
-            value: problem.heights.unscaled(v.value),
+            value: units.unscaled(v.value),
             lambda: v.price.get() / factor,
         });
         Curve {
             straight: straight.collect(),
             vertices: vertices.collect(),
-            direction: problem.direction,
+            direction: units.direction,
             error: self.error / factor,
+            excess: self.seen.iter().fold(0.0, |most, v| v.excess.max(most)) / factor,
             slack: 0.0,
         }
     }
@@ -220,6 +221,8 @@ pub struct Curve {
     straight: Vec<bool>,
     direction: Direction,
     error: f64,
+    /// By how much the values may be too good: what inner maxima left open.
+    excess: f64,
     /// By how much the values may be too bad: what the inner step left open.
     slack: f64,
 }
@@ -238,7 +241,7 @@ impl Curve {
 
     /// Whether straight lines between the vertices are the whole truth.
     pub fn is_exact(&self) -> bool {
-        self.error == 0.0
+        self.error == 0.0 && self.excess == 0.0
     }
 
     /// The values may be too bad by up to this: what an inner step left open.
@@ -315,7 +318,7 @@ impl Curve {
             }
         }
         lines.extend(chords.0.last());
-        Polyline(lines)
+        Polyline(lines).lowered(-self.excess)
     }
 }
 
@@ -369,7 +372,7 @@ mod tests {
         let vertex = |&(radius, value, lambda): &_| CurveVertex { radius, value, lambda };
         let vertices: Vec<CurveVertex> = vertices.iter().map(vertex).collect();
         let straight = vec![error == 0.0; vertices.len() - 1];
-        Curve { vertices, straight, direction: Direction::Cost, error, slack: 0.0 }
+        Curve { vertices, straight, direction: Direction::Cost, error, excess: 0.0, slack: 0.0 }
     }
 
     #[test]

@@ -321,7 +321,12 @@ impl Solve for Solver<'_> {
             smoothed: Some(self.exact_bounds(&bracket, entropy)),
             ..Certificate::new(bracket.lower(), upper, price.get())
         };
-        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
+        Ok(certificate.into_worst_case(
+            self.problem.units(),
+            self.problem.population(),
+            &self.settings,
+            plan,
+        ))
     }
 
     fn value_at_zero(&self) -> f64 {
@@ -333,13 +338,13 @@ impl Solve for Solver<'_> {
         let nowhere = self.end.cost <= self.start.cost;
         let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |prices| {
+            .refine(settings, problem.units(), |prices| {
                 let at =
                     |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
                 let found = prices.iter().map(at).collect();
                 if self.engine.stopped() { Vec::new() } else { found }
             })
-            .into_curve(&problem)
+            .into_curve(problem.units())
     }
 }
 
@@ -359,5 +364,5 @@ fn vertex(price: Price, soft: Soft) -> Vertex {
         Price::Infinite => (0.0, 0.0),
         _ => (soft.cost, price.get() * soft.cost),
     };
-    Vertex { price, cost, value: soft.value + spent }
+    Vertex::new(price, cost, soft.value + spent)
 }

@@ -102,8 +102,8 @@ impl<'a> Solver<'a> {
             if value(s) == highest { weights[sources[s] as usize] } else { 0.0 }
         });
         let mean = problem.nominal_height();
-        let end = Vertex { price: Price::Zero, cost: -top.min(1.0).ln(), value: highest };
-        let start = Vertex { price: Price::Infinite, cost: 0.0, value: mean };
+        let end = Vertex::new(Price::Zero, -top.min(1.0).ln(), highest);
+        let start = Vertex::new(Price::Infinite, 0.0, mean);
         Solver { problem: problem.clone(), settings, start, end, evaluations: 0 }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Solver<'a> {
             let log_ratio = beta * (f - centre) - log_total;
             [share(p, f) * deviation * deviation, p * divergence(log_ratio)]
         });
-        let vertex = Vertex { price: Price::At(1.0 / beta), cost: kl, value: centre + off };
+        let vertex = Vertex::new(Price::At(1.0 / beta), kl, centre + off);
         Tilt { beta, log_total, centre, vertex, slope: beta * variance }
     }
 
@@ -240,7 +240,12 @@ impl Solve for Solver<'_> {
             (found, plan)
         };
         certificate.evaluations = self.evaluations.max(1);
-        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
+        Ok(certificate.into_worst_case(
+            self.problem.units(),
+            self.problem.population(),
+            &self.settings,
+            plan,
+        ))
     }
 
     fn value_at_zero(&self) -> f64 {
@@ -251,10 +256,10 @@ impl Solve for Solver<'_> {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |prices| {
+            .refine(settings, problem.units(), |prices| {
                 prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect()
             })
-            .into_curve(&problem)
+            .into_curve(problem.units())
     }
 }
 

@@ -25,9 +25,11 @@ pub(crate) mod engine;
 mod geometry;
 mod plan;
 mod problem;
+mod reach;
 mod set;
 mod settings;
 mod solver;
+mod whole;
 mod worst_case;
 
 pub use crate::kernel::order::Price;
@@ -39,6 +41,7 @@ pub use problem::{Direction, Heights, Problem};
 pub use set::{Ambiguity, Parameter};
 pub use settings::{Detail, Settings};
 pub use solver::Solver;
+pub(crate) use whole::Whole;
 pub use worst_case::{Marginal, Smoothed, Status, WorstCase};
 
 set::sets! {

@@ -82,11 +82,6 @@ impl Plan {
         self.left_out = mass;
     }
 
-    /// The space that its points are of.
-    pub(super) fn space(&self) -> &Arc<Space> {
-        &self.space
-    }
-
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.mass.len()

@@ -48,6 +48,39 @@ impl fmt::Display for Direction {
     }
 }
 
+/// What turns a caller's values into heights and back: a signed power of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Units {
+    factor: f64,
+    pub(super) direction: Direction,
+}
+
+impl Units {
+    /// For values of at most this size.
+    pub(super) fn new(largest: f64, direction: Direction) -> Self {
+        let factor = match largest > 0.0 {
+            true => (-largest.log2().floor()).clamp(-1022.0, 1022.0).exp2(),
+            false => 1.0,
+        };
+        Units { factor: direction.sign() * factor, direction }
+    }
+
+    /// What multiplies values, without its sign.
+    pub(super) fn scale(self) -> f64 {
+        self.factor.abs()
+    }
+
+    /// A value as a height.
+    pub(super) fn scaled(self, value: f64) -> f64 {
+        value * self.factor
+    }
+
+    /// A height as a value.
+    pub(super) fn unscaled(self, height: f64) -> f64 {
+        height / self.factor
+    }
+}
+
 /// Values as an adversary sees them: of magnitude below 2, worse when larger.
 ///
 /// They are the caller's values times a signed power of two, which is exact, so that no answer
@@ -61,11 +94,7 @@ pub struct Heights<'a> {
 impl<'a> Heights<'a> {
     pub(super) fn new(values: &'a [f64], direction: Direction) -> Self {
         let largest = values.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
-        let factor = match largest > 0.0 {
-            true => (-largest.log2().floor()).clamp(-1022.0, 1022.0).exp2(),
-            false => 1.0,
-        };
-        Heights { values, factor: direction.sign() * factor }
+        Heights { values, factor: Units::new(largest, direction).factor }
     }
 
     /// The height of a point.
@@ -87,11 +116,6 @@ impl<'a> Heights<'a> {
     /// What multiplies the caller's values, without its sign: prices are in these units too.
     pub fn scale(&self) -> f64 {
         self.factor.abs()
-    }
-
-    /// A value of the caller's as a height.
-    pub(super) fn scaled(&self, value: f64) -> f64 {
-        value * self.factor
     }
 
     /// A height in the caller's units and direction.
@@ -168,6 +192,11 @@ impl<'a> Problem<'a> {
     /// The population.
     pub fn population(&self) -> &Population {
         self.geometry.population()
+    }
+
+    /// What turns values into heights.
+    pub(super) fn units(&self) -> Units {
+        Units { factor: self.heights.factor, direction: self.direction }
     }
 
     /// The nominal mean: the answer if nothing shifts.

@@ -125,7 +125,7 @@ impl<'a> Solver<'a> {
         } else {
             self.nominal + self.gain[count]
         };
-        Vertex { price, cost: self.mass[count], value }
+        Vertex::new(price, self.mass[count], value)
     }
 
     /// The dual at a price: above the worst case whatever the price is.
@@ -186,7 +186,12 @@ impl Solve for Solver<'_> {
             Detail::Value => Plan::new(self.problem.space()),
             _ => self.plan(replaced, radius.min(end.cost)),
         };
-        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
+        Ok(certificate.into_worst_case(
+            self.problem.units(),
+            self.problem.population(),
+            &self.settings,
+            plan,
+        ))
     }
 
     fn value_at_zero(&self) -> f64 {
@@ -198,9 +203,9 @@ impl Solve for Solver<'_> {
         let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
         Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |prices| {
+            .refine(settings, problem.units(), |prices| {
                 prices.iter().map(|&price| self.vertex(Price::At(price))).collect()
             })
-            .into_curve(&problem)
+            .into_curve(problem.units())
     }
 }

@@ -7,14 +7,14 @@
 //! times where a curve like a root would have the radius). When that
 //! evaluation finds nothing above the crossing, the crossing is the minimum.
 //!
-//! Not here: how the best targets are found (`engine`).
+//! Not here: how the best targets are found (`reach`, `engine`).
 
 use super::Set;
 use super::curve::{Curve, Vertices};
-use super::engine::{Maxima, Sums};
 use super::entropic::Entropic;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::reach::{Landing, Listed, Reach, Reached, Ways};
 use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
+use crate::population::Population;
 use crate::progress::Stage;
 
 /// What a radius of moved mass measures.
@@ -84,30 +85,32 @@ impl Shift for Wasserstein {
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings)?))
+        let listed = Listed::new(problem, settings.watch)?;
+        Ok(Box::new(Solver::new(Box::new(listed), settings)?))
     }
 }
 
 /// What evaluations in exact arithmetic would agree to.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
+/// Evaluations further up or down, at most, for a lower line.
+const FURTHER: usize = 3;
+/// How close to a minimum is close enough, as a share of what maxima leave open.
+const CLOSE: f64 = 0.1;
 
-/// A problem with its engine and all vertices seen so far: several radii share them.
-struct Solver<'a> {
-    problem: Problem<'a>,
+/// What sources reach, and all vertices seen so far: several radii share them.
+pub(super) struct Solver<'a> {
+    reach: Box<dyn Reach + 'a>,
     settings: Settings<'a>,
-    maxima: Box<dyn Maxima + 'a>,
     /// By falling cost: the first is the end of the curve, the last its beginning.
     seen: Vec<Vertex>,
     evaluations: usize,
 }
 
 impl<'a> Solver<'a> {
-    /// Prepares the engine and finds both ends of the curve.
-    fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Result<Self> {
-        let maxima = problem.geometry.engine()?.clone().load(problem.heights, settings.watch);
-        let mut solver =
-            Solver { problem: problem.clone(), settings, maxima, seen: Vec::new(), evaluations: 0 };
-        let start = solver.start();
+    /// Finds both ends of the curve.
+    pub fn new(mut reach: Box<dyn Reach + 'a>, settings: Settings<'a>) -> Result<Self> {
+        let start = vertex(Price::Infinite, reach.start());
+        let mut solver = Solver { reach, settings, seen: Vec::new(), evaluations: 0 };
         solver.go_on()?;
         let start = sound(start)?;
         if start.cost > 0.0 {
@@ -116,88 +119,68 @@ impl<'a> Solver<'a> {
                 start.cost
             )));
         }
-        // A constant function, or a single place: nowhere to go.
         let end = solver.evaluate(Price::Zero);
         solver.go_on()?;
         let end = sound(end)?;
-        solver.seen = if end.cost > start.cost { vec![end, start] } else { vec![start] };
+        solver.seen = match end.cost > start.cost {
+            true => vec![end, start],
+            // Nowhere to go was found, but there may be.
+            false if end.excess > 0.0 => vec![end],
+            // A constant function, or a single place.
+            false => vec![start],
+        };
         Ok(solver)
-    }
-
-    /// The beginning of the curve: everyone stays, unless there are moves that cost nothing.
-    fn start(&mut self) -> Vertex {
-        if self.problem.geometry.has_free_moves() {
-            return self.evaluate(Price::Infinite);
-        }
-        let (sources, weights) = (self.problem.sources(), self.problem.population().weights());
-        let value = sum(sources.len(), |s| {
-            let i = sources[s] as usize;
-            weights[i] * self.problem.heights.at(i)
-        });
-        Vertex { price: Price::Infinite, cost: 0.0, value }
     }
 
     /// An error if the engine gave up its last answer because it was told to stop.
     fn go_on(&self) -> Result<()> {
-        if self.maxima.stopped() { Err(Error::stopped()) } else { Ok(()) }
+        if self.reach.stopped() { Err(Error::stopped()) } else { Ok(()) }
     }
 
     fn evaluate(&mut self, price: Price) -> Vertex {
         self.evaluations += 1;
-        let Sums { value, cost } = self.maxima.evaluate(price);
-        Vertex { price, cost, value }
+        vertex(price, self.reach.evaluate(price))
     }
 
     /// The vertices at several prices.
     fn evaluate_all(&mut self, prices: &[f64]) -> Vec<Vertex> {
         self.evaluations += prices.len();
         let prices: Vec<Price> = prices.iter().map(|&price| Price::At(price)).collect();
-        let sums = self.maxima.evaluate_all(&prices);
-        if self.maxima.stopped() {
+        let found = self.reach.evaluate_all(&prices);
+        if self.reach.stopped() {
             return Vec::new();
         }
-        let vertex = |(&price, s): (&Price, &Sums)| Vertex { price, cost: s.cost, value: s.value };
-        prices.iter().zip(&sums).map(vertex).collect()
+        prices.iter().zip(found).map(|(&price, reached)| vertex(price, reached)).collect()
     }
 
-    /// Each source's target at a price; those of an engine that was handed in are checked.
-    fn targets(&mut self, price: Price) -> Result<Vec<u32>> {
+    /// Where each source goes at a price.
+    fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
         self.evaluations += 1;
-        let targets = self.maxima.targets(price);
-        self.go_on()?;
-        let (sources, points) = (self.problem.sources().len(), self.problem.space().len());
-        let fits = targets.len() == sources && targets.iter().all(|&j| (j as usize) < points);
-        match fits {
-            true => Ok(targets),
-            false => Err(Error::internal(format!(
-                "the engine named {} targets for {sources} sources, or one that is none of {points} \
-                 points",
-                targets.len()
-            ))),
-        }
+        self.reach.landings(price)
     }
 
     /// Beyond the end of the curve: everyone is at the largest value within reach.
-    fn at_the_end(&mut self) -> Result<(Certificate, Plan)> {
+    fn at_the_end(&mut self) -> Result<Found> {
         let end = self.seen[0];
-        let space = self.problem.space().clone();
+        let high = end.value + end.excess;
         if self.settings.detail == Detail::Value {
-            let certificate = Certificate::new(end.value, end.value, 0.0);
-            return Ok((certificate, Plan::new(&space)));
+            return Ok(self.found(Certificate::new(end.value, high, 0.0), None));
         }
-        let targets = self.targets(end.price)?;
-        let sources = self.problem.sources().to_vec();
-        let weights = self.problem.population().weights();
-        let plan = Plan::of_targets(&space, sources, targets, weights);
+        let landings = self.landings(end.price)?;
         // If that is one value for all it is the answer, whatever the weights' sum rounds to.
-        let reached = |e: usize| self.problem.heights.at(plan.arrival(e).0);
-        let same = (1..plan.len()).all(|e| reached(e) == reached(0));
-        let (lower, upper) =
-            if same { (reached(0), reached(0)) } else { (self.mean(&plan), end.value) };
-        Ok((Certificate::new(lower, upper, 0.0), plan))
+        let reached = landings[0].height;
+        let same = landings.iter().all(|l| l.height == reached);
+        let (lower, upper) = match same {
+            true => (reached, reached + end.excess),
+            false => (self.mean(&landings, None), high),
+        };
+        let to = landings.iter().map(|l| l.to).collect();
+        drop(landings);
+        let plan = self.reach.plan(Ways { to, split: None })?;
+        Ok(self.found(Certificate::new(lower, upper, 0.0), Some(plan)))
     }
 
-    fn between(&mut self, radius: f64) -> Result<(Certificate, Plan)> {
+    fn between(&mut self, radius: f64) -> Result<Found> {
         let at = self.seen.partition_point(|v| v.cost > radius);
         let mut bracket = Bracket::new(self.seen[at - 1], self.seen[at], radius);
         let (mut stopped, mut minimiser) = (false, None);
@@ -206,92 +189,144 @@ impl<'a> Solver<'a> {
             let Some(price) = guess.or_else(|| bracket.crossing()) else { break };
             let height = bracket.lower();
             let vertex = self.evaluate(Price::At(price));
-            if self.maxima.stopped() {
+            if self.reach.stopped() {
                 stopped = true;
                 break;
             }
             let vertex = sound(vertex)?;
-            let found = vertex.line(radius);
+            let found = vertex.line(radius) - vertex.excess;
             bracket.insert(vertex);
             let at = self.seen.partition_point(|v| v.cost > vertex.cost);
-            if self.seen.get(at).is_none_or(|v| v.cost < vertex.cost) {
+            // The end stays the end: where maxima leave something open another may spend more.
+            if at > 0 && self.seen.get(at).is_none_or(|v| v.cost < vertex.cost) {
                 self.seen.insert(at, vertex);
             }
             let size = found.abs().max(height.abs()).max(price * radius);
-            if found - height <= ROUNDING * size {
+            // Where maxima leave something open, closer than that is not worth another evaluation.
+            if found - height <= (ROUNDING * size).max(CLOSE * vertex.excess) {
                 minimiser = Some(price);
                 break;
             }
-            let gap = bracket.gap() / self.problem.heights.scale();
+            let gap = bracket.gap() / self.reach.units().scale();
             if !self.settings.go_on(Stage::Solving, self.evaluations, gap) {
                 stopped = true;
                 break;
             }
         }
+        if !stopped && bracket.left.excess.max(bracket.right.excess) > 0.0 {
+            stopped = self.lower_upper(&mut bracket)?;
+        }
         let lambda = minimiser.unwrap_or_else(|| bracket.slope());
         let mut certificate = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
         certificate.stopped = stopped;
         if self.settings.detail == Detail::Value {
-            return Ok((certificate, Plan::new(self.problem.space())));
+            return Ok(self.found(certificate, None));
         }
-        let plan = self.mixture(&bracket)?;
-        certificate.lower = self.mean(&plan);
-        Ok((certificate, plan))
+        let (landings, split) = self.mixture(&bracket)?;
+        certificate.lower = self.mean(&landings, split);
+        let to = landings.iter().map(|l| l.to).collect();
+        drop(landings);
+        let split = split.map(|(source, share, landing)| (source, share, landing.to));
+        let plan = self.reach.plan(Ways { to, split })?;
+        Ok(self.found(certificate, Some(plan)))
+    }
+
+    /// Where maxima leave something open the lowest line may be that of another price than the
+    /// crossing's: one seen before, or a few times as high or low. Says whether it was told to stop.
+    fn lower_upper(&mut self, bracket: &mut Bracket) -> Result<bool> {
+        self.seen.iter().for_each(|vertex| bracket.lower_line(*vertex));
+        for factor in [2.0, 0.5] {
+            for _ in 0..FURTHER {
+                let (upper, Price::At(price)) = bracket.upper else { break };
+                let vertex = self.evaluate(Price::At(price * factor));
+                if self.reach.stopped() {
+                    return Ok(true);
+                }
+                bracket.lower_line(sound(vertex)?);
+                if bracket.upper.0 >= upper {
+                    break;
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// The mixture of the two ends' plans that spends exactly the radius: sources are switched
     /// from the cheap plan to the dear one, those with the best return first, and the last one
     /// that can still be paid for is split.
-    fn mixture(&mut self, bracket: &Bracket) -> Result<Plan> {
-        let cheap = self.targets(bracket.right.price)?;
-        let dear = self.targets(bracket.left.price)?;
-        self.maxima.rest();
-        let (space, sources) = (self.problem.space(), self.problem.sources());
-        let weights = self.problem.population().weights();
-        let source = |s: usize| sources[s] as usize;
-        let spent =
-            sum(sources.len(), |s| weights[source(s)] * space.cost(source(s), cheap[s] as usize));
+    fn mixture(&mut self, bracket: &Bracket) -> Result<(Vec<Landing>, Split)> {
+        let cheap = self.landings(bracket.right.price)?;
+        let dear = self.landings(bracket.left.price)?;
+        self.reach.rest();
+        let reach = &self.reach;
+        let spent = sum_of(reach.len(), |s| reach.mass(s) * cheap[s].cost);
         let mut left = bracket.radius - spent;
-        let value = |j: u32| self.problem.heights.at(j as usize);
-        let mut switches: Vec<(f64, u32, f64)> = (0..sources.len())
-            .filter(|&s| value(dear[s]) > value(cheap[s]))
+        let mut switches: Vec<(f64, u32, f64)> = (0..cheap.len())
+            .filter(|&s| dear[s].height > cheap[s].height)
             .map(|s| {
-                let cost = |j: u32| space.cost(source(s), j as usize);
-                let more = cost(dear[s]) - cost(cheap[s]);
-                let gain = value(dear[s]) - value(cheap[s]);
+                let more = dear[s].cost - cheap[s].cost;
+                let gain = dear[s].height - cheap[s].height;
                 (if more > 0.0 { gain / more } else { f64::INFINITY }, s as u32, more)
             })
             .collect();
         switches.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut targets = cheap;
+        let mut landings = cheap;
         let mut split = None;
         for (_, s, more) in switches {
-            let price = weights[source(s as usize)] * more.max(0.0);
+            let s = s as usize;
+            let price = self.reach.mass(s) * more.max(0.0);
             if price <= left {
-                targets[s as usize] = dear[s as usize];
+                landings[s] = dear[s];
                 left -= price;
             } else {
-                split = (left > 0.0).then_some((s, left / price));
+                split = (left > 0.0).then(|| (s, left / price, dear[s]));
                 break;
             }
         }
-        let split = split.map(|(s, share)| (s as usize, share, dear[s as usize]));
-        drop(dear);
-        let mut plan = Plan::of_targets(space, sources.to_vec(), targets, weights);
-        if let Some((entry, share, to)) = split {
-            plan.split(entry, share, to);
-        }
-        Ok(plan)
+        Ok((landings, split))
     }
 
-    /// The mean that a plan reaches.
-    fn mean(&self, plan: &Plan) -> f64 {
-        let heights = self.problem.heights;
-        sum(plan.len(), |e| {
-            let (to, mass) = plan.arrival(e);
-            mass * heights.at(to)
-        })
+    /// The mean that landings reach.
+    fn mean(&self, landings: &[Landing], split: Split) -> f64 {
+        let reach = &self.reach;
+        let whole = sum_of(landings.len(), |s| {
+            let share =
+                split.filter(|(source, ..)| *source == s).map_or(0.0, |(_, share, _)| share);
+            reach.mass(s) * (1.0 - share) * landings[s].height
+        });
+        whole + split.map_or(0.0, |(s, share, there)| reach.mass(s) * share * there.height)
     }
+
+    fn found(&self, certificate: Certificate, plan: Option<(Plan, Population)>) -> Found {
+        let nowhere = || {
+            let population = self.reach.population();
+            (Plan::new(population.space()), population.clone())
+        };
+        let (plan, nominal) = plan.unwrap_or_else(nowhere);
+        Found { certificate, plan, nominal }
+    }
+}
+
+/// A source whose mass is split: which, the share that goes elsewhere, and where.
+type Split = Option<(usize, f64, Landing)>;
+
+/// Bounds, the plan that attains the lower one, and the population that it starts from.
+struct Found {
+    certificate: Certificate,
+    plan: Plan,
+    nominal: Population,
+}
+
+/// What was reached at a price, as a vertex.
+fn vertex(price: Price, reached: Reached) -> Vertex {
+    let Reached { value, cost, excess } = reached;
+    Vertex { price, cost, value, excess }
+}
+
+/// One thread after the other: what is summed may ask a reach that is not shared.
+fn sum_of(count: usize, term: impl Fn(usize) -> f64) -> f64 {
+    let terms: Vec<f64> = (0..count).map(term).collect();
+    sum(count, |i| terms[i])
 }
 
 /// Refuses a cost that is none, which only an engine that was handed in can answer.
@@ -309,25 +344,26 @@ fn sound(vertex: Vertex) -> Result<Vertex> {
 impl Solve for Solver<'_> {
     fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
         let before = self.evaluations;
-        let (certificate, plan) =
+        let Found { certificate, plan, nominal } =
             if radius >= self.seen[0].cost { self.at_the_end()? } else { self.between(radius)? };
-        let evaluations = self.evaluations - before;
-        let certificate = Certificate { evaluations, ..certificate };
-        Ok(certificate.into_worst_case(&self.problem, &self.settings, plan))
+        let (evaluations, engine) = (self.evaluations - before, Some(self.reach.engine()));
+        let anywhere = self.reach.is_anywhere();
+        let certificate = Certificate { evaluations, engine, anywhere, ..certificate };
+        Ok(certificate.into_worst_case(self.reach.units(), &nominal, &self.settings, plan))
     }
 
     fn value_at_zero(&self) -> f64 {
         let start = self.seen[self.seen.len() - 1];
-        self.problem.heights.unscaled(start.value)
+        self.reach.units().unscaled(start.value)
     }
 
     fn curve(&mut self, tolerance: f64) -> Curve {
         // From its two ends alone, so that it does not depend on what was asked before.
         let mut ends = self.seen.clone();
         ends.drain(1..(self.seen.len() - 1).max(1));
-        let (settings, problem) = (self.settings, self.problem.clone());
-        Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, &problem, |prices| self.evaluate_all(prices))
-            .into_curve(&problem)
+        let (settings, units) = (self.settings, self.reach.units());
+        Vertices::new(ends, tolerance * units.scale())
+            .refine(settings, units, |prices| self.evaluate_all(prices))
+            .into_curve(units)
     }
 }

@@ -1,7 +1,7 @@
 //! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
 
 use super::plan::Plan;
-use super::problem::{Direction, Problem};
+use super::problem::{Direction, Units};
 use super::settings::{Detail, Settings};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
@@ -52,6 +52,11 @@ pub struct WorstCase {
     smoothed: Option<Smoothed>,
     /// The worst-case population where the plan does not list all of it.
     weights: Option<Vec<f64>>,
+    /// The population that mass came from, on the plan's points.
+    population: Population,
+    engine: Option<&'static str>,
+    /// Whether mass could go anywhere in the space.
+    anywhere: bool,
 }
 
 /// What only a smoothed worst case has.
@@ -140,6 +145,17 @@ impl WorstCase {
         self.unobserved_mass
     }
 
+    /// The population that mass came from, on the points of the plan: on the whole of a space these
+    /// are the population's own and the places that mass went to.
+    pub fn nominal(&self) -> &Population {
+        &self.population
+    }
+
+    /// What found the inner maxima; None for a set that has none.
+    pub fn engine(&self) -> Option<&'static str> {
+        self.engine
+    }
+
     /// What only a smoothed worst case has.
     pub fn smoothed(&self) -> Option<Smoothed> {
         self.smoothed
@@ -150,7 +166,9 @@ impl WorstCase {
     pub(crate) fn observed_where(mut self, seen: &[bool]) -> Self {
         if !self.unobserved_mass.is_nan() {
             let weights = self.weights();
-            self.unobserved_mass = sum(weights.len(), |j| if seen[j] { 0.0 } else { weights[j] });
+            // Places beyond those listed were never observed.
+            let seen = |j: usize| seen.get(j).copied().unwrap_or(false);
+            self.unobserved_mass = sum(weights.len(), |j| if seen(j) { 0.0 } else { weights[j] });
         }
         self
     }
@@ -185,11 +203,10 @@ impl WorstCase {
         }
     }
 
-    /// A feature's shares before and after the shift. The population must be the one that was
-    /// solved for, and more than the value asked for.
-    pub fn marginal(&self, population: &Population, feature: usize) -> Result<Marginal> {
+    /// A feature's shares before and after the shift, if more than the value was asked for.
+    pub fn marginal(&self, feature: usize) -> Result<Marginal> {
+        let population = &self.population;
         let space = population.space();
-        space.same_as(self.plan.space())?;
         if feature >= space.names().len() {
             let count = space.names().len();
             return Err(Error::input(format!("feature {feature} of {count}")));
@@ -198,7 +215,7 @@ impl WorstCase {
         if worst.is_empty() {
             return Err(Error::config("only the value was worked out, not the population"));
         }
-        let (labels, level) = levels(space, feature);
+        let (labels, level) = levels(space, feature, self.anywhere);
         let shares = |weights: &[f64]| {
             let mut shares = vec![0.0; labels.len()];
             for (i, &p) in weights.iter().enumerate().filter(|(_, p)| **p > 0.0) {
@@ -222,8 +239,13 @@ impl WorstCase {
 /// Ranges into which a numeric feature off a grid is cut for people to read.
 const RANGES: usize = 10;
 
-/// A feature's levels, and which of them a point has.
-fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
+/// A feature's levels, and which of them a point has. Numbers that could be `any` are told by ranges,
+/// however many there are: other worst cases have others.
+fn levels(
+    space: &Space,
+    feature: usize,
+    any: bool,
+) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
     let labels = space.levels(feature);
     if let (false, Support::Grid(grid)) = (labels.is_empty(), space.support()) {
         return (labels.to_vec(), Box::new(move |i| grid.level(i, feature)));
@@ -244,7 +266,7 @@ fn levels(space: &Space, feature: usize) -> (Vec<String>, Box<dyn Fn(usize) -> u
     let mut distinct: Vec<f64> = (0..space.len()).map(code).filter(|x| !x.is_nan()).collect();
     distinct.sort_unstable_by(f64::total_cmp);
     distinct.dedup();
-    if distinct.len() <= 2 * RANGES {
+    if distinct.len() <= if any { 1 } else { 2 * RANGES } {
         let last = distinct.len();
         let labels = with_missing(distinct.iter().map(f64::to_string).collect());
         let level = move |i| {
@@ -272,6 +294,10 @@ pub(super) struct Certificate {
     pub stopped: bool,
     /// The worst-case population, where the plan does not list all of it.
     pub weights: Option<Vec<f64>>,
+    /// What found the inner maxima, if anything had to.
+    pub engine: Option<&'static str>,
+    /// Whether mass could go anywhere in the space.
+    pub anywhere: bool,
     /// For a smoothed set: what its bounds say of the exact worst case, and the entropy.
     pub smoothed: Option<Smoothed>,
 }
@@ -286,6 +312,8 @@ impl Certificate {
             evaluations: 0,
             stopped: false,
             weights: None,
+            engine: None,
+            anywhere: false,
             smoothed: None,
         }
     }
@@ -293,7 +321,8 @@ impl Certificate {
     /// The worst case in the user's units and direction.
     pub fn into_worst_case(
         self,
-        problem: &Problem<'_>,
+        units: Units,
+        nominal: &Population,
         settings: &Settings<'_>,
         plan: Plan,
     ) -> WorstCase {
@@ -309,9 +338,9 @@ impl Certificate {
         } else {
             Status::Inexact
         };
-        let heights = &problem.heights;
-        let ends = (heights.unscaled(self.lower), heights.unscaled(upper));
-        let nominal = problem.population().weights();
+        let ends = (units.unscaled(self.lower), units.unscaled(upper));
+        let population = nominal.clone();
+        let nominal = nominal.weights();
         let unobserved_mass = match (&self.weights, settings.detail) {
             (_, Detail::Value) => f64::NAN,
             (Some(weights), _) => {
@@ -328,12 +357,15 @@ impl Certificate {
             lower: if ends.0 > ends.1 { ends.1 } else { ends.0 },
             upper: if ends.0 > ends.1 { ends.0 } else { ends.1 },
             status,
-            lambda: self.lambda / heights.scale(),
+            lambda: self.lambda / units.scale(),
             evaluations: self.evaluations,
             plan,
             unobserved_mass,
             smoothed: self.smoothed,
             weights: self.weights,
+            population,
+            engine: self.engine,
+            anywhere: self.anywhere,
         }
     }
 }

@@ -71,6 +71,12 @@ impl ValueRange {
         ValueRange { worst, best }
     }
 
+    /// What is left in the model's residuals, by itself.
+    pub fn left_over(&self, left: &LeftOver) -> Self {
+        let alone = Arc::new(left.alone(&self.worst));
+        ValueRange { worst: alone.clone(), best: alone }
+    }
+
     /// Whether the two are the same, so that differences are linear in the policy.
     pub fn is_single(&self) -> bool {
         Arc::ptr_eq(&self.worst, &self.best)
@@ -131,7 +137,13 @@ impl Robust {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
+        let (set, slack) = (set.into(), values.slack());
+        if let Some(whole) = self.whole_for(set)? {
+            let function = self.step_difference(policy, against, values)?;
+            let solver = whole.solver(&function, self.direction(), settings)?;
+            return self.ask(solver, slack, radii, curve, settings);
+        }
         let own = self.difference(policy, against, values)?;
-        self.solve(&own, values.slack(), set.into(), radii, curve, settings)
+        self.solve(&own, slack, set, radii, curve, settings)
     }
 }

@@ -49,6 +49,7 @@ pub struct FitOptions {
     pub folds: usize,
     /// How often the rows are dealt to folds anew: the estimate is the mean over the deals. Fewer
     /// where the space is so large that the models' values would not fit into memory.
+    /// [`for_log`](Self::for_log) has one deal for a large log.
     pub repeats: usize,
     /// The seed of the deals.
     pub seed: u64,
@@ -59,6 +60,19 @@ impl Default for FitOptions {
         FitOptions { clip: None, unseen: Unseen::Error, folds: 5, repeats: 5, seed: 0 }
     }
 }
+
+impl FitOptions {
+    /// The default options for a log: of more than 50,000 rows (or clusters) one deal instead of
+    /// five, for each deal is as many fits as there are folds.
+    pub fn for_log(log: &Log) -> Self {
+        let dealt = log.clusters().map_or(log.rows(), |count| count as f64);
+        let usual = FitOptions::default();
+        FitOptions { repeats: if dealt > MANY { 1 } else { usual.repeats }, ..usual }
+    }
+}
+
+/// Rows, or clusters, beyond which one deal to folds is enough.
+const MANY: f64 = 50_000.0;
 
 /// For each fold of each deal, the values of a model fitted without it, and what of each entry's
 /// weight is in it, divided by the number of deals.
@@ -82,7 +96,7 @@ pub struct Fitted {
     plain: Values,
     cross_fits: OnceLock<CrossFits>,
     values: Mutex<Vec<(ValuesKey, Arc<Values>)>>,
-    supports: [OnceLock<Arc<Robust>>; 2],
+    supports: [OnceLock<Arc<Robust>>; 3],
 }
 
 impl Fitted {
@@ -109,7 +123,7 @@ impl Fitted {
             plain,
             cross_fits: OnceLock::new(),
             values: Mutex::new(Vec::new()),
-            supports: [OnceLock::new(), OnceLock::new()],
+            supports: [const { OnceLock::new() }; 3],
         })
     }
 
@@ -229,6 +243,7 @@ impl Fitted {
         let cell = match support {
             Support::All => &self.supports[0],
             Support::Observed => &self.supports[1],
+            Support::Space => &self.supports[2],
         };
         if let Some(robust) = cell.get() {
             return Ok(robust.clone());

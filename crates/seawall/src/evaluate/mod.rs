@@ -7,13 +7,14 @@ mod nominal;
 mod propensity;
 mod robust;
 mod rows;
+mod whole;
 
 pub use difference::ValueRange;
 pub use estimate::{Estimate, critical};
 pub(crate) use estimate::{Term, variance};
 pub use fitted::{FitOptions, Fitted};
-pub(crate) use nominal::leaf_noise;
 pub use nominal::{Nominal, NominalDifference, Overlap};
+pub(crate) use nominal::{leaf_noise, noise_of_leaves};
 pub use propensity::{Propensity, PropensitySource, logistic};
 pub use robust::{Robust, Solved, Support};
 pub use rows::{LoggedRows, Rows};

@@ -240,25 +240,37 @@ pub(crate) fn leaf_noise(
     let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
     let mass = || Matrix::from_fn(shares.len(), chances.actions(), mass);
     match (model.leaves(), log.is_plain()) {
-        (Some(leaves), true) => Some(noise(log, leaves, shares, chances)),
-        (None, true) => model.noise(log, &mass()),
-        (_, false) => {
-            let pulls = pulls(log, model, shares, chances)?;
-            let all = log.entries().iter().zip(&pulls);
-            let terms = all.map(|(entry, &value)| Term { entry, weight: entry.weight, value });
-            Some(variance(terms, log.clusters()))
+        (Some(leaves), _) => {
+            Some(noise_of_leaves(log, leaves, &leaf_masses(log, leaves, shares, chances)))
         }
+        (None, true) => model.noise(log, &mass()),
+        (None, false) => pulls(log, model, shares, chances).map(|p| variance_of(log, &p)),
     }
 }
 
-/// What the policy weighs on each leaf, contexts weighed by `shares`, and for each action where it has
-/// no leaf.
-fn leaf_masses(
-    log: &Log,
-    leaves: &Leaves,
-    shares: &[f64],
-    chances: &Matrix,
-) -> (Vec<f64>, Vec<f64>) {
+/// The variance that leaves bring into a mean that weighs them by `masses`.
+pub(crate) fn noise_of_leaves(log: &Log, leaves: &Leaves, masses: &LeafMasses) -> f64 {
+    match log.is_plain() {
+        true => noise(log, leaves, masses),
+        false => variance_of(log, &leaf_pulls(log, leaves, masses)),
+    }
+}
+
+/// The variance of a mean that a unit of each entry's weight pulls by so much.
+fn variance_of(log: &Log, pulls: &[f64]) -> f64 {
+    let all = log.entries().iter().zip(pulls);
+    let terms = all.map(|(entry, &value)| Term { entry, weight: entry.weight, value });
+    variance(terms, log.clusters())
+}
+
+/// What a policy weighs on each leaf, and for each action where it has no leaf.
+pub(crate) struct LeafMasses {
+    pub(crate) mass: Vec<f64>,
+    pub(crate) elsewhere: Vec<f64>,
+}
+
+/// What the policy weighs on each leaf, contexts weighed by `shares`.
+fn leaf_masses(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> LeafMasses {
     let mut mass = vec![0.0; leaves.all().len()];
     let mut elsewhere = vec![0.0; log.actions().len()];
     for (context, &share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
@@ -269,13 +281,14 @@ fn leaf_masses(
             }
         }
     }
-    (mass, elsewhere)
+    LeafMasses { mass, elsewhere }
 }
 
 /// By how much a unit of each entry's weight pulls the mean; None where the model does not say.
 fn pulls(log: &Log, model: &Model, shares: &[f64], chances: &Matrix) -> Option<Vec<f64>> {
     if let Some(leaves) = model.leaves() {
-        return Some(leaf_pulls(log, leaves, shares, chances));
+        let masses = leaf_masses(log, leaves, shares, chances);
+        return Some(leaf_pulls(log, leaves, &masses));
     }
     let mass = |x: usize, action: usize| shares[x] * chances.at(x, action);
     let (slopes, own) = model.pulls(&Matrix::from_fn(shares.len(), chances.actions(), mass))?;
@@ -291,8 +304,8 @@ fn pulls(log: &Log, model: &Model, shares: &[f64], chances: &Matrix) -> Option<V
 
 /// Of leaves: `W_L (y − m_L) / n_L`, residuals by their degrees of freedom: what one row says of its own
 /// spread is nothing, so it borrows that of the action's other leaves.
-fn leaf_pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> Vec<f64> {
-    let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
+fn leaf_pulls(log: &Log, leaves: &Leaves, masses: &LeafMasses) -> Vec<f64> {
+    let LeafMasses { mass, elsewhere } = masses;
     let of: Vec<(f64, f64)> = leaves.all().iter().map(|l| (l.mean(log), l.weight())).collect();
     let (weights, mut means) = (log.action_totals(), vec![0.0; elsewhere.len()]);
     let mut rows = vec![0.0; of.len()];
@@ -332,11 +345,10 @@ fn leaf_pulls(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> V
     log.entries().iter().map(pull).collect()
 }
 
-/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`, contexts weighed by
-/// `shares`. A leaf of fewer than two rows borrows the spread within the action's other leaves.
-fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
+/// The variance that the leaves' means bring in: `Σ_L W_L² s_L² / n_L`. A leaf of fewer than two rows borrows the spread within the action's other leaves.
+fn noise(log: &Log, leaves: &Leaves, masses: &LeafMasses) -> f64 {
     let actions = log.actions().len();
-    let (mass, elsewhere) = leaf_masses(log, leaves, shares, chances);
+    let LeafMasses { mass, elsewhere } = masses;
     // Within each action: squared deviations from the leaves' means, and degrees of freedom.
     let mut pooled = vec![(0.0, 0.0); actions];
     for leaf in leaves.all() {
@@ -353,7 +365,7 @@ fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
             false => 0.0,
         }
     };
-    let each = leaves.all().iter().zip(&mass).filter(|(_, m)| **m != 0.0);
+    let each = leaves.all().iter().zip(mass).filter(|(_, m)| **m != 0.0);
     let within: f64 = each.map(|(leaf, m)| m * m * variance(leaf) / leaf.weight()).sum();
     // Where the action was never seen, its mean over all its rows stood in.
     let mut own = vec![(0.0, 0.0, 0.0); actions];
@@ -362,7 +374,7 @@ fn noise(log: &Log, leaves: &Leaves, shares: &[f64], chances: &Matrix) -> f64 {
         let y = log.value(e);
         *sums = (sums.0 + e.weight, sums.1 + e.weight * y, sums.2 + e.weight * y * y);
     }
-    let outside = own.iter().zip(&elsewhere).filter(|(sums, m)| **m != 0.0 && sums.0 > 1.0);
+    let outside = own.iter().zip(elsewhere).filter(|(sums, m)| **m != 0.0 && sums.0 > 1.0);
     let outside = outside.map(|(&(n, sum, squares), m)| {
         m * m * ((squares - sum * sum / n).max(0.0) / (n - 1.0)) / n
     });

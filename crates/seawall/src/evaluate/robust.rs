@@ -6,16 +6,19 @@
 //! What the first step leaves open (`Values::slack`) widens the bounds of the second: a worst case
 //! moves by no more than its values do.
 //!
-//! The support of the second step is every point of the context space, or only those observed:
-//! a lower bound, for the adversary likes places where no data are.
+//! The support of the second step is every point of the context space; or only those observed, a
+//! lower bound, for the adversary likes places where no data are; or the whole space, listed or not.
 
-use crate::ambiguity::{Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, WorstCase};
-use crate::error::{Error, Result};
+use crate::ambiguity::sets::Wasserstein;
+use crate::ambiguity::{
+    Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, Solver, Whole, WorstCase,
+};
+use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
-use crate::space::Space;
+use crate::space::{self, Space};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +34,10 @@ pub enum Support {
     /// Those of the log.
     #[serde(rename = "observed")]
     Observed,
+    /// Every value between each column's ends, every level, every combination, listed or not. Needs
+    /// values and policies made of steps ([`Values::are_everywhere`]).
+    #[serde(rename = "space")]
+    Space,
 }
 
 impl fmt::Display for Support {
@@ -38,6 +45,7 @@ impl fmt::Display for Support {
         f.write_str(match self {
             Support::All => "grid",
             Support::Observed => "observed",
+            Support::Space => "space",
         })
     }
 }
@@ -50,6 +58,8 @@ pub struct Robust {
     /// The contexts of the support, by their index in the log's space.
     points: Vec<usize>,
     direction: Direction,
+    /// The whole of the space, where mass may go anywhere.
+    whole: Option<Whole>,
     /// Where the population is not the log's: whether the log has rows at each point.
     seen: Option<Vec<bool>>,
 }
@@ -71,24 +81,41 @@ impl Robust {
         Self::centred(log, &log.population()?, population, support)
     }
 
+    /// A population that was prepared, every point of its space a context.
+    pub(crate) fn listed(geometry: Geometry, direction: Direction) -> Self {
+        let contexts = geometry.population().space().clone();
+        let (points, geometry) = ((0..contexts.len()).collect(), geometry.shared());
+        Robust { geometry, contexts, points, direction, whole: None, seen: None }
+    }
+
     fn centred(log: &Log, own: &Population, centre: &Population, support: Support) -> Result<Self> {
         let (rows, weights) = (own.weights(), centre.weights());
         let (points, population): (Vec<usize>, Population) = match support {
             Support::All => ((0..weights.len()).collect(), centre.clone()),
-            Support::Observed => {
+            Support::Observed | Support::Space => {
                 let some = |&i: &usize| rows[i] > 0.0 || weights[i] > 0.0;
                 let points: Vec<usize> = (0..weights.len()).filter(some).collect();
-                let space = Arc::new(log.contexts().subset(&points)?);
-                let weights = points.iter().map(|&i| weights[i]).collect();
-                (points, Population::from_weights(space, weights)?)
+                let listed = matches!(log.contexts().support(), space::Support::Points(_));
+                // A large list of points is not copied.
+                let population = match listed && points.len() == weights.len() {
+                    true => centre.clone(),
+                    false => {
+                        let space = Arc::new(log.contexts().subset(&points)?);
+                        let weights = points.iter().map(|&i| weights[i]).collect();
+                        Population::from_weights(space, weights)?
+                    }
+                };
+                (points, population)
             }
         };
+        let whole = (support == Support::Space).then(|| Whole::new(log.contexts(), &population));
         let seen = points.iter().map(|&i| rows[i] > 0.0).collect();
         Ok(Robust {
             geometry: Geometry::new(&population).shared(),
             contexts: log.contexts().clone(),
             points,
             direction: log.direction(),
+            whole,
             seen: Some(seen),
         })
     }
@@ -101,6 +128,20 @@ impl Robust {
     /// The population, prepared for inner maxima.
     pub fn geometry(&self) -> &Arc<Geometry> {
         &self.geometry
+    }
+
+    /// The whole of the space, where mass may go anywhere.
+    pub(crate) fn whole(&self) -> Option<&Whole> {
+        self.whole.as_ref()
+    }
+
+    /// About how many steps one evaluation of the dual takes: what a long question can be told by
+    /// before it is asked.
+    pub fn work(&self) -> f64 {
+        match &self.whole {
+            Some(whole) => whole.work(),
+            None => self.geometry.work(),
+        }
     }
 
     /// The log's contexts.
@@ -134,9 +175,8 @@ impl Robust {
         within: Ambiguity,
         settings: Settings<'_>,
     ) -> Result<WorstCase> {
-        let own = self.values(policy, values)?;
         let (set, radii) = (within.set, [within.radius]);
-        let (mut worst, _) = self.solve(&own, values.slack(), set, &radii, None, settings)?;
+        let (mut worst, _) = self.evaluate(policy, values, set, &radii, None, settings)?;
         worst.pop().ok_or_else(|| Error::internal("one radius was asked for and none answered"))
     }
 
@@ -151,8 +191,32 @@ impl Robust {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
+        let (set, slack) = (set.into(), values.slack());
+        if let Some(whole) = self.whole_for(set)? {
+            let function = self.step_function(policy, values)?;
+            let solver = whole.solver(&function, self.direction, settings)?;
+            return self.ask(solver, slack, radii, curve, settings);
+        }
         let own = self.values(policy, values)?;
-        self.solve(&own, values.slack(), set.into(), radii, curve, settings)
+        self.solve(&own, slack, set, radii, curve, settings)
+    }
+
+    /// The whole of the space, if that is the support and the set moves mass there; refused for a set
+    /// that would have to list it. Where nobody moves, the points observed are all that matters.
+    pub(super) fn whole_for(&self, set: Set) -> Result<Option<&Whole>> {
+        match &self.whole {
+            Some(whole) if set == Set::from(Wasserstein) => Ok(Some(whole)),
+            Some(_) if set.reaches_unseen() => Err(Error::field(
+                Field::Support,
+                format!(
+                    "is the whole space, which the set {} would have to list; expected wasserstein \
+                     or kl there",
+                    set.name()
+                ),
+            )
+            .advise(Field::Support, &["grid", "observed"])),
+            _ => Ok(None),
+        }
     }
 
     /// Worst cases of a function on the support, too bad by at most `slack`.
@@ -166,7 +230,18 @@ impl Robust {
         settings: Settings<'_>,
     ) -> Result<Solved> {
         let problem = Problem::on(&self.geometry, own)?.direction(self.direction);
-        let mut solver = set.solver(&problem, settings)?;
+        self.ask(set.solver(&problem, settings)?, slack, radii, curve, settings)
+    }
+
+    /// What a solver says of the radii, and of the curve, values being too bad by at most `slack`.
+    pub(super) fn ask(
+        &self,
+        mut solver: Solver<'_>,
+        slack: f64,
+        radii: &[f64],
+        curve: Option<f64>,
+        settings: Settings<'_>,
+    ) -> Result<Solved> {
         let worst = radii.iter().map(|&radius| {
             let worst = solver.worst_case(radius)?;
             let worst = match &self.seen {

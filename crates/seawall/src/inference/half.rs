@@ -3,7 +3,9 @@
 use super::halves::Crossing;
 use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status, WorstCase};
 use crate::error::{Error, Result};
-use crate::evaluate::{Estimate, Fitted, Robust, Support, Term, ValueRange, leaf_noise};
+use crate::evaluate::{
+    Estimate, Fitted, Robust, Support, Term, ValueRange, leaf_noise, noise_of_leaves,
+};
 use crate::log::{Entry, Log};
 use crate::matrix::Matrix;
 use crate::outcome::{Model, Recipe, Unseen};
@@ -210,19 +212,18 @@ pub fn crossings(
             let chances = one.chances();
             let mut both = Vec::new();
             for (own, other) in [(halves[0], halves[1]), (halves[1], halves[0])] {
-                let there = other.values(one, cost, &own.robust)?;
-                let noise = leaf_noise_of(other, own, &chances);
+                let there = Valued::new(other, own, (one, cost), &chances)?;
                 let cases = own.worst(one, cost, question, settings)?;
                 let side = cases.iter().enumerate().map(|(k, case)| {
                     let weights = case.weights();
-                    let honest: f64 = weights.iter().zip(&there).map(|(q, l)| q * l).sum();
+                    let (honest, noise) = there.over(case, &weights)?;
                     let corrected = match corrected.get(found.len() + k) {
                         Some(true) => correction.corrected((own, other), &chances, &weights, cost),
                         _ => (f64::NAN, f64::NAN),
                     };
-                    (case.value(), honest, noise(&weights), corrected)
+                    Ok((case.value(), honest, noise, corrected))
                 });
-                both.push(side.collect::<Vec<_>>());
+                both.push(side.collect::<Result<Vec<_>>>()?);
             }
             let pairs = both[0].iter().zip(&both[1]);
             found.extend(pairs.map(|(a, b)| Crossing {
@@ -236,15 +237,60 @@ pub fn crossings(
     Ok(found)
 }
 
-/// The noise of one half's model in the mean over a population on another's support.
-fn leaf_noise_of<'a>(
+/// What one half says of populations that were found on another.
+struct Valued<'a> {
     half: &'a Half,
     on: &'a Half,
+    asked: Asked<'a>,
+    cost: usize,
     chances: &'a Matrix,
-) -> impl Fn(&[f64]) -> f64 + 'a {
-    move |weights| {
-        let mut shares = vec![0.0; half.log.contexts().len()];
-        on.robust.points().iter().zip(weights).for_each(|(&x, q)| shares[x] = *q);
-        leaf_noise(&half.log, &half.model, &shares, chances).unwrap_or(f64::NAN)
+    /// What is asked, context by context of the other's support, where that is listed.
+    listed: Option<Vec<f64>>,
+}
+
+impl<'a> Valued<'a> {
+    fn new(
+        half: &'a Half,
+        on: &'a Half,
+        (asked, cost): (Asked<'a>, usize),
+        chances: &'a Matrix,
+    ) -> Result<Self> {
+        let listed = match on.robust.whole() {
+            Some(_) => None,
+            None => Some(half.values(asked, cost, &on.robust)?),
+        };
+        Ok(Valued { half, on, asked, cost, chances, listed })
+    }
+
+    /// The mean over a population, and the variance that the model's noise brings into it; NaN where
+    /// the model does not say.
+    fn over(&self, case: &WorstCase, weights: &[f64]) -> Result<(f64, f64)> {
+        match &self.listed {
+            Some(there) => {
+                let honest = weights.iter().zip(there).map(|(q, l)| q * l).sum();
+                Ok((honest, self.listed_noise(weights)))
+            }
+            None => {
+                let (range, robust) = (&self.half.ranges[self.cost], &self.on.robust);
+                let honest = match self.asked {
+                    Asked::Value(policy) => robust.mean_over(case, policy, &range.worst)?,
+                    Asked::Difference(a, b) => robust.difference_over(case, (a, b), range)?,
+                };
+                let Some(leaves) = self.half.model.leaves() else { return Ok((honest, f64::NAN)) };
+                let policies = match self.asked {
+                    Asked::Value(policy) => (policy, None),
+                    Asked::Difference(a, b) => (a, Some(b)),
+                };
+                let of_model = (&*range.worst, leaves.all().len());
+                let masses = robust.leaf_masses_over(case, policies, of_model)?;
+                Ok((honest, noise_of_leaves(&self.half.log, leaves, &masses)))
+            }
+        }
+    }
+
+    fn listed_noise(&self, weights: &[f64]) -> f64 {
+        let mut shares = vec![0.0; self.half.log.contexts().len()];
+        self.on.robust.points().iter().zip(weights).for_each(|(&x, q)| shares[x] = *q);
+        leaf_noise(&self.half.log, &self.half.model, &shares, self.chances).unwrap_or(f64::NAN)
     }
 }

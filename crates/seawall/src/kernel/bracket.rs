@@ -21,16 +21,23 @@ pub struct Vertex {
     pub cost: f64,
     /// The value its population reaches.
     pub value: f64,
+    /// By how much the line may be higher than through this point: what inner maxima left open.
+    pub excess: f64,
 }
 
 impl Vertex {
-    /// The height at `radius` of the line through this vertex: an upper bound there.
+    /// What an evaluation whose maxima are exact shows.
+    pub fn new(price: Price, cost: f64, value: f64) -> Self {
+        Vertex { price, cost, value, excess: 0.0 }
+    }
+
+    /// The height at `radius` of the line of this vertex: an upper bound there.
     pub fn line(&self, radius: f64) -> f64 {
         match self.price {
             // A vertical line bounds nothing but its own foot.
-            Price::Infinite if radius == self.cost => self.value,
+            Price::Infinite if radius == self.cost => self.value + self.excess,
             Price::Infinite => f64::INFINITY,
-            price => self.value + price.get() * (radius - self.cost),
+            price => self.value + self.excess + price.get() * (radius - self.cost),
         }
     }
 }
@@ -101,7 +108,8 @@ impl Bracket {
         self.upper.0 - self.lower()
     }
 
-    fn lower_line(&mut self, vertex: Vertex) {
+    /// Takes in a vertex's line alone.
+    pub fn lower_line(&mut self, vertex: Vertex) {
         let height = vertex.line(self.radius);
         if height < self.upper.0 {
             self.upper = (height, vertex.price);
@@ -135,7 +143,7 @@ mod tests {
     use super::*;
 
     fn vertex(price: f64, cost: f64, value: f64) -> Vertex {
-        Vertex { price: Price::At(price), cost, value }
+        Vertex::new(Price::At(price), cost, value)
     }
 
     #[test]

@@ -27,6 +27,8 @@ const FEW: usize = 8;
 /// One level of the lines of a vector kernel.
 type Row = [f64; LANES];
 type Tile = lines::Tile<2, LANES>;
+/// A line by itself.
+type Line = lines::Tile<2, 1>;
 
 /// What the second array holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,6 +86,8 @@ impl Axis {
     /// Transforms every line of the grid in place at a price λ from 0 to ∞.
     pub fn pass(&self, inner: usize, price: f64, carry: Carry, h: &mut [f64], ride: &mut [f64]) {
         let keep = if carry == Carry::Cost { 1.0 } else { 0.0 };
+        // Lines of a long axis by themselves: a tile of copies would take more than they do.
+        let alone = h.len() < FEW * self.levels;
         let arch = Arch::new();
         match &self.method {
             Method::Still => {}
@@ -100,6 +104,12 @@ impl Axis {
                     Metric::Flat { weight, .. } => weight,
                     _ => 0.0,
                 };
+                if alone {
+                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut Line| {
+                        flat_line(price, keep, weight, missing, line);
+                    });
+                    return;
+                }
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
                     arch.dispatch(Flat { price, keep, weight, missing, tile });
                 });
@@ -111,6 +121,12 @@ impl Axis {
                     _ => 0.0,
                 };
                 let long = Long { price, keep, weight, missing, order, positions };
+                if alone {
+                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut Line| {
+                        ROOM.with_borrow_mut(|room| long.run(room, line));
+                    });
+                    return;
+                }
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::Tile<
                     2,
                     FEW,
@@ -119,6 +135,15 @@ impl Axis {
                 });
             }
         }
+    }
+}
+
+/// About how many steps a pass over an axis of so many levels takes for each cell.
+pub fn steps(metric: Metric, levels: usize) -> usize {
+    match metric {
+        Metric::Flat { .. } => levels.min(SHORT + 1),
+        Metric::Square { .. } => levels.min(LONG),
+        Metric::Wall => 1,
     }
 }
 
@@ -238,6 +263,32 @@ impl WithSimd for Flat<'_> {
     }
 }
 
+/// The same for one line.
+fn flat_line(price: f64, keep: f64, weight: f64, missing: Option<(usize, f64)>, line: &mut Line) {
+    let [h, from] = line.input.each_ref().map(|rows| rows.as_flattened());
+    let [out, ride] = line.output.each_mut().map(|rows| rows.as_flattened_mut());
+    let (hole, to_missing) = missing.unwrap_or((usize::MAX, weight));
+    let mut top = usize::from(hole == 0);
+    for k in (0..h.len()).filter(|&k| k != hole) {
+        if h[k] > h[top] {
+            top = k;
+        }
+    }
+    for k in 0..h.len() {
+        (out[k], ride[k]) = (h[k], from[k]);
+        let mut offer = |j: usize, cost: f64| {
+            let height = h[j] - penalty(price, cost);
+            if height > out[k] {
+                (out[k], ride[k]) = (height, from[j] + keep * cost);
+            }
+        };
+        offer(top, if k == hole { to_missing } else { weight });
+        if let Some((at, cost)) = missing.filter(|(at, _)| *at != k) {
+            offer(at, cost);
+        }
+    }
+}
+
 /// A long axis of squared differences.
 struct Long<'a> {
     price: f64,
@@ -260,13 +311,13 @@ thread_local! {
 }
 
 impl Long<'_> {
-    fn run(&self, room: &mut Room, tile: &mut lines::Tile<2, FEW>) {
-        for lane in 0..FEW {
+    fn run<const L: usize>(&self, room: &mut Room, tile: &mut lines::Tile<2, L>) {
+        for lane in 0..L {
             self.line(room, tile, lane);
         }
     }
 
-    fn line(&self, room: &mut Room, tile: &mut lines::Tile<2, FEW>, l: usize) {
+    fn line<const L: usize>(&self, room: &mut Room, tile: &mut lines::Tile<2, L>, l: usize) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {
@@ -300,7 +351,47 @@ impl Long<'_> {
         }
     }
 
-    fn highest(&self, h: &[[f64; FEW]], l: usize) -> Option<&usize> {
+    fn highest<const L: usize>(&self, h: &[[f64; L]], l: usize) -> Option<&usize> {
         self.order.iter().max_by(|&&a, &&b| h[a][l].total_cmp(&h[b][l]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::random::Random;
+
+    #[test]
+    fn a_line_by_itself_is_transformed_as_among_others() {
+        let mut random = Random::new(7, 0);
+        for round in 0..60usize {
+            let levels = 50 + random.below(80);
+            let mut coords: Vec<f64> = (0..levels).map(|_| random.normal()).collect();
+            if round % 3 == 0 {
+                coords[levels / 2] = f64::NAN;
+            }
+            let metric = match round % 2 == 0 {
+                true => Metric::Flat { weight: 0.5, missing: 0.25 },
+                false => Metric::Square { weight: 0.5, missing: 0.25 },
+            };
+            let axis = Axis::new(metric, &coords);
+            // Ties, and places that do not exist.
+            let height = |_| match random.below(9) {
+                0 => f64::NEG_INFINITY,
+                k => k as f64 / 4.0,
+            };
+            let line: Vec<f64> = (0..levels).map(height).collect();
+            let index: Vec<f64> = (0..levels).map(|k| k as f64).collect();
+            for price in [0.0, 0.3, 2.0, f64::INFINITY] {
+                for carry in [Carry::Cost, Carry::Index] {
+                    let (mut h, mut ride) = (line.clone(), index.clone());
+                    axis.pass(1, price, carry, &mut h, &mut ride);
+                    let (mut many, mut rides) = (line.repeat(40), index.repeat(40));
+                    axis.pass(1, price, carry, &mut many, &mut rides);
+                    assert_eq!(many, h.repeat(40), "{round} {price}");
+                    assert_eq!(rides, ride.repeat(40), "{round} {price}");
+                }
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@
 pub mod bracket;
 pub mod cholesky;
 pub mod envelope;
+pub mod exp;
 pub mod flow;
 pub mod kd_tree;
 pub mod layers;
@@ -18,8 +19,10 @@ pub mod metric;
 pub mod order;
 pub mod packet;
 mod pass;
+pub mod plateaus;
 mod pull;
 pub mod quantile;
 pub mod random;
 pub mod scan;
+pub mod screen;
 pub mod sum;

@@ -61,7 +61,7 @@ struct Priced<'a> {
 }
 
 /// Targets looked at side by side.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// The best target at a price so far.
 #[derive(Clone, Copy, Debug)]

@@ -39,6 +39,7 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 
+mod anywhere;
 mod bsgd;
 mod class;
 mod cutting_plane;
@@ -52,6 +53,7 @@ mod regret;
 mod rivals;
 mod search;
 
+pub use anywhere::{LearnedAnywhere, WholeTask};
 pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};
 pub use game::{Trees, trees};
 pub use gradient::{Gradient, softmax};

@@ -23,17 +23,19 @@
 //! nothing to act on.
 
 use super::axes::Axes;
+use super::everywhere::{Everywhere, constant, of_axis};
 use super::grower::Cells;
 use crate::error::{Error, Field, Result};
 use crate::kernel::cholesky::Cholesky;
 use crate::log::Log;
 use crate::matrix::Matrix;
 use crate::progress::{Progress, Stage, Watch};
+use crate::steps::{StepNode, StepTree, Terms};
 use rayon::prelude::*;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Steps of a feature within a pair, at most, a missing one apart.
-const COARSE: usize = 6;
+pub(super) const COARSE: usize = 6;
 /// What keeps a system of features without rows solvable, as a share of the rows.
 const LEAST: f64 = 1e-10;
 
@@ -147,9 +149,19 @@ impl Design {
 }
 
 impl Term {
-    /// How many steps there are.
-    pub fn count(&self) -> usize {
-        self.count
+    /// The term as a tree whose leaves are its steps.
+    fn steps(&self, axes: &Axes) -> StepTree {
+        let of = |feature: usize, step_of: &[u32]| of_axis(&axes.axes[feature], feature, step_of);
+        let one = of(self.features.0, &self.step_of.0);
+        let Some(second) = self.features.1 else { return one };
+        let (mut both, pairs) = one.paired(&of(second, &self.step_of.1));
+        for node in &mut both.nodes {
+            if let StepNode::Leaf(pair) = node {
+                let (one, two) = pairs[*pair as usize];
+                *pair = one * self.width as u32 + two;
+            }
+        }
+        both
     }
 
     /// The step of a place.
@@ -278,10 +290,10 @@ struct Sum {
 /// A fitted additive model.
 #[derive(Clone, Debug)]
 pub struct Additive {
-    axes: Axes,
+    axes: Arc<Axes>,
     settings: Vec<AdditiveSettings>,
     /// None where an action has no rows.
-    sums: Vec<Option<std::sync::Arc<Sum>>>,
+    sums: Vec<Option<Arc<Sum>>>,
     means: Matrix,
 }
 
@@ -322,12 +334,12 @@ pub fn additive(log: &Log, settings: &[AdditiveSettings], watch: Watch<'_>) -> R
         cells.map(|cells| Sum::new(&axes, &rows, &cells, settings)).transpose()
     };
     let sums: Vec<Option<Sum>> = settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
-    let sums: Vec<_> = sums.into_iter().map(|sum| sum.map(std::sync::Arc::new)).collect();
+    let sums: Vec<_> = sums.into_iter().map(|sum| sum.map(Arc::new)).collect();
     let value = |context: usize, action: usize| {
         sums[action].as_ref().map_or(f64::NAN, |sum| sum.value(axes.row(context)))
     };
     let means = Matrix::from_fn(axes.space.len(), sums.len(), value);
-    Ok(Additive { axes, settings: settings.to_vec(), sums, means })
+    Ok(Additive { axes: Arc::new(axes), settings: settings.to_vec(), sums, means })
 }
 
 impl Sum {
@@ -380,6 +392,23 @@ impl Sum {
 }
 
 impl Additive {
+    /// The values as sums of steps, `fill` standing in where an action has no rows.
+    pub(super) fn everywhere(&self, fill: &[f64]) -> Arc<Everywhere> {
+        let (axes, sums, fill) = (self.axes.clone(), self.sums.clone(), fill.to_vec());
+        Everywhere::new(move || {
+            let of = |(sum, fill): (&Option<Arc<Sum>>, &f64)| {
+                let Some(sum) = sum else { return constant(*fill) };
+                let step = |term: &Term| {
+                    let values = &sum.solution[term.first..term.first + term.count];
+                    (Arc::new(term.steps(&axes)), Arc::from(values))
+                };
+                let trees = sum.design.terms.iter().map(step).collect();
+                Terms { base: sum.centre + sum.solution[0], trees }
+            };
+            sums.iter().zip(&fill).map(of).collect()
+        })
+    }
+
     /// Each action's settings.
     pub fn settings(&self) -> &[AdditiveSettings] {
         &self.settings

@@ -7,7 +7,7 @@
 //! the standard error of the difference of the two over the folds, in that order: a tree and an
 //! additive model can be read, a forest keeps outcomes for a cost radius, boosted trees give values
 //! only, and cells are the noisiest of all. Where there is to be a cost radius, models that give
-//! values only are left out.
+//! values only are left out; where mass may go anywhere in a space, all but trees and additive models.
 //!
 //! The standard error is that of the difference, fold by fold: what is noise in the outcomes of a
 //! fold is the same for every model, and tells nothing about which is better.
@@ -77,11 +77,14 @@ pub struct AutoSearch {
     pub seed: u64,
     /// Whether only models with outcomes will do: there is to be a cost radius.
     pub with_outcomes: bool,
+    /// Whether only models will do whose worst case over the whole of a space is exact: trees, and
+    /// additive models.
+    pub everywhere: bool,
 }
 
 impl Default for AutoSearch {
     fn default() -> Self {
-        AutoSearch { folds: FoldPlan::from(5), seed: 0, with_outcomes: false }
+        AutoSearch { folds: FoldPlan::from(5), seed: 0, with_outcomes: false, everywhere: false }
     }
 }
 
@@ -108,17 +111,22 @@ pub fn auto(log: &Log, search: &AutoSearch, watch: Watch<'_>) -> Result<Auto> {
         seed,
         ..ForestSettings::default()
     };
-    let mut candidates = vec![Recipe::Tree(tree), Recipe::Forest(forest)];
+    let mut candidates = vec![Recipe::Tree(tree)];
     if !search.with_outcomes {
         let additive = choose_additive(log, &AdditiveSearch::default(), plan, watch)?;
         let additive = additive.into_iter().map(|c| c.settings).collect();
-        candidates.insert(1, Recipe::Additive(additive));
+        candidates.push(Recipe::Additive(additive));
+    }
+    if !search.everywhere {
+        candidates.push(Recipe::Forest(forest));
+    }
+    if !search.with_outcomes && !search.everywhere {
         let boosted = BoostedSettings { min_samples_leaf: LEAF, ..BoostedSettings::default() };
         let rounds = choose_rounds(log, &vec![boosted; actions], plan, watch)?;
         let with = |c: &RoundChoice| BoostedSettings { rounds: c.rounds, ..boosted };
         candidates.push(Recipe::Boosted(rounds.iter().map(with).collect()));
     }
-    if log.cell_totals().cells().iter().all(|n| *n > 0.0) {
+    if !search.everywhere && log.cell_totals().cells().iter().all(|n| *n > 0.0) {
         candidates.push(Recipe::Cells);
     }
     let table = compare(log, candidates, plan, watch)?;

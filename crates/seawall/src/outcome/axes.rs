@@ -6,6 +6,7 @@
 
 use crate::log::Log;
 use crate::space::{Kind, Space};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Different numbers of a feature off a grid that are told apart, at most.
@@ -44,7 +45,8 @@ impl Axes {
         let mut rows = vec![0.0; space.len()];
         log.entries().iter().for_each(|e| rows[e.context as usize] += e.weight);
         let features = space.names().len();
-        let axes: Vec<Axis> = (0..features).map(|k| Axis::new(space, k, &rows)).collect();
+        let each = (0..features).into_par_iter();
+        let axes: Vec<Axis> = each.map(|k| Axis::new(space, k, &rows)).collect();
         let mut codes = vec![0; space.len() * features];
         for (k, axis) in axes.iter().enumerate() {
             for context in 0..space.len() {
@@ -100,17 +102,20 @@ impl Axis {
 
     /// Different numbers, grouped if there are many; the missing level last, rows or not.
     fn of_numbers(space: &Space, feature: usize, rows: &[f64]) -> Self {
-        let mut seen: Vec<(f64, f64)> =
-            space.column(feature).into_iter().zip(rows.iter().copied()).collect();
-        seen.retain(|s| !s.0.is_nan());
-        seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut numbers: Vec<(f64, f64)> = Vec::new();
-        for (at, rows) in seen {
-            match numbers.last_mut() {
-                Some(last) if last.0 == at => last.1 += rows,
-                _ => numbers.push((at, rows)),
-            }
+        let ranks = space.kept_ranks(feature);
+        let mut numbers = vec![(f64::NAN, 0.0); ranks.count];
+        for (context, (rank, rows)) in ranks.of.iter().zip(rows).enumerate() {
+            let number = &mut numbers[*rank as usize];
+            let at = space.coordinate(feature, space.code(context, feature));
+            *number = (at, number.1 + rows);
         }
+        numbers.retain(|number| !number.0.is_nan());
+        // Both zeros are one.
+        numbers.dedup_by(|next, last| {
+            let same = next.0 == last.0;
+            last.1 += if same { next.1 } else { 0.0 };
+            same
+        });
         let steps = quantiles(&numbers.iter().map(|n| n.1).collect::<Vec<_>>(), MOST);
         let mut ends: Vec<(f64, f64)> = Vec::new();
         for ((at, _), step) in numbers.iter().zip(steps) {
@@ -144,6 +149,33 @@ impl Axis {
         let next = self.ends[..present].partition_point(|e| e.1 < at).min(present - 1);
         let nearer = next > 0 && at - self.ends[next - 1].1 <= self.ends[next].0 - at;
         if nearer { next as u32 - 1 } else { next as u32 }
+    }
+
+    /// How many levels the space has; none for a feature off a grid.
+    pub fn levels(&self) -> usize {
+        self.of_level.len()
+    }
+
+    /// Off a grid: the largest position of which so many levels, in order, are the place.
+    pub fn boundary(&self, levels: usize) -> f64 {
+        let present = self.count - 1;
+        if levels >= present {
+            return f64::INFINITY;
+        }
+        if levels == 0 {
+            return f64::NEG_INFINITY;
+        }
+        let (below, above) = (self.ends[levels - 1].1, self.ends[levels].0);
+        // As `place` has it: nearer to the lower one, or as near.
+        let lower = |at: f64| at - below <= above - at;
+        let mut at = 0.5 * below + 0.5 * above;
+        while !lower(at) {
+            at = at.next_down();
+        }
+        while lower(at.next_up()) {
+            at = at.next_up();
+        }
+        at
     }
 
     /// The steps from one level to another as a person would write them.

@@ -13,6 +13,7 @@
 
 use super::axes::Axes;
 use super::boxes::each_leaf;
+use super::everywhere::{Everywhere, constant, of_grown};
 use super::folding::{FoldPlan, HeldOut};
 use super::forest::as_shares;
 use super::forest::summed;
@@ -22,7 +23,9 @@ use crate::kernel::random::Random;
 use crate::log::Log;
 use crate::matrix::Matrix;
 use crate::progress::{Progress, Stage, Watch};
+use crate::steps::Terms;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Rounds between two looks at the error on rows left out.
 const BLOCK: usize = 10;
@@ -84,10 +87,10 @@ struct Sequence {
 /// Fitted boosted trees.
 #[derive(Clone, Debug)]
 pub struct Boosted {
-    axes: Axes,
+    axes: Arc<Axes>,
     settings: Vec<BoostedSettings>,
     /// None where an action has no rows.
-    sequences: Vec<Option<Sequence>>,
+    sequences: Arc<Vec<Option<Sequence>>>,
     means: Matrix,
 }
 
@@ -164,6 +167,7 @@ pub fn boosted(log: &Log, settings: &[BoostedSettings], watch: Watch<'_>) -> Res
     let sequences: Vec<Option<Sequence>> =
         settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
     let means = means(&axes, &sequences, settings);
+    let (axes, sequences) = (Arc::new(axes), Arc::new(sequences));
     Ok(Boosted { axes, settings: settings.to_vec(), sequences, means })
 }
 
@@ -252,6 +256,23 @@ fn lowest(curve: &[f64]) -> usize {
 }
 
 impl Boosted {
+    /// The values as sums of the trees' steps, `fill` standing in where an action has no rows.
+    pub(super) fn everywhere(&self, fill: &[f64]) -> Arc<Everywhere> {
+        let (axes, sequences, fill) = (self.axes.clone(), self.sequences.clone(), fill.to_vec());
+        let shrinkage: Vec<f64> = self.settings.iter().map(|s| s.shrinkage).collect();
+        Everywhere::new(move || {
+            let of = |action: usize| {
+                let Some(sequence) = &sequences[action] else { return constant(fill[action]) };
+                let trees = sequence.trees.iter().map(|tree| {
+                    let values = tree.nodes.iter().map(|node| shrinkage[action] * node.mean);
+                    (Arc::new(of_grown(&axes, tree)), values.collect::<Arc<[f64]>>())
+                });
+                Terms { base: sequence.start, trees: trees.collect() }
+            };
+            (0..sequences.len()).map(of).collect()
+        })
+    }
+
     /// Each action's settings.
     pub fn settings(&self) -> &[BoostedSettings] {
         &self.settings

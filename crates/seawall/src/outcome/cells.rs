@@ -15,5 +15,6 @@ pub fn cells(log: &Log) -> Leaves {
         leaves.push(Leaf::new(action, group.iter().map(|e| (e.outcome, e.weight))));
     }
     let (contexts, outcomes) = (log.contexts().clone(), log.outcomes().clone());
-    Leaves { contexts, outcomes, leaf_of, leaves, trees: Vec::new() }
+    let (trees, leaf_of_node) = (Vec::new(), Vec::new());
+    Leaves { contexts, outcomes, leaf_of, leaves, trees, leaf_of_node }
 }

@@ -7,7 +7,7 @@
 //! and it stays if the error falls by more than the standard error of that fall over the folds. With
 //! pairs, the penalty is chosen once more.
 
-use super::additive::{AdditiveSettings, Design, Normal, level_rows};
+use super::additive::{AdditiveSettings, COARSE, Design, Normal, level_rows};
 use super::axes::Axes;
 use super::choose::standard_error;
 use super::folding::{FoldPlan, HeldOut};
@@ -158,6 +158,7 @@ impl Trial<'_> {
         let pairs = (0..count).flat_map(|j| (j + 1..count).map(move |k| (j, k)));
         let pairs: Vec<(usize, usize)> = pairs.filter(|p| !settings.pairs.contains(p)).collect();
         let design = Design::new(self.axes, self.rows, settings);
+        let coarse: Vec<Coarse> = (0..count).map(|k| self.coarse(k)).collect();
         let of_fold = |fold: usize| -> Result<Vec<f64>> {
             let sums = self.held.others(self.cells, fold);
             let normal = Normal::new(&design, self.axes, self.cells, &sums);
@@ -167,7 +168,10 @@ impl Trial<'_> {
                 sums.iter().zip(&values).map(|([n, s], v)| [*n, s - n * v]).collect()
             };
             let (others, own) = (left(&sums), left(self.held.own(fold)));
-            Ok(pairs.iter().map(|pair| self.change(*pair, settings, &others, &own)).collect())
+            let change = |&(j, k): &(usize, usize)| {
+                change((&coarse[j], &coarse[k]), settings.penalty, &others, &own)
+            };
+            Ok(pairs.iter().map(change).collect())
         };
         let folds: Vec<Vec<f64>> =
             (0..self.held.folds()).into_par_iter().map(of_fold).collect::<Result<_>>()?;
@@ -176,32 +180,43 @@ impl Trial<'_> {
         Ok(best.filter(|k| change(k) < 0.0).map(|k| pairs[k]))
     }
 
-    /// By how much the shrunk means of a pair's coarse steps change the squared error of rows left
-    /// out, both given as what is left over.
-    fn change(
-        &self,
-        pair: (usize, usize),
-        settings: &AdditiveSettings,
-        others: &[[f64; 2]],
-        own: &[[f64; 2]],
-    ) -> f64 {
-        let alone = AdditiveSettings { pairs: vec![pair], ..settings.clone() };
-        let design = Design::new(self.axes, self.rows, &alone);
-        let Some(term) = design.terms.last() else { return 0.0 };
-        let step = |cell: usize| term.step(self.axes.row(self.cells.contexts[cell] as usize));
-        let mut sums = vec![[0.0; 2]; term.count()];
-        for (cell, [rows, sum]) in others.iter().enumerate() {
-            let to: &mut [f64; 2] = &mut sums[step(cell)];
-            *to = [to[0] + rows, to[1] + sum];
-        }
-        let changes =
-            own.iter().enumerate().filter(|(_, s)| s[0] > 0.0).map(|(cell, [rows, sum])| {
-                let [n, s] = sums[step(cell)];
-                let v = s / (n + settings.penalty);
-                v * (rows * v - 2.0 * sum)
-            });
-        changes.sum()
+    /// A feature's coarse steps.
+    fn coarse(&self, feature: usize) -> Coarse {
+        let steps = self.axes.axes[feature].grouped(&self.rows[feature], COARSE);
+        let count = steps.iter().max().map_or(0, |step| *step as usize + 1);
+        // A handful of steps: they fit.
+        let of = self.cells.column(feature).iter().map(|level| steps[*level as usize] as u8);
+        Coarse { of: of.collect(), count }
     }
+}
+
+/// The coarse step of one feature that each cell is on, and how many steps there are.
+struct Coarse {
+    of: Vec<u8>,
+    count: usize,
+}
+
+/// By how much the shrunk means of a pair's coarse steps change the squared error of rows left
+/// out, both given as what is left over.
+fn change(
+    (one, two): (&Coarse, &Coarse),
+    penalty: f64,
+    others: &[[f64; 2]],
+    own: &[[f64; 2]],
+) -> f64 {
+    let steps = one.of.iter().zip(&two.of);
+    let steps = steps.map(|(j, k)| *j as usize * two.count + *k as usize);
+    let mut sums = vec![[0.0; 2]; one.count * two.count];
+    for (step, [rows, sum]) in steps.clone().zip(others) {
+        let to: &mut [f64; 2] = &mut sums[step];
+        *to = [to[0] + rows, to[1] + sum];
+    }
+    let changes = steps.zip(own).filter(|(_, own)| own[0] > 0.0).map(|(step, [rows, sum])| {
+        let [n, s] = sums[step];
+        let v = s / (n + penalty);
+        v * (rows * v - 2.0 * sum)
+    });
+    changes.sum()
 }
 
 /// Whether errors fell by more than the standard error of their fall over the folds.

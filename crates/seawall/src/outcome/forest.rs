@@ -16,6 +16,7 @@
 
 use super::axes::Axes;
 use super::boxes::each_leaf;
+use super::everywhere::{Everywhere, constant, of_grown};
 use super::grower::{Cells, Drawable, Grower, Grown, Growth};
 use super::leaves::{Leaf, NONE};
 use super::{Side, Values};
@@ -26,6 +27,7 @@ use crate::log::Log;
 use crate::matrix::Matrix;
 use crate::progress::{Progress, Stage, Watch};
 use crate::space::Space;
+use crate::steps::Terms;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -114,10 +116,10 @@ struct Stand {
 /// A fitted forest.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    axes: Axes,
+    axes: Arc<Axes>,
     outcomes: Arc<Space>,
     /// None where an action has no rows.
-    stands: Vec<Option<Stand>>,
+    stands: Arc<Vec<Option<Stand>>>,
     /// The plain means; NaN where an action has no rows.
     means: Matrix,
 }
@@ -138,6 +140,7 @@ pub fn forest(log: &Log, settings: &ForestSettings, watch: Watch<'_>) -> Result<
     }
     watch.tell(Progress::at(Stage::Fitting).done(actions).out_of(actions))?;
     let means = means(&axes, &stands);
+    let (axes, stands) = (Arc::new(axes), Arc::new(stands));
     Ok(Forest { axes, outcomes: log.outcomes().clone(), stands, means })
 }
 
@@ -252,6 +255,23 @@ pub(super) fn summed<T: Sync>(
 }
 
 impl Forest {
+    /// The plain means as sums of the trees' steps, `fill` standing in where an action has no rows.
+    fn everywhere(&self, fill: &[f64]) -> Arc<Everywhere> {
+        let (axes, stands, fill) = (self.axes.clone(), self.stands.clone(), fill.to_vec());
+        Everywhere::new(move || {
+            let of = |(stand, fill): (&Option<Stand>, &f64)| {
+                let Some(stand) = stand else { return constant(*fill) };
+                let share = 1.0 / stand.trees.len() as f64;
+                let trees = stand.trees.iter().map(|tree| {
+                    let values: Arc<[f64]> = tree.leaves.iter().map(|l| share * l.1).collect();
+                    (Arc::new(of_grown(&axes, &tree.grown)), values)
+                });
+                Terms { base: stand.mean, trees: trees.collect() }
+            };
+            stands.iter().zip(&fill).map(of).collect()
+        })
+    }
+
     /// Each feature's share in lowering the squared error of an action's trees; none if it has no
     /// rows.
     pub fn importance(&self, action: usize) -> &[f64] {
@@ -357,7 +377,9 @@ impl Forest {
         }
         let matrix = Matrix::new(self.axes.space.len(), actions, cells)?;
         let smoothing = costs.set.smoothing(log.outcomes().len());
-        Ok(Values { slack, smoothing, ..Values::new(log.contexts(), matrix)? })
+        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
+        let everywhere = plain.then(|| self.everywhere(fill));
+        Ok(Values { slack, smoothing, everywhere, ..Values::new(log.contexts(), matrix)? })
     }
 
     /// The worst (or best) mean of each context's mixture, and its gap; contexts that share all

@@ -1,5 +1,6 @@
 //! Leaves: contexts that share their empirical outcomes under one action.
 
+use super::everywhere::{Everywhere, constant, of_tree};
 use super::{Side, Tree, Values};
 use crate::ambiguity::{Ambiguity, Detail, Problem, Settings, Status};
 use crate::error::{Error, Result};
@@ -8,6 +9,7 @@ use crate::matrix::Matrix;
 use crate::population::Population;
 use crate::progress::{Progress, Stage, Watch};
 use crate::space::Space;
+use crate::steps::Terms;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,8 +35,10 @@ pub struct Leaves {
     /// `[action · contexts + context]`, `NONE` where the action was never seen.
     pub(super) leaf_of: Vec<u32>,
     pub(super) leaves: Vec<Leaf>,
-    /// The trees, one per action, if that is where the leaves come from.
+    /// The trees, one per action, if that is where the leaves come from, and the leaf of each of
+    /// their nodes.
     pub(super) trees: Vec<Tree>,
+    pub(super) leaf_of_node: Vec<Vec<u32>>,
 }
 
 impl Leaf {
@@ -106,6 +110,27 @@ pub(super) fn whole(log: &Log, action: usize) -> Leaf {
 }
 
 impl Leaves {
+    /// The leaves' values as steps of their trees, if there are trees.
+    fn everywhere(&self, found: &[(f64, f64)], fill: &[f64]) -> Option<Arc<Everywhere>> {
+        if self.trees.is_empty() {
+            return None;
+        }
+        let values: Arc<[f64]> = found.iter().map(|v| v.0).collect();
+        let (space, trees) = (self.contexts.clone(), self.trees.clone());
+        let (numbers, fill) = (self.leaf_of_node.clone(), fill.to_vec());
+        Some(Everywhere::new(move || {
+            let each = trees.iter().zip(&numbers).zip(&fill);
+            each.map(|((tree, numbers), fill)| match tree.is_empty() {
+                true => constant(*fill),
+                false => {
+                    let steps = of_tree(&space, tree, |node| numbers[node]);
+                    Terms { base: 0.0, trees: vec![(Arc::new(steps), values.clone())] }
+                }
+            })
+            .collect()
+        }))
+    }
+
     /// The index in [`all`](Self::all) of a context's leaf, if the action was seen there.
     pub fn leaf_of(&self, context: usize, action: usize) -> Option<usize> {
         let leaf = self.leaf_of[action * self.contexts.len() + context];
@@ -165,7 +190,8 @@ impl Leaves {
         };
         let matrix = Matrix::from_fn(self.contexts.len(), fill.len(), value);
         let slack = found.iter().map(|v| v.1).fold(0.0, f64::max);
+        let everywhere = self.everywhere(&found, fill);
         let smoothing = costs.set.smoothing(log.outcomes().len());
-        Ok(Values { slack, smoothing, ..Values::new(log.contexts(), matrix)? })
+        Ok(Values { slack, smoothing, everywhere, ..Values::new(log.contexts(), matrix)? })
     }
 }

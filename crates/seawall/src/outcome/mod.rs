@@ -45,6 +45,7 @@ mod boxes;
 mod cells;
 mod choose;
 mod choose_additive;
+mod everywhere;
 mod folding;
 mod forest;
 mod grower;
@@ -54,6 +55,7 @@ mod left_over;
 mod noise;
 mod predictions;
 mod predictor;
+mod split;
 mod tally;
 mod tree;
 mod tree_words;
@@ -64,6 +66,7 @@ pub use boosted::{Boosted, BoostedSettings, RoundChoice, boosted, choose_rounds}
 pub use cells::cells;
 pub use choose::{Choice, choose};
 pub use choose_additive::{AdditiveChoice, AdditiveSearch, choose_additive};
+pub(crate) use everywhere::Everywhere;
 pub use folding::FoldPlan;
 pub use forest::{Forest, ForestSettings, forest};
 pub use learner::Learner;
@@ -321,8 +324,14 @@ impl Model {
         let mut values = match self {
             Model::Leaves(leaves) => leaves.values(log, costs, side, &fill, settings)?,
             Model::Forest(forest) => forest.values(log, costs, side, &fill, settings)?,
-            Model::Boosted(b) => filled("boosted trees", b.means(), log, costs, &fill)?,
-            Model::Additive(a) => filled("additive models", a.means(), log, costs, &fill)?,
+            Model::Boosted(b) => Values {
+                everywhere: Some(b.everywhere(&fill)),
+                ..filled("boosted trees", b.means(), log, costs, &fill)?
+            },
+            Model::Additive(a) => Values {
+                everywhere: Some(a.everywhere(&fill)),
+                ..filled("additive models", a.means(), log, costs, &fill)?
+            },
             Model::Predictions(predictions) => predictions.values(log, costs, &fill)?,
         };
         values.slack = values.slack.max(slack);
@@ -440,6 +449,8 @@ pub struct Values {
     matrix: Matrix,
     slack: f64,
     smoothing: f64,
+    /// The same as sums of steps, where they are.
+    everywhere: Option<Arc<Everywhere>>,
 }
 
 impl Values {
@@ -452,7 +463,8 @@ impl Values {
         if let Some(v) = matrix.cells().iter().find(|v| !v.is_finite()) {
             return Err(Error::input(format!("a value is {v}; expected a finite number")));
         }
-        Ok(Values { space: space.clone(), matrix, slack: 0.0, smoothing: 0.0 })
+        let (slack, smoothing, everywhere) = (0.0, 0.0, None);
+        Ok(Values { space: space.clone(), matrix, slack, smoothing, everywhere })
     }
 
     /// The contexts that they are of.
@@ -484,6 +496,24 @@ impl Values {
     /// The values are on the safe side of the true worst (or best) means by at most this.
     pub fn slack(&self) -> f64 {
         self.slack
+    }
+
+    /// Other values of the same kind, on another space.
+    pub(crate) fn with_matrix(&self, space: &Arc<Space>, matrix: Matrix) -> Result<Self> {
+        let (slack, smoothing) = (self.slack, self.smoothing);
+        Ok(Values { slack, smoothing, ..Values::new(space, matrix)? })
+    }
+
+    /// What each action costs anywhere in the space, listed or not; None where nobody knows.
+    pub(crate) fn everywhere(&self) -> Option<&Arc<Everywhere>> {
+        self.everywhere.as_ref()
+    }
+
+    /// Whether they say what each action costs anywhere in the space, listed or not, as
+    /// [`Support::Space`](crate::evaluate::Support::Space) asks for: those of trees, of boosted and
+    /// additive models, and of forests where outcomes do not shift.
+    pub fn are_everywhere(&self) -> bool {
+        self.everywhere.is_some()
     }
 
     /// Values over a smoothed set are on the unsafe side of the exact worst cases by at most

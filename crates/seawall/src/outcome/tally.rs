@@ -33,6 +33,16 @@ impl Tally {
         self.sum += other.sum;
     }
 
+    /// The rows as a number: they are few enough to be exact.
+    pub(super) fn rows(self) -> f64 {
+        self.rows as f64
+    }
+
+    /// The sum as a number.
+    pub(super) fn sum(self) -> f64 {
+        self.sum as f64
+    }
+
     fn without(self, part: Tally) -> Tally {
         Tally { rows: self.rows - part.rows, sum: self.sum - part.sum }
     }
@@ -43,6 +53,8 @@ impl Tally {
 pub(super) struct Units {
     /// Whether both are whole numbers of units.
     exact: bool,
+    /// Whether weights are.
+    whole_weights: bool,
     /// Values are moved by the least, multiplied by these, and rounded.
     least: f64,
     factors: (f64, f64),
@@ -54,22 +66,26 @@ impl Units {
     pub(super) fn new<'e>(log: &Log, entries: impl Iterator<Item = &'e Entry> + Clone) -> Self {
         let values = entries.clone().map(|e| log.value(e));
         let ends = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
-        let (low, high) = values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), ends);
         // To [1, 2): the units found do not depend on a power of two.
         let normal = power_below(0.5 * high - 0.5 * low).map_or(1.0, |p| 0.5 / p);
-        let mut used: Vec<f64> = values.map(|v| v * normal).collect();
-        used.sort_unstable_by(f64::total_cmp);
-        used.dedup();
+        // Each outcome once, however many entries have it.
+        let mut seen = vec![false; log.values().len()];
+        entries.clone().for_each(|e| seen[e.outcome as usize] = true);
+        let used = log.values().iter().zip(&seen).filter(|(_, seen)| **seen);
+        let used: Vec<f64> = used.map(|(v, _)| v * normal).collect();
+        let range = (low * normal, high * normal);
         let shifts = (0..=SHIFTS).flat_map(|s| [s, -s]);
         let tried = shifts.flat_map(|s| (0..=DIGITS).map(move |d| (f64::from(s).exp2(), d)));
         let mut tried = tried.map(|(shift, digits)| (normal * shift, 10f64.powi(digits), shift));
-        let found = tried.find(|(_, ten, shift)| whole(&used, *shift, *ten));
+        let found = tried.find(|(_, ten, shift)| whole(&used, range, *shift, *ten));
         let weights = entries.map(|e| e.weight);
         let (unit, total) = (weight_unit(weights.clone()), weights.sum());
         let exact = found.filter(|_| unit.is_some()).map(|(shift, ten, _)| (shift, ten));
         let rounded = f64::from(BITS - 1).exp2();
         Units {
             exact: exact.is_some(),
+            whole_weights: unit.is_some(),
             least: low,
             factors: exact.unwrap_or((normal, rounded)),
             weight: unit.unwrap_or(rounded / power_below(total).unwrap_or(1.0)),
@@ -87,6 +103,16 @@ impl Units {
         };
         let rows = rows.round() as u64;
         Tally { rows, sum: u128::from(rows) * value as u128 }
+    }
+
+    /// A weight in units, not rounded.
+    pub(super) fn rows(&self, weight: f64) -> f64 {
+        weight * self.weight
+    }
+
+    /// Whether every weight is a whole number of units: their sums are the same in any order.
+    pub(super) fn weights_are_whole(&self) -> bool {
+        self.whole_weights
     }
 
     /// The order of two means.
@@ -131,7 +157,8 @@ pub(super) struct Gain {
 }
 
 impl Gain {
-    fn height(self) -> f64 {
+    /// The gain as a number.
+    pub(super) fn height(self) -> f64 {
         let root = self.root as f64;
         root * root / self.sides as f64
     }
@@ -171,15 +198,12 @@ fn power_below(x: f64) -> Option<f64> {
     (x > 0.0).then(|| x.log2().floor().clamp(-1000.0, 1000.0).exp2())
 }
 
-/// Whether every value (sorted) is the nearest float to a whole number of units, few enough.
-fn whole(values: &[f64], shift: f64, ten: f64) -> bool {
+/// Whether every value is the nearest float to a whole number of units, few enough between the
+/// lowest and the highest.
+fn whole(values: &[f64], (low, high): (f64, f64), shift: f64, ten: f64) -> bool {
     let place = |v: f64| (v * shift * ten).round();
     let exact = |&v: &f64| place(v) / ten == v * shift && place(v).abs() < 2f64.powi(53);
-    let apart = match values {
-        [first, .., last] => place(*last) - place(*first),
-        _ => 0.0,
-    };
-    apart < f64::from(BITS).exp2() && values.iter().all(exact)
+    place(high) - place(low) < f64::from(BITS).exp2() && values.iter().all(exact)
 }
 
 /// What makes every weight a whole number, and their sum not too large.

@@ -10,11 +10,12 @@
 //! the log has.
 
 use super::leaves::{Leaf, Leaves, NONE};
-use super::tally::{Gain, Tally, Units};
+use super::split::best_split;
+use super::tally::{Tally, Units};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
-use crate::space::{Kind, Space};
+use crate::space::Space;
 
 /// How a tree may grow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +83,7 @@ pub(super) fn check_leaf(rows: f64, share: f64) -> Result<()> {
 pub enum Cut {
     /// Left if the coordinate is at most this; a missing value goes right.
     AtMost(f64),
-    /// Left if the level is one of these.
+    /// Left if the level is one of these, in order.
     Levels(Vec<u32>),
 }
 
@@ -160,19 +161,19 @@ impl Split {
     fn goes_left(&self, space: &Space, code: f64) -> bool {
         match &self.cut {
             Cut::AtMost(threshold) => space.coordinate(self.feature, code) <= *threshold,
-            Cut::Levels(levels) => levels.contains(&(code as u32)),
+            Cut::Levels(levels) => levels.binary_search(&(code as u32)).is_ok(),
         }
     }
 }
 
 /// What one context's rows under one action sum to.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
-    context: u32,
-    rows: f64,
+pub(super) struct Cell {
+    pub context: u32,
+    pub rows: f64,
     sum: f64,
     squares: f64,
-    tally: Tally,
+    pub tally: Tally,
 }
 
 /// Fits a tree per action; `settings` has one entry per action.
@@ -186,11 +187,12 @@ pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Le
         )));
     }
     let mut leaf_of = vec![NONE; contexts * settings.len()];
-    let (mut leaves, mut trees) = (Vec::new(), Vec::new());
+    let (mut leaves, mut trees, mut leaf_of_node) = (Vec::new(), Vec::new(), Vec::new());
     for (action, settings) in settings.iter().enumerate() {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
         let Some(tree) = fitted(log, action, settings, watch)? else {
             trees.push(Tree { nodes: Vec::new() });
+            leaf_of_node.push(Vec::new());
             continue;
         };
         // The tree's leaves, numbered as they are met, then their outcomes.
@@ -212,9 +214,10 @@ pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Le
         }
         leaves.extend(seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter())));
         trees.push(tree);
+        leaf_of_node.push(number);
     }
     let (contexts, outcomes) = (space.clone(), log.outcomes().clone());
-    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees })
+    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees, leaf_of_node })
 }
 
 /// The tree of one action; None if the action has no rows.
@@ -241,13 +244,13 @@ pub(super) fn fitted(
 /// One action's values are moved to the middle and divided by their range, so that neither a
 /// large offset nor a small range is lost in the sums of squares.
 #[derive(Clone, Copy)]
-struct Scale {
+pub(super) struct Scale {
     middle: f64,
     range: f64,
 }
 
 impl Scale {
-    fn from_log(log: &Log, action: usize) -> Option<Self> {
+    pub(super) fn from_log(log: &Log, action: usize) -> Option<Self> {
         let values = log.entries().iter().filter(|e| e.action as usize == action);
         let values = values.map(|e| log.value(e));
         let (low, high) = values
@@ -258,7 +261,7 @@ impl Scale {
 }
 
 /// The sums of one action's rows in each context.
-fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec<Cell> {
+pub(super) fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for e in log.entries().iter().filter(|e| e.action as usize == action) {
         let value = (log.value(e) - scale.middle) / scale.range;
@@ -332,79 +335,6 @@ fn partition(cells: &mut [Cell], goes_left: impl Fn(&Cell) -> bool) -> usize {
     cells[..left.len()].copy_from_slice(&left);
     cells[left.len()..].copy_from_slice(&right);
     left.len()
-}
-
-/// One level's share of a node.
-#[derive(Clone, Copy)]
-struct Level {
-    code: f64,
-    coordinate: f64,
-    rows: f64,
-    tally: Tally,
-}
-
-fn best_split(space: &Space, cells: &[Cell], least: f64, units: &Units) -> Option<(usize, Cut)> {
-    let mut best: Option<(Gain, usize, Cut)> = None;
-    let mut whole = Tally::default();
-    cells.iter().for_each(|c| whole.add(c.tally));
-    for feature in 0..space.names().len() {
-        let levels = levels(space, cells, feature, units);
-        let rows: f64 = levels.iter().map(|l| l.rows).sum();
-        let (mut left_rows, mut left) = (0.0, Tally::default());
-        for (k, pair) in levels.windows(2).enumerate() {
-            left_rows += pair[0].rows;
-            left.add(pair[0].tally);
-            if left_rows < least || rows - left_rows < least {
-                continue;
-            }
-            let Some(gain) = units.gain(whole, left) else { continue };
-            if best.as_ref().is_none_or(|(most, ..)| units.above(gain, *most)) {
-                let nominal = matches!(space.kind(feature), Kind::Nominal | Kind::Fixed);
-                let cut = if nominal {
-                    Cut::Levels(levels[..=k].iter().map(|l| l.code as u32).collect())
-                } else if pair[1].coordinate.is_nan() {
-                    // Whatever is not missing.
-                    Cut::AtMost(f64::INFINITY)
-                } else {
-                    Cut::AtMost(0.5 * (pair[0].coordinate + pair[1].coordinate))
-                };
-                best = Some((gain, feature, cut));
-            }
-        }
-    }
-    best.map(|(_, feature, cut)| (feature, cut))
-}
-
-/// A feature's levels that a node holds, in the order in which they are cut: by position, or by
-/// mean value where levels have none, those of equal mean in their own order. The missing level
-/// comes last.
-fn levels(space: &Space, cells: &[Cell], feature: usize, units: &Units) -> Vec<Level> {
-    let mut all: Vec<Level> = cells
-        .iter()
-        .map(|c| {
-            let code = space.code(c.context as usize, feature);
-            let coordinate = space.coordinate(feature, code);
-            Level { code, coordinate, rows: c.rows, tally: c.tally }
-        })
-        .collect();
-    all.sort_by(|a, b| a.code.total_cmp(&b.code));
-    let mut levels: Vec<Level> = Vec::new();
-    for level in all {
-        match levels.last_mut() {
-            Some(last) if last.code.to_bits() == level.code.to_bits() => {
-                last.rows += level.rows;
-                last.tally.add(level.tally);
-            }
-            _ => levels.push(level),
-        }
-    }
-    match space.kind(feature) {
-        Kind::Numeric | Kind::Ordinal => {
-            levels.sort_by(|a, b| a.coordinate.total_cmp(&b.coordinate));
-        }
-        Kind::Nominal | Kind::Fixed => levels.sort_by(|a, b| units.by_mean(a.tally, b.tally)),
-    }
-    levels
 }
 
 /// Cuts the branch that gains least a leaf, again and again, while that is below `alpha`.

@@ -24,7 +24,7 @@ impl Split {
             cut => {
                 let goes_left = |level: &usize| match cut {
                     Cut::AtMost(x) => space.coords(self.feature)[*level] <= *x,
-                    Cut::Levels(levels) => levels.contains(&(*level as u32)),
+                    Cut::Levels(levels) => levels.binary_search(&(*level as u32)).is_ok(),
                 };
                 let (left, right): (Vec<usize>, Vec<usize>) =
                     (0..values.len()).partition(goes_left);

@@ -63,7 +63,7 @@ impl Test {
         }
     }
 
-    fn holds(&self, value: Value<'_>) -> bool {
+    pub(super) fn holds(&self, value: Value<'_>) -> bool {
         match self {
             Test::AtMost { number, .. } => matches!(value, Value::Number(x) if x <= *number),
             Test::Below { number, .. } => matches!(value, Value::Number(x) if x < *number),

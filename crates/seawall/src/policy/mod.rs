@@ -29,6 +29,7 @@ pub mod file;
 mod partition;
 mod rule;
 mod softmax;
+mod steps;
 mod words;
 
 pub use branch::{Branch, Test};

@@ -303,6 +303,18 @@ fn labels<L: Into<String>>(levels: impl IntoIterator<Item = L>) -> Levels {
     Levels::Labels(levels.into_iter().map(Into::into).collect())
 }
 
+/// A number as a person would write it: the next one after a threshold is just above it.
+fn number_label(number: f64) -> String {
+    let (text, below) = (number.to_string(), number.next_down().to_string());
+    match below.len() + SHORTER <= text.len() {
+        true => format!("just above {below}"),
+        false => text,
+    }
+}
+
+/// Digits less that make a number's neighbour the one that is meant.
+const SHORTER: usize = 4;
+
 fn range(numbers: &[f64]) -> f64 {
     let present = numbers.iter().filter(|x| x.is_finite());
     let (low, high) = present
@@ -434,6 +446,18 @@ impl Checked {
         }
     }
 
+    /// The same numeric feature taking any number.
+    pub(super) fn as_line(&self) -> Checked {
+        Checked {
+            labels: Vec::new(),
+            coords: Vec::new(),
+            line: Some(self.scale),
+            missing_level: None,
+            numbers: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// What finds the code of a value.
     pub(super) fn codes(&self) -> Codes<'_> {
         let level = |k: usize| (self.labels[k].as_str(), k);
@@ -482,7 +506,7 @@ impl Checked {
             return "(missing)".to_owned();
         }
         match self.line {
-            Some(_) => code.to_string(),
+            Some(_) => number_label(code),
             None => self.labels[code as usize].clone(),
         }
     }

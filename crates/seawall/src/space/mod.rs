@@ -10,12 +10,14 @@
 //!
 //! Not here: reading columns, binning, or choosing a feature's kind.
 
+mod bins;
 mod extended;
 mod feature;
 mod grid;
 mod level;
 mod points;
 
+pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
@@ -24,6 +26,7 @@ pub use points::Points;
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use feature::Checked;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -69,6 +72,15 @@ pub enum Support {
     Grid(Grid),
     /// The points listed.
     Points(Points),
+}
+
+/// Where each point's code of a feature is among the different ones in order, missing ones last.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    /// Each point's rank.
+    pub of: Vec<u32>,
+    /// How many different ones there are.
+    pub count: usize,
 }
 
 impl Space {
@@ -198,6 +210,48 @@ impl Space {
         self.features[feature].coord(code)
     }
 
+    /// The bins of a numeric feature off a grid; None for any other.
+    pub(crate) fn bins(&self, feature: usize) -> Option<&Bins> {
+        match &self.support {
+            Support::Points(points) if self.levels(feature).is_empty() => points.bins(feature),
+            _ => None,
+        }
+    }
+
+    /// The ranks of a feature's codes, kept with the points: for those who ask at every fit.
+    pub(crate) fn kept_ranks(&self, feature: usize) -> Cow<'_, Ranks> {
+        match &self.support {
+            Support::Grid(_) => Cow::Owned(self.ranks(feature)),
+            Support::Points(points) => Cow::Borrowed(points.ranks(feature, || self.ranks(feature))),
+        }
+    }
+
+    /// The ranks of a feature's codes.
+    pub(crate) fn ranks(&self, feature: usize) -> Ranks {
+        let codes = || (0..self.len()).map(|i| self.code(i, feature));
+        let is_level = |code: f64| !code.is_nan() && code.is_sign_positive();
+        let levels = self.levels(feature).len();
+        if levels > 0 && codes().all(is_level) {
+            let mut present = vec![0; levels];
+            codes().for_each(|code| present[code as usize] = 1);
+            let mut count = 0;
+            for rank in &mut present {
+                (*rank, count) = (count, count + *rank);
+            }
+            let of = codes().map(|code| present[code as usize]).collect();
+            return Ranks { of, count: count as usize };
+        }
+        let mut order: Vec<(u64, u32)> = codes().zip(0..).map(|(c, i)| (in_order(c), i)).collect();
+        order.sort_unstable();
+        let mut of = vec![0; order.len()];
+        let mut count = 0;
+        for same in order.chunk_by(|a, b| a.0 == b.0) {
+            same.iter().for_each(|(_, i)| of[*i as usize] = count);
+            count += 1;
+        }
+        Ranks { of, count: count as usize }
+    }
+
     /// The space of some of the points, with the same features and the same ground cost.
     pub fn subset(&self, points: &[usize]) -> Result<Self> {
         if let Some(point) = points.iter().find(|&&i| i >= self.len()) {
@@ -207,6 +261,38 @@ impl Space {
         let codes = (0..self.features.len()).map(codes).collect();
         let points = Points::new(&self.features, codes)?;
         Ok(Space { features: self.features.clone(), support: Support::Points(points) })
+    }
+
+    /// The space of some of the points, where the numeric features for which `any` says so take any
+    /// number and not their levels alone; costs stay as they are.
+    pub fn with_any_number(&self, points: &[usize], any: impl Fn(usize) -> bool) -> Result<Self> {
+        let smaller = self.subset(points)?;
+        let is = |k: usize| self.kind(k) == Kind::Numeric && !self.levels(k).is_empty() && any(k);
+        let features = self.features.iter().enumerate();
+        let features: Vec<Checked> =
+            features.map(|(k, f)| if is(k) { f.as_line() } else { f.clone() }).collect();
+        let code = |i: usize, k: usize| match is(k) {
+            true => smaller.number_at(i, k).unwrap_or(f64::NAN),
+            false => smaller.code(i, k),
+        };
+        let column = |k: usize| (0..points.len()).map(|i| code(i, k)).collect();
+        let columns = (0..features.len()).map(column).collect();
+        let points = Points::new(&features, columns)?;
+        Ok(Space { features, support: Support::Points(points) })
+    }
+
+    /// The same features on points alone: those of `points` and then the places of these codes, column
+    /// by column, listed before or not. Where `points` is every point of a list, it is shared.
+    pub(crate) fn with_places(&self, points: &[usize], places: Vec<Vec<f64>>) -> Result<Self> {
+        let own = match &self.support {
+            Support::Points(own) if points.len() == own.len() => own.clone(),
+            _ => match self.subset(points)?.support {
+                Support::Points(own) => own,
+                Support::Grid(_) => return Err(Error::internal("a subset that is a grid")),
+            },
+        };
+        let support = Support::Points(own.and(places)?);
+        Ok(Space { features: self.features.clone(), support })
     }
 
     /// The space of some of the features, in the order given, with the same costs; and where each
@@ -342,6 +428,12 @@ impl Space {
 /// Equal numbers have equal bits here: −0 is 0, and every NaN is the missing value.
 pub(crate) fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() }
+}
+
+/// Whole numbers in the order of [`f64::total_cmp`].
+fn in_order(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// Checks each feature, and that no two have the same name.

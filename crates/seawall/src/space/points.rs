@@ -1,15 +1,25 @@
 //! The support made of the points listed.
 
-use super::MOST_POINTS;
+use super::bins::Bins;
 use super::feature::Checked;
+use super::{MOST_POINTS, Ranks};
 use crate::error::{Error, Result};
+use std::sync::{Arc, OnceLock};
 
 /// Points, one column of codes per feature: a number for a numeric feature off a grid, a level's
 /// index for any other, NaN where missing.
 #[derive(Clone, Debug)]
 pub struct Points {
-    codes: Vec<Vec<f64>>,
+    /// Shared with the spaces that have more points than these.
+    codes: Arc<Vec<Vec<f64>>>,
+    /// How many of the points those are.
+    first: usize,
+    /// The points after them.
+    more: Vec<Vec<f64>>,
     len: usize,
+    /// Each column's bins and ranks, once somebody asked: every fit to these points shares them.
+    bins: Arc<[OnceLock<Option<Bins>>]>,
+    ranks: Arc<[OnceLock<Ranks>]>,
 }
 
 impl Points {
@@ -31,7 +41,10 @@ impl Points {
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
-        Ok(Points { codes, len })
+        let bins = codes.iter().map(|_| OnceLock::new()).collect();
+        let ranks = codes.iter().map(|_| OnceLock::new()).collect();
+        let codes = Arc::new(codes);
+        Ok(Points { codes, first: len, more: Vec::new(), len, bins, ranks })
     }
 
     /// The number of points.
@@ -45,7 +58,41 @@ impl Points {
     }
 
     /// What a point holds for a feature.
+    #[inline]
     pub fn code(&self, point: usize, feature: usize) -> f64 {
-        self.codes[feature][point]
+        match point.checked_sub(self.first) {
+            None => self.codes[feature][point],
+            Some(after) => self.more[feature][after],
+        }
+    }
+
+    /// These points and more after them, column by column; those that are here are shared.
+    pub(super) fn and(&self, more: Vec<Vec<f64>>) -> Result<Self> {
+        let joined: Vec<Vec<f64>> = match self.more.is_empty() {
+            true => more,
+            false => self.more.iter().zip(more).map(|(own, m)| [&own[..], &m].concat()).collect(),
+        };
+        let len = self.first + joined.first().map_or(0, Vec::len);
+        if len > MOST_POINTS {
+            return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
+        }
+        let bins = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let ranks = self.codes.iter().map(|_| OnceLock::new()).collect();
+        let (codes, first) = (self.codes.clone(), self.first);
+        Ok(Points { codes, first, more: joined, len, bins, ranks })
+    }
+
+    /// The ranks of a column, made by the first who asks.
+    pub(super) fn ranks(&self, feature: usize, make: impl FnOnce() -> Ranks) -> &Ranks {
+        self.ranks[feature].get_or_init(make)
+    }
+
+    /// The bins of a column of numbers.
+    pub(super) fn bins(&self, feature: usize) -> Option<&Bins> {
+        let make = || {
+            let codes: Vec<f64> = (0..self.len).map(|i| self.code(i, feature)).collect();
+            Bins::new(&codes)
+        };
+        self.bins[feature].get_or_init(make).as_ref()
     }
 }

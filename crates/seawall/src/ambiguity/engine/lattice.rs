@@ -7,7 +7,7 @@
 use super::{Engine, MOST_CELLS, Maxima, Patience, Sums};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
-use crate::kernel::max_plus::{Axis, Carry};
+use crate::kernel::max_plus::{self, Axis, Carry};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
@@ -23,6 +23,8 @@ pub(in crate::ambiguity) struct Shape {
     pub grid: Grid,
     /// For points: the cell of each.
     pub cells: Option<Vec<u32>>,
+    /// Steps that a cell takes in the passes over all axes.
+    steps: usize,
 }
 
 impl Shape {
@@ -32,7 +34,8 @@ impl Shape {
             Support::Grid(grid) => {
                 let features = grid.levels().len();
                 let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
-                Some(Shape { coords, grid: grid.clone(), cells: None })
+                let steps = steps(space, grid);
+                Some(Shape { coords, grid: grid.clone(), cells: None, steps })
             }
             Support::Points(points) => points_shape(space, points.len()),
         }
@@ -40,8 +43,7 @@ impl Shape {
 
     /// The cost of one pass over every axis, in cell-steps.
     pub fn work(&self) -> f64 {
-        let steps: usize = self.grid.levels().iter().sum();
-        self.grid.len() as f64 * steps as f64
+        self.grid.len() as f64 * self.steps as f64
     }
 
     /// The cell of a point.
@@ -49,6 +51,12 @@ impl Shape {
     pub fn cell(&self, point: usize) -> usize {
         self.cells.as_ref().map_or(point, |cells| cells[point] as usize)
     }
+}
+
+/// Steps that a cell takes in the passes over all axes.
+fn steps(space: &Space, grid: &Grid) -> usize {
+    let levels = grid.levels().iter().zip(space.metrics());
+    levels.map(|(&k, metric)| max_plus::steps(metric, k)).sum()
 }
 
 /// The engine.
@@ -298,5 +306,6 @@ fn points_shape(space: &Space, points: usize) -> Option<Shape> {
             *place += (level * grid.stride(k)) as u32;
         }
     }
-    Some(Shape { coords, grid, cells: Some(place) })
+    let steps = steps(space, &grid);
+    Some(Shape { coords, grid, cells: Some(place), steps })
 }

@@ -9,12 +9,18 @@
 //! Ours are chosen by the shape of the support; the user may name one. All return sums over the
 //! sources in a fixed order, so answers do not depend on the number of threads.
 
+pub(super) mod boxes;
+pub(super) mod descent;
 mod few;
 mod groups;
 mod lattice;
 mod scan;
+pub(super) mod separable;
+mod separable_table;
 pub(super) mod soft;
 mod tree;
+#[cfg(test)]
+mod trials;
 
 pub(super) use groups::{Group, groups};
 pub(super) use lattice::Shape;

@@ -1,4 +1,8 @@
 //! The scan engine: every pair is looked at. What the other engines are tested against.
+//!
+//! Groups of some size are looked at in single precision first, and whoever may be best is confirmed
+//! in double precision: the same targets, bit for bit ([`screen`]). The targets of the last
+//! price are the ones to beat at the next.
 
 use super::{Engine, Group, Maxima, Patience, Sums, groups};
 use crate::ambiguity::geometry::Geometry;
@@ -6,11 +10,19 @@ use crate::ambiguity::problem::Heights;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::{CostFirst, Price, ValueFirst};
 use crate::kernel::scan::{self, Found};
+use crate::kernel::screen::{self, Incumbent, Rounded, Sorted};
 use crate::kernel::sum;
 use crate::population::Population;
 use crate::progress::Watch;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// Targets from which on a group is screened.
+const MANY: usize = 512;
+/// Sources that look at the same blocks of targets, one after the other, and those blocks: they stay
+/// in the second-level cache.
+const TOGETHER: usize = 8;
+const BLOCKS: usize = 16;
 
 /// The engine.
 pub(in crate::ambiguity) struct Scan {
@@ -18,6 +30,8 @@ pub(in crate::ambiguity) struct Scan {
     pub(in crate::ambiguity) metrics: Vec<Metric>,
     pub(in crate::ambiguity) groups: Vec<Group>,
     pub(in crate::ambiguity) sources: Vec<Source>,
+    /// Groups in single precision, where they are screened.
+    rounded: OnceLock<Vec<Option<Rounded>>>,
 }
 
 /// The engine, loaded.
@@ -25,6 +39,10 @@ struct Loaded<'v> {
     engine: Arc<Scan>,
     /// The members' heights, group by group.
     heights: Vec<Vec<f64>>,
+    /// The members in order of height, where they are screened.
+    sorted: Vec<Option<Sorted>>,
+    /// Each source's target at the last price, by its place in the group.
+    last: Vec<u32>,
     patience: Patience<'v>,
 }
 
@@ -51,7 +69,18 @@ impl Scan {
             }
         }
         sources.sort_unstable_by_key(|s| s.point);
-        Scan { population, metrics, groups, sources }
+        Scan { population, metrics, groups, sources, rounded: OnceLock::new() }
+    }
+
+    /// Groups in single precision; None where they are too small, or have nothing to round.
+    fn rounded(&self) -> &[Option<Rounded>] {
+        self.rounded.get_or_init(|| {
+            let round = |g: &Group| match g.members.len() >= MANY {
+                true => Rounded::new(&self.metrics, &g.columns),
+                false => None,
+            };
+            self.groups.iter().map(round).collect()
+        })
     }
 
     /// A look at every pair under a watch.
@@ -68,18 +97,20 @@ impl Engine for Scan {
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
         let of_group = |g: &Group| g.members.iter().map(|&i| heights.at(i as usize)).collect();
-        let heights = self.groups.iter().map(of_group).collect();
+        let heights: Vec<Vec<f64>> = self.groups.iter().map(of_group).collect();
+        let sort = |(r, h): (&Option<Rounded>, &Vec<f64>)| r.as_ref().map(|r| Sorted::new(r, h));
+        let sorted = self.rounded().iter().zip(&heights).map(sort).collect();
         let patience = self.patience(watch);
-        Box::new(Loaded { engine: self, heights, patience })
+        Box::new(Loaded { engine: self, heights, sorted, last: Vec::new(), patience })
     }
 }
 
 impl Loaded<'_> {
-    /// The best target of a source, by its place in the source's group.
-    fn best(&self, source: Source, price: Price, x: &mut Vec<f64>) -> usize {
+    /// The best target of a source at a price, by its place in the source's group, in double
+    /// precision.
+    fn best(&self, source: Source, price: Price, x: &[f64]) -> usize {
         let (group, local) = (&self.engine.groups[source.group as usize], source.local as usize);
         let values = &self.heights[source.group as usize];
-        group.row(local, x);
         let (metrics, columns) = (&self.engine.metrics[..], &group.columns[..]);
         match price {
             Price::Zero => scan::best(metrics, columns, values, x, ValueFirst, local),
@@ -92,17 +123,87 @@ impl Loaded<'_> {
         }
     }
 
-    /// Something of every source, in order; nothing once it is to stop.
-    fn each<R: Default, T: Default + Send>(
-        &self,
-        one: impl Fn(&mut R, Source) -> T + Sync,
-    ) -> Vec<T> {
+    /// Where each source goes at each price, one source after the other; nowhere once it is to stop.
+    fn found(&mut self, prices: &[Price]) -> Vec<Arrival> {
         self.patience.begin();
-        let patient = |room: &mut R, &source: &Source| match self.patience.go_on() {
-            true => one(room, source),
-            false => T::default(),
-        };
-        self.engine.sources.par_iter().map_init(R::default, patient).collect()
+        let chunks = self.engine.sources.par_chunks(TOGETHER).enumerate();
+        let found: Vec<Arrival> = chunks
+            .map(|(at, some)| self.together(prices, at * TOGETHER, some))
+            .collect::<Vec<_>>()
+            .concat();
+        self.last = found.iter().step_by(prices.len().max(1)).map(|a| a.target).collect();
+        found
+    }
+
+    /// The same for some sources, the first of which has this place among all.
+    fn together(&self, prices: &[Price], first: usize, sources: &[Source]) -> Vec<Arrival> {
+        let mut waiting: Vec<Waiting> = Vec::with_capacity(sources.len());
+        for (k, &source) in sources.iter().enumerate() {
+            if !self.patience.go_on() {
+                return vec![Arrival::default(); sources.len() * prices.len()];
+            }
+            let (group, local) = (source.group as usize, source.local as usize);
+            let own = self.heights[group][local];
+            let mut one = Waiting {
+                x: Vec::new(),
+                rounded: Vec::new(),
+                found: prices.iter().map(|&p| Incumbent::new(p, own, local)).collect(),
+                confirmed: 0,
+                screened: false,
+            };
+            self.engine.groups[group].row(local, &mut one.x);
+            if let Some(rounded) = &self.engine.rounded()[group] {
+                rounded.row(local, &mut one.rounded);
+                one.screened = true;
+                if let Some(&last) = self.last.get(first + k) {
+                    self.looker(source, &one.x, &one.rounded).offer(last as usize, &mut one.found);
+                }
+            }
+            waiting.push(one);
+        }
+        let count = |s: &Source| self.sorted[s.group as usize].as_ref().map_or(0, Sorted::blocks);
+        let most = sources.iter().map(count).max().unwrap_or(0);
+        for from in (0..most).step_by(BLOCKS) {
+            for (one, &source) in waiting.iter_mut().zip(sources).filter(|(one, _)| one.screened) {
+                let group = source.group as usize;
+                let (Some(rounded), Some(sorted)) =
+                    (&self.engine.rounded()[group], &self.sorted[group])
+                else {
+                    continue;
+                };
+                let blocks = from.min(sorted.blocks())..(from + BLOCKS).min(sorted.blocks());
+                let looker = self.looker(source, &one.x, &one.rounded);
+                let (found, confirmed) = (&mut one.found, &mut one.confirmed);
+                one.screened = screen::look(rounded, sorted, blocks, looker, found, confirmed);
+            }
+        }
+        let mut all = Vec::with_capacity(sources.len() * prices.len());
+        for (one, &source) in waiting.iter().zip(sources) {
+            for (&price, found) in prices.iter().zip(&one.found) {
+                let target = match one.screened {
+                    true => found.target,
+                    false => self.best(source, price, &one.x),
+                };
+                let sums = self.arrival(source, target, &one.x);
+                all.push(Arrival { target: target as u32, sums });
+            }
+        }
+        all
+    }
+
+    fn looker<'a>(
+        &'a self,
+        source: Source,
+        x: &'a [f64],
+        rounded: &'a [f32],
+    ) -> screen::Source<'a> {
+        screen::Source {
+            metrics: &self.engine.metrics,
+            columns: &self.engine.groups[source.group as usize].columns,
+            values: &self.heights[source.group as usize],
+            x,
+            rounded,
+        }
     }
 
     /// A target's value, and what it costs a source at `x` to go there.
@@ -126,40 +227,42 @@ impl Loaded<'_> {
 
 impl Maxima for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
-        let found: Vec<[f64; 2]> = self.each(|x: &mut Vec<f64>, source| {
-            let target = self.best(source, price, x);
-            self.arrival(source, target, x)
-        });
-        self.sums(|s| found[s])
+        let found = self.found(&[price]);
+        self.sums(|s| found[s].sums)
     }
 
     fn evaluate_all(&mut self, prices: &[Price]) -> Vec<Sums> {
-        if prices.iter().any(|price| !matches!(price, Price::At(_))) {
-            return prices.iter().map(|&price| self.evaluate(price)).collect();
-        }
         // What a pair of points costs is worked out once for all prices.
-        let all = |(x, found): &mut (Vec<f64>, Vec<Found>), source: Source| {
-            let group = &self.engine.groups[source.group as usize];
-            let (values, local) = (&self.heights[source.group as usize], source.local as usize);
-            group.row(local, x);
-            found.clear();
-            found.extend(prices.iter().map(|p| Found::new(p.get(), values[local], local)));
-            scan::best_priced(&self.engine.metrics, &group.columns, values, x, found);
-            found.iter().map(|f| self.arrival(source, f.target, x)).collect::<Vec<_>>()
-        };
-        let found: Vec<Vec<[f64; 2]>> = self.each(all);
-        let at = |s: usize, k: usize| found[s].get(k).copied().unwrap_or_default();
-        (0..prices.len()).map(|k| self.sums(|s| at(s, k))).collect()
+        let found = self.found(prices);
+        (0..prices.len()).map(|k| self.sums(|s| found[s * prices.len() + k].sums)).collect()
     }
 
     fn targets(&mut self, price: Price) -> Vec<u32> {
-        self.each(|x: &mut Vec<f64>, source| {
-            let local = self.best(source, price, x);
-            self.engine.groups[source.group as usize].members[local]
-        })
+        let found = self.found(&[price]);
+        let member = |(a, s): (&Arrival, &Source)| {
+            self.engine.groups[s.group as usize].members[a.target as usize]
+        };
+        found.iter().zip(&self.engine.sources).map(member).collect()
     }
 
     fn stopped(&self) -> bool {
         self.patience.stopped()
     }
+}
+
+/// Where a source goes: the place in its group, the value there and what it costs to go.
+#[derive(Clone, Copy, Default)]
+struct Arrival {
+    target: u32,
+    sums: [f64; 2],
+}
+
+/// A source while its targets are looked at.
+struct Waiting {
+    x: Vec<f64>,
+    rounded: Vec<f32>,
+    found: Vec<Incumbent>,
+    confirmed: usize,
+    /// Whether screening pays, so far.
+    screened: bool,
 }

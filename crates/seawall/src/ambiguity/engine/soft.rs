@@ -4,12 +4,12 @@
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
 
-use super::{EngineKind, Patience, Scan, Shape, Source, lattice_suits, required_shape};
+use super::{EngineKind, Patience, Scan, Shape, Source, required_shape};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Problem;
 use crate::error::{Error, Field, Result};
-use crate::kernel::log_sum::{Axis, Moments};
-use crate::kernel::metric::penalty;
+use crate::kernel::log_sum::{Axis, exp_sum, log_sum};
+use crate::kernel::metric::{Metric, penalty};
 use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
@@ -17,7 +17,7 @@ use crate::progress::Watch;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// An axis of more levels than this is not summed on a lattice unless asked: its table of costs
+/// An axis of more levels than this is not summed on a lattice unless asked, if its table of costs
 /// grows with the square.
 const LONGEST: usize = 2048;
 
@@ -74,10 +74,7 @@ pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
 /// The engine named, or the one that suits.
 pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngine>> {
     let shape = match geometry.kind() {
-        EngineKind::Auto => geometry
-            .shape()
-            .filter(|s| lattice_suits(geometry, s))
-            .filter(|s| s.grid.levels().iter().all(|&k| k <= LONGEST)),
+        EngineKind::Auto => geometry.shape().filter(|s| suits(geometry, s)),
         EngineKind::Grid => Some(required_shape(geometry)?),
         EngineKind::Scan => None,
         EngineKind::Tree => {
@@ -96,6 +93,26 @@ pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngi
         }
         None => Arc::new(SoftScan(Scan::new(geometry))),
     })
+}
+
+/// Whether passes over the lattice beat sums over all pairs.
+fn suits(geometry: &Geometry, shape: &Shape) -> bool {
+    let metrics = geometry.population().space().metrics();
+    let levels = || shape.grid.levels().iter().zip(&metrics);
+    let pairs = geometry.sources().len() as f64 * geometry.population().space().len() as f64;
+    let steps: usize = levels().map(|(&k, metric)| soft_steps(*metric, k)).sum();
+    let tables = levels().filter(|(_, metric)| matches!(metric, Metric::Square { .. }));
+    shape.grid.len() as f64 * steps as f64 <= pairs
+        && tables.into_iter().all(|(&k, _)| k <= LONGEST)
+}
+
+/// Steps that one cell takes in the pass over an axis.
+fn soft_steps(metric: Metric, levels: usize) -> usize {
+    match metric {
+        Metric::Flat { .. } => levels.min(16),
+        Metric::Square { .. } => levels,
+        Metric::Wall => 0,
+    }
 }
 
 /// One log-domain pass per feature.
@@ -268,8 +285,8 @@ impl LoadedScan<'_> {
         &self.engine.0
     }
 
-    /// `log Σ` and the moments of the cost for one source.
-    fn source(&self, source: Source, sharpness: f64, room: &mut Room) -> (f64, Moments) {
+    /// `log Σ`, and the mean and the variance of the cost, for one source.
+    fn source(&self, source: Source, sharpness: f64, room: &mut Room) -> (f64, f64, f64) {
         let exponents = &self.exponents[source.group as usize];
         let group = &self.scan().groups[source.group as usize];
         group.row(source.local as usize, &mut room.x);
@@ -280,14 +297,7 @@ impl LoadedScan<'_> {
         }
         let shifted = exponents.iter().zip(&room.costs).map(|(e, &c)| e - penalty(sharpness, c));
         room.exponents.extend(shifted);
-        let top = room.exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut moments = Moments::default();
-        for (&e, &c) in room.exponents.iter().zip(&room.costs) {
-            if e - top > -745.0 {
-                moments.add((e - top).exp(), c, 0.0);
-            }
-        }
-        (top + moments.weight.ln(), moments)
+        log_sum(&mut room.exponents, &room.costs)
     }
 }
 
@@ -311,8 +321,7 @@ impl Softmax for LoadedScan<'_> {
                 if !self.patience.go_on() {
                     return Default::default();
                 }
-                let (log, moments) = self.source(source, sharpness, room);
-                (log, moments.mean, moments.variance())
+                self.source(source, sharpness, room)
             })
             .collect();
         let weights = self.problem.population().weights();
@@ -360,10 +369,10 @@ impl Softmax for LoadedScan<'_> {
                     for (at, tile) in room.costs.chunks_mut(TILE).enumerate() {
                         costs(&self.scan().metrics, &columns, &room.x, at * TILE, tile);
                     }
-                    let mass = |(l, &c): (&f64, &f64)| {
-                        (exponents[local] + l - penalty(sharpness, c)).exp()
-                    };
-                    logs.iter().zip(&room.costs).map(mass).sum()
+                    let log = |(l, &c): (&f64, &f64)| exponents[local] + l - penalty(sharpness, c);
+                    room.exponents.clear();
+                    room.exponents.extend(logs.iter().zip(&room.costs).map(log));
+                    exp_sum(&room.exponents)
                 })
                 .collect();
             for (&j, mass) in group.members.iter().zip(found) {

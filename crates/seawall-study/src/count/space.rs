@@ -1,0 +1,179 @@
+//! The spaces of contexts and of outcomes, made of what was counted.
+
+use super::axis::{Axis, Counted as Column, MOST_NUMBERS};
+use super::exact_sum::ExactSum;
+use super::place::{TooLarge, cells, most_cells, space_of, too_large};
+use super::tally::Counted;
+use super::tuples::Tuples;
+use crate::read::{BinnedColumn, Distinct, Reading};
+use crate::study::{Scale, Study};
+use seawall::evaluate::Support;
+use seawall::{Error, Result, Space};
+use std::sync::Arc;
+
+/// An outcome space of more points than this is made of the outcomes seen instead of a grid.
+const MOST_OUTCOMES: f64 = 4096.0;
+
+/// What was seen of the columns read.
+pub(crate) struct Seen<'a> {
+    pub(crate) readings: &'a [Reading],
+    pub(crate) distinct: &'a [Distinct],
+    pub(crate) binned: &'a [Option<BinnedColumn>],
+}
+
+impl<'a> Seen<'a> {
+    /// Some of the columns with what was counted of them: those of codes and those of numbers are each in
+    /// order.
+    fn columns(
+        &self,
+        of: &[usize],
+        codes: &'a [Vec<u32>],
+        numbers: Vec<Vec<f64>>,
+    ) -> Result<Vec<Column<'a>>> {
+        let (mut codes, mut numbers) = (codes.iter(), numbers.into_iter());
+        let lost = || Error::internal("a column that was not counted");
+        let column = |&c: &usize| {
+            Ok(match (self.readings[c], &self.binned[c]) {
+                (Reading::Line(_), _) => Column::Numbers(numbers.next().ok_or_else(lost)?),
+                (_, Some(binned)) => Column::Bins(codes.next().ok_or_else(lost)?, binned),
+                _ => Column::Values(codes.next().ok_or_else(lost)?, &self.distinct[c]),
+            })
+        };
+        of.iter().map(column).collect()
+    }
+}
+
+/// The context space, where each context counted is in it, and why it is no grid if it is none. Takes the
+/// contexts' numbers.
+pub(super) fn context_space(
+    study: &Study,
+    of: &[usize],
+    counted: &mut Counted,
+    seen: &Seen<'_>,
+    actions: usize,
+) -> Result<(Arc<Space>, Vec<u32>, Option<TooLarge>)> {
+    let rows = (study.scale == Scale::Spread).then(|| counted.rows_by_context());
+    let numbers = std::mem::take(&mut counted.numbers);
+    let columns = seen.columns(of, &counted.codes, numbers)?;
+    let features = study.contexts.len();
+    let missing = |k: usize| study.contexts[k].missing.is_some();
+    // Where mass may go anywhere no grid is made, and any number is a place.
+    let anywhere = study.support == Support::Space;
+    let axis = |k: usize, column: Column<'_>, on_grid: bool| {
+        let most = if anywhere { 0 } else { most_numbers(on_grid) };
+        Axis::context(&study.data, &study.contexts[k], column, most)
+    };
+    let most = if anywhere { 0.0 } else { most_cells(study.memory, features, actions) };
+    let found = made(columns, most, missing, axis)?;
+    let grid = too_large(found.cells, study.memory, features, actions).filter(|_| !anywhere);
+    let mut axes = found.axes;
+    if let Some(rows) = rows {
+        axes.iter_mut().for_each(|axis| axis.spread(&rows));
+    }
+    let on_grid = grid.is_none() && !anywhere;
+    let (space, of) = space_of(axes, on_grid).map_err(|e| e.within(study.path.display()))?;
+    Ok((space, of, grid))
+}
+
+/// How many different numbers of a column have levels: all on a grid, else a few.
+fn most_numbers(on_grid: bool) -> usize {
+    if on_grid { usize::MAX } else { MOST_NUMBERS }
+}
+
+/// Axes, and the cells of their grid.
+struct Made {
+    axes: Vec<Axis>,
+    cells: f64,
+}
+
+/// The axes of columns: those with codes first, whose levels say whether numbers may have levels too.
+fn made(
+    columns: Vec<Column<'_>>,
+    most: f64,
+    missing: impl Fn(usize) -> bool,
+    axis: impl Fn(usize, Column<'_>, bool) -> Result<Axis>,
+) -> Result<Made> {
+    let mut axes: Vec<Option<Axis>> = Vec::new();
+    let mut numbers: Vec<(usize, Vec<f64>)> = Vec::new();
+    for (k, column) in columns.into_iter().enumerate() {
+        match column {
+            Column::Numbers(own) => {
+                numbers.push((k, own));
+                axes.push(None);
+            }
+            column => axes.push(Some(axis(k, column, true)?)),
+        }
+    }
+    let levels = |axis: &Axis| axis.levels.map_or(1.0, |levels| levels as f64);
+    let known: f64 = axes.iter().flatten().map(levels).product();
+    let cells = cells(known, numbers.iter().map(|(k, own)| (own.as_slice(), missing(*k))), most);
+    for (k, own) in numbers {
+        axes[k] = Some(axis(k, Column::Numbers(own), cells <= most)?);
+    }
+    Ok(Made { axes: axes.into_iter().flatten().collect(), cells })
+}
+
+/// The outcomes.
+pub(super) struct Outcomes {
+    pub(super) space: Arc<Space>,
+    /// Each outcome's value.
+    pub(super) values: Vec<f64>,
+    /// Where each outcome counted is.
+    pub(super) of: Vec<u32>,
+    /// For each column, whether each outcome counted has no value there.
+    lacking: Vec<Vec<bool>>,
+}
+
+/// The outcome space.
+pub(super) fn outcome_space(
+    study: &Study,
+    of: &[usize],
+    ids: Tuples,
+    seen: &Seen<'_>,
+) -> Result<Outcomes> {
+    let (codes, numbers) = ids.into_columns();
+    let columns = seen.columns(of, &codes, numbers)?;
+    let lacks = |column: &Column<'_>| match column {
+        Column::Values(codes, distinct) => {
+            codes.iter().map(|&code| distinct.is_missing(code as usize)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let lacking = columns.iter().map(lacks).collect();
+    let axis = |k: usize, column: Column<'_>, on_grid: bool| {
+        let (name, term) = &study.outcome[k];
+        Axis::outcome(&study.data, name, term, column, most_numbers(on_grid))
+    };
+    let found = made(columns, MOST_OUTCOMES, |_| false, axis)?;
+    let amounts: Vec<Option<Vec<f64>>> =
+        found.axes.iter().map(|a| a.levels.map(|_| a.amounts.clone())).collect();
+    let on_grid = found.cells <= MOST_OUTCOMES;
+    let (space, of) = space_of(found.axes, on_grid).map_err(|e| e.within(study.path.display()))?;
+    let amount = |i: usize| {
+        let along = amounts.iter().enumerate().map(|(k, amounts)| match amounts {
+            Some(amounts) => amounts[space.code(i, k) as usize],
+            None => space.code(i, k),
+        });
+        along.sum()
+    };
+    let values = (0..space.len()).map(amount).collect();
+    Ok(Outcomes { space, values, of, lacking })
+}
+
+impl Outcomes {
+    /// The rows without a value in an outcome column that gives numbers by level.
+    pub(super) fn missing_rows(&self, study: &Study, counted: &Counted) -> Vec<(String, f64)> {
+        let mut found = Vec::new();
+        for ((name, _), lacking) in study.outcome.iter().zip(&self.lacking) {
+            let lacks = |outcome: u32| lacking.get(outcome as usize).is_some_and(|lacks| *lacks);
+            let own = counted.entries.iter().filter(|e| lacks(e.outcome));
+            let mut rows = ExactSum::ZERO;
+            own.for_each(|e| rows.add_product(e.facts.units, e.facts.unit));
+            let rows = rows.value();
+            if rows > 0.0 {
+                found.push((name.clone(), rows));
+            }
+        }
+        found
+    }
+}
