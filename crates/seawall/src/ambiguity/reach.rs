@@ -73,6 +73,11 @@ pub(super) trait Reach: Send {
         true
     }
 
+    /// Vertices of a curve that are worth their evaluations.
+    fn vertices(&self) -> usize {
+        usize::MAX
+    }
+
     /// Which engine it is.
     fn engine(&self) -> &'static str;
 

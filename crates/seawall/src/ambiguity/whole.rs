@@ -24,8 +24,9 @@ use super::solver::Solver;
 use super::wasserstein;
 use crate::error::Result;
 use crate::population::Population;
-use crate::space::{Space, bits};
+use crate::space::{Places, Space, bits};
 use crate::steps::{Extent, StepFunction, list, separate};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -44,8 +45,7 @@ pub(crate) struct Whole {
     pub(super) population: Population,
     /// The points that mass comes from.
     pub(super) sources: Vec<u32>,
-    /// The population's points by a number made of their codes.
-    known: OnceLock<HashMap<u64, u32>>,
+    known: OnceLock<Known>,
 }
 
 impl Whole {
@@ -107,35 +107,28 @@ impl Whole {
         Units::new(largest, direction)
     }
 
-    /// The plan that takes sources, each with some mass, to the places of codes that `place` writes
-    /// over the source's own; and the population on the plan's points.
+    /// The plan that takes sources, each with some mass, to the places that `place` tells: the features
+    /// of the source that change, and their codes. And the population on the plan's points.
     pub(super) fn plan(
         &self,
         moves: impl Iterator<Item = (usize, f64, u32)>,
-        mut place: impl FnMut(usize, u32, &mut [f64]),
+        mut place: impl FnMut(usize, u32, &mut Vec<(u32, f64)>),
     ) -> Result<(Plan, Population)> {
         let space = self.population.space();
-        let (count, features) = (space.len(), space.names().len());
-        let mut codes = vec![0.0; features];
-        let mut own = vec![0.0; features];
-        let mut arrivals = Arrivals {
-            known: self.known(),
-            space,
-            fresh: HashMap::new(),
-            columns: vec![Vec::new(); features],
-        };
+        let mut changes = Vec::new();
+        let (known, places) = (self.known(), Places::default());
+        let mut arrivals = Arrivals { known, space, fresh: HashMap::new(), places };
         let mut entries: Vec<(u32, u32, f64)> = Vec::new();
         for (source, mass, to) in moves {
             let from = self.sources[source];
-            (0..features).for_each(|k| own[k] = space.code(from as usize, k));
-            codes.copy_from_slice(&own);
-            place(source, to, &mut codes);
-            let stays = codes.iter().zip(&own).all(|(a, b)| bits(*a) == bits(*b));
-            let to = if stays { from } else { arrivals.point(&codes) };
+            changes.clear();
+            place(source, to, &mut changes);
+            let own = |k: u32| space.code(from as usize, k as usize);
+            changes.retain(|(k, code)| bits(*code) != bits(own(*k)));
+            let to = if changes.is_empty() { from } else { arrivals.point(from, &changes) };
             entries.push((from, to, mass));
         }
-        let all: Vec<usize> = (0..count).collect();
-        let space = Arc::new(space.with_places(&all, arrivals.columns)?);
+        let space = Arc::new(space.with_places(arrivals.places)?);
         let mut weights = self.population.weights().to_vec();
         weights.resize(space.len(), 0.0);
         let population = Population::from_weights(space.clone(), weights)?;
@@ -144,54 +137,79 @@ impl Whole {
         Ok((plan, population))
     }
 
-    fn known(&self) -> &HashMap<u64, u32> {
+    /// The codes of a source.
+    pub(super) fn codes(&self, source: usize) -> Vec<f64> {
+        let (space, point) = (self.population.space(), self.sources[source] as usize);
+        (0..space.names().len()).map(|k| space.code(point, k)).collect()
+    }
+
+    fn known(&self) -> &Known {
         self.known.get_or_init(|| {
             let space = self.population.space();
             let features = space.names().len();
-            let number = |i: usize| mixed((0..features).map(|k| space.code(i, k)));
-            (0..space.len()).rev().map(|i| (number(i), i as u32)).collect()
+            let number = |i: usize| {
+                (0..features).fold(0, |n: u64, k| n.wrapping_add(mixed(k, space.code(i, k))))
+            };
+            let numbers: Vec<u64> = (0..space.len()).into_par_iter().map(number).collect();
+            let points = numbers.iter().enumerate().rev().map(|(i, n)| (*n, i as u32)).collect();
+            Known { numbers, points }
         })
     }
 }
 
+/// A population's points by a number made of their codes.
+#[derive(Debug)]
+struct Known {
+    numbers: Vec<u64>,
+    points: HashMap<u64, u32>,
+}
+
 /// Places that mass arrives at, each a point once.
 struct Arrivals<'w> {
-    known: &'w HashMap<u64, u32>,
+    known: &'w Known,
     space: &'w Space,
-    fresh: HashMap<u64, Vec<u32>>,
-    /// The codes of the points that are new.
-    columns: Vec<Vec<f64>>,
+    fresh: HashMap<u64, u32>,
+    /// The points that are new.
+    places: Places,
 }
 
 impl Arrivals<'_> {
-    fn point(&mut self, codes: &[f64]) -> u32 {
-        let number = mixed(codes.iter().copied());
-        let same = |a: f64, b: f64| bits(a) == bits(b);
-        if let Some(&i) = self.known.get(&number) {
-            let here = |(k, c): (usize, &f64)| same(self.space.code(i as usize, k), *c);
-            if codes.iter().enumerate().all(here) {
-                return i;
+    /// The point that another one is with some features changed.
+    fn point(&mut self, from: u32, changes: &[(u32, f64)]) -> u32 {
+        let space = self.space;
+        let own = |k: usize| space.code(from as usize, k);
+        let code =
+            |k: usize| changes.iter().find(|c| c.0 as usize == k).map_or_else(|| own(k), |c| c.1);
+        let mut number = self.known.numbers[from as usize];
+        for &(k, new) in changes {
+            let k = k as usize;
+            number = number.wrapping_sub(mixed(k, own(k))).wrapping_add(mixed(k, new));
+        }
+        let features = space.names().len();
+        let same =
+            |there: &dyn Fn(usize) -> f64| (0..features).all(|k| bits(code(k)) == bits(there(k)));
+        if let Some(&i) = self.known.points.get(&number)
+            && same(&|k| space.code(i as usize, k))
+        {
+            return i;
+        }
+        let first = space.len() as u32;
+        // Places whose numbers are the same have the next ones.
+        while let Some(&at) = self.fresh.get(&number) {
+            if same(&|k| self.places.code(at as usize, k, |i| space.code(i, k))) {
+                return first + at;
             }
+            number = number.wrapping_add(1);
         }
-        let columns = &self.columns;
-        let is_it = |&&at: &&u32| {
-            codes.iter().zip(columns).all(|(c, column)| same(column[at as usize], *c))
-        };
-        let first = self.space.len() as u32;
-        let listed = self.fresh.entry(number).or_default();
-        if let Some(at) = listed.iter().find(is_it) {
-            return first + at;
-        }
-        let at = columns[0].len() as u32;
-        listed.push(at);
-        self.columns.iter_mut().zip(codes).for_each(|(column, c)| column.push(*c));
+        let at = self.places.len() as u32;
+        self.fresh.insert(number, at);
+        self.places.push(from, changes);
         first + at
     }
 }
 
-/// A number made of codes.
-fn mixed(codes: impl Iterator<Item = f64>) -> u64 {
-    codes.fold(0, |mix: u64, code| {
-        (mix.rotate_left(23) ^ bits(code)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    })
+/// A number made of a feature and a code.
+fn mixed(feature: usize, code: f64) -> u64 {
+    let mix = (bits(code) ^ (feature as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mix ^ mix >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ mix >> 32
 }

@@ -28,7 +28,7 @@ use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
 use crate::progress::Watch;
-use crate::space::{Space, bits};
+use crate::space::{Places, Space, bits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -177,9 +177,9 @@ struct Growing {
     context: Vec<usize>,
     /// The weight of each context.
     weights: Vec<f64>,
-    places: HashMap<Vec<u64>, u32>,
-    /// The codes of the places, feature by feature.
-    columns: Vec<Vec<f64>>,
+    /// Where each place is by its codes.
+    known: HashMap<Vec<u64>, u32>,
+    places: Places,
     /// What each context can reach beside itself, and what that costs.
     arcs: Vec<Vec<(u32, f64)>>,
 }
@@ -193,8 +193,8 @@ impl Growing {
         Ok(Growing {
             context,
             weights,
-            places: HashMap::new(),
-            columns: vec![Vec::new(); contexts.names().len()],
+            known: HashMap::new(),
+            places: Places::default(),
             arcs: vec![Vec::new(); contexts.len()],
         })
     }
@@ -206,7 +206,7 @@ impl Growing {
             let from = self.context[step.from];
             let to = match self.context.get(step.to) {
                 Some(&context) => context as u32,
-                None => self.place(&space, step.to),
+                None => self.place(&space, (step.from, step.to)),
             };
             if !self.arcs[from].iter().any(|arc| arc.0 == to) {
                 self.arcs[from].push((to, step.cost));
@@ -216,13 +216,16 @@ impl Growing {
         new
     }
 
-    fn place(&mut self, space: &Space, point: usize) -> u32 {
-        let codes: Vec<f64> = (0..self.columns.len()).map(|k| space.code(point, k)).collect();
-        let next = (self.weights.len() + self.places.len()) as u32;
-        let key = codes.iter().map(|c| bits(*c)).collect();
-        let place = *self.places.entry(key).or_insert(next);
+    fn place(&mut self, space: &Space, (from, to): (usize, usize)) -> u32 {
+        let features = space.names().len();
+        let key = (0..features).map(|k| bits(space.code(to, k))).collect();
+        let next = (self.weights.len() + self.known.len()) as u32;
+        let place = *self.known.entry(key).or_insert(next);
         if place == next {
-            self.columns.iter_mut().zip(codes).for_each(|(column, c)| column.push(c));
+            let changed = |k: &usize| bits(space.code(from, *k)) != bits(space.code(to, *k));
+            let changes: Vec<(u32, f64)> =
+                (0..features).filter(changed).map(|k| (k as u32, space.code(to, k))).collect();
+            self.places.push(self.context[from] as u32, &changes);
         }
         place
     }
@@ -230,8 +233,7 @@ impl Growing {
     /// Everything on the points so far.
     fn listed(&self, task: &WholeTask<'_>) -> Result<Listed> {
         let contexts = task.log.contexts();
-        let all: Vec<usize> = (0..contexts.len()).collect();
-        let space = Arc::new(contexts.with_places(&all, self.columns.clone())?);
+        let space = Arc::new(contexts.with_places(self.places.clone())?);
         let log = task.log.on_contexts(&space, |context| context)?;
         let mut weights = self.weights.clone();
         weights.resize(space.len(), 0.0);

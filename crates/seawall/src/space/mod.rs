@@ -15,12 +15,14 @@ mod extended;
 mod feature;
 mod grid;
 mod level;
+mod places;
 mod points;
 
 pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
+pub(crate) use places::Places;
 pub use points::Points;
 
 use crate::error::{Error, Result};
@@ -281,15 +283,17 @@ impl Space {
         Ok(Space { features, support: Support::Points(points) })
     }
 
-    /// The same features on points alone: those of `points` and then the places of these codes, column
-    /// by column, listed before or not. Where `points` is every point of a list, it is shared.
-    pub(crate) fn with_places(&self, points: &[usize], places: Vec<Vec<f64>>) -> Result<Self> {
+    /// The same points and then places beside them, on points alone; a list of points is shared.
+    pub(crate) fn with_places(&self, places: Places) -> Result<Self> {
         let own = match &self.support {
-            Support::Points(own) if points.len() == own.len() => own.clone(),
-            _ => match self.subset(points)?.support {
-                Support::Points(own) => own,
-                Support::Grid(_) => return Err(Error::internal("a subset that is a grid")),
-            },
+            Support::Points(own) => own.clone(),
+            Support::Grid(grid) => {
+                let all: Vec<usize> = (0..grid.len()).collect();
+                match self.subset(&all)?.support {
+                    Support::Points(own) => own,
+                    Support::Grid(_) => return Err(Error::internal("a subset that is a grid")),
+                }
+            }
         };
         let support = Support::Points(own.and(places)?);
         Ok(Space { features: self.features.clone(), support })

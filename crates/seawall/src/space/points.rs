@@ -2,6 +2,7 @@
 
 use super::bins::Bins;
 use super::feature::Checked;
+use super::places::Places;
 use super::{MOST_POINTS, Ranks};
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
@@ -14,8 +15,8 @@ pub struct Points {
     codes: Arc<Vec<Vec<f64>>>,
     /// How many of the points those are.
     first: usize,
-    /// The points after them.
-    more: Vec<Vec<f64>>,
+    /// The places after them.
+    more: Places,
     len: usize,
     /// Each column's bins and ranks, once somebody asked: every fit to these points shares them.
     bins: Arc<[OnceLock<Option<Bins>>]>,
@@ -44,7 +45,7 @@ impl Points {
         let bins = codes.iter().map(|_| OnceLock::new()).collect();
         let ranks = codes.iter().map(|_| OnceLock::new()).collect();
         let codes = Arc::new(codes);
-        Ok(Points { codes, first: len, more: Vec::new(), len, bins, ranks })
+        Ok(Points { codes, first: len, more: Places::default(), len, bins, ranks })
     }
 
     /// The number of points.
@@ -62,24 +63,23 @@ impl Points {
     pub fn code(&self, point: usize, feature: usize) -> f64 {
         match point.checked_sub(self.first) {
             None => self.codes[feature][point],
-            Some(after) => self.more[feature][after],
+            Some(after) => self.more.code(after, feature, |i| self.codes[feature][i]),
         }
     }
 
-    /// These points and more after them, column by column; those that are here are shared.
-    pub(super) fn and(&self, more: Vec<Vec<f64>>) -> Result<Self> {
-        let joined: Vec<Vec<f64>> = match self.more.is_empty() {
-            true => more,
-            false => self.more.iter().zip(more).map(|(own, m)| [&own[..], &m].concat()).collect(),
-        };
-        let len = self.first + joined.first().map_or(0, Vec::len);
+    /// These points, which are shared, and places after them; to be done once.
+    pub(super) fn and(&self, more: Places) -> Result<Self> {
+        if self.more.len() > 0 {
+            return Err(Error::internal("places beside places"));
+        }
+        let len = self.first + more.len();
         if len > MOST_POINTS {
             return Err(Error::input(format!("{len} points are too many (at most {MOST_POINTS})")));
         }
         let bins = self.codes.iter().map(|_| OnceLock::new()).collect();
         let ranks = self.codes.iter().map(|_| OnceLock::new()).collect();
         let (codes, first) = (self.codes.clone(), self.first);
-        Ok(Points { codes, first, more: joined, len, bins, ranks })
+        Ok(Points { codes, first, more, len, bins, ranks })
     }
 
     /// The ranks of a column, made by the first who asks.

@@ -205,6 +205,21 @@ impl Extent {
         }
     }
 
+    /// What it costs to get into a side of a feature of any numbers from a code.
+    #[inline]
+    pub fn line_cost(&self, feature: usize, side: &Side, code: f64) -> f64 {
+        let (metric, x) = (self.metrics[feature], code * self.scales[feature]);
+        match (side, metric) {
+            (Side::Line { low, high, missing: false }, Metric::Square { weight, .. })
+                if !x.is_nan() && low <= high =>
+            {
+                let apart = (low - x).max(x - high).max(0.0);
+                weight * apart * apart
+            }
+            _ => self.landing(feature, side, code).1,
+        }
+    }
+
     /// What it costs to get into a side from each level of a feature that has levels.
     pub fn level_costs(&self, feature: usize, side: &Side) -> Vec<f64> {
         let (metric, coords) = (self.metrics[feature], &self.coords[feature]);

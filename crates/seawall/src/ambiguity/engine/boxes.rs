@@ -182,11 +182,15 @@ impl Reach for Boxes<'_> {
         let stay =
             ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
         let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |_, to, codes| {
+        let space = self.whole.population.space();
+        self.whole.plan(stay.chain(rest), |source, to, changes| {
             let of_box = self.corners[to as usize].of_box as usize;
+            let point = self.whole.sources[source] as usize;
             for &side in self.boxes.sides_of(of_box) {
                 let (feature, side) = &self.boxes.sides.all[side as usize];
-                codes[*feature] = self.whole.extent.landing(*feature, side, codes[*feature]).0;
+                let own = space.code(point, *feature);
+                let there = self.whole.extent.landing(*feature, side, own).0;
+                changes.push((*feature as u32, there));
             }
         })
     }
@@ -342,9 +346,9 @@ impl<'w> Coster<'w> {
                 }
                 None => {
                     let own: &Side = &boxes.sides.all[*side as usize].1;
-                    let landing =
-                        |s: u32| self.whole.extent.landing(*feature, own, code(s, *feature));
-                    lanes.for_each(|(cost, &s)| *cost = landing(s).1);
+                    let extent = &self.whole.extent;
+                    let into = |s: u32| extent.line_cost(*feature, own, code(s, *feature));
+                    lanes.for_each(|(cost, &s)| *cost = into(s));
                 }
             }
         }

@@ -34,6 +34,10 @@ const LANES: usize = 64;
 /// Heights this close, as a share of the largest, are the same but for rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
+/// Steps that the evaluations of a curve may take: some seconds; but so many vertices in any case.
+const CURVE: usize = 4_000_000_000;
+const FEWEST: usize = 48;
+
 /// Sources and a function of separate features.
 pub(in crate::ambiguity) struct Separable<'w> {
     whole: &'w Whole,
@@ -49,6 +53,8 @@ pub(in crate::ambiguity) struct Separable<'w> {
     /// The prices that landings were asked for: a landing is named by its price.
     asked: Vec<Price>,
     patience: Patience<'w>,
+    /// About how many steps an evaluation takes.
+    work: usize,
 }
 
 impl<'w> Separable<'w> {
@@ -72,8 +78,9 @@ impl<'w> Separable<'w> {
         };
         let steps = 8 * LANES * function.parts.iter().map(lookups).sum::<usize>();
         let patience = Patience::new(watch, firsts.len().div_ceil(LANES), steps);
+        let work = steps * firsts.len() / LANES;
         let asked = Vec::new();
-        Separable { whole, function, units, rounding, firsts, kind_of, mass, asked, patience }
+        Separable { whole, function, units, rounding, firsts, kind_of, mass, asked, patience, work }
     }
 
     /// The tables of a price.
@@ -156,15 +163,21 @@ impl Reach for Separable<'_> {
         let stay =
             ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
         let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, codes| {
+        self.whole.plan(stay.chain(rest), |source, to, changes| {
             if let Some((_, at)) = tables.iter().find(|(price, _)| *price == to) {
-                at.place(source as u32, codes, &mut scratch);
+                let mut codes = self.whole.codes(source);
+                at.place(source as u32, &mut codes, &mut scratch);
+                changes.extend((0..).zip(codes));
             }
         })
     }
 
     fn population(&self) -> &Population {
         &self.whole.population
+    }
+
+    fn vertices(&self) -> usize {
+        (CURVE / self.work.max(1)).max(FEWEST)
     }
 
     fn engine(&self) -> &'static str {

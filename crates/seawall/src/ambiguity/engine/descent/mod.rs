@@ -30,6 +30,9 @@ use blocks::Blocks;
 use rayon::prelude::*;
 use search::{Place, Search};
 
+/// Searches that a curve may take, and its vertices in any case: a search takes long.
+const SEARCHES: usize = 100_000;
+const FEWEST: usize = 24;
 /// Boxes of blocks that an evaluation looks at, about.
 const WORK: usize = 1 << 26;
 
@@ -172,13 +175,13 @@ impl Reach for Descent<'_> {
         let stay =
             ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
         let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, codes| {
+        self.whole.plan(stay.chain(rest), |source, to, changes| {
             let places = &self.places[self.kind(source)];
             let (own, there) = (&places[0].codes, &places[to as usize].codes);
             // Kinds are alike in what matters; in all else a source stays as it is.
-            for (code, (from, to)) in codes.iter_mut().zip(own.iter().zip(there)) {
+            for (k, (from, to)) in (0..).zip(own.iter().zip(there)) {
                 if from.to_bits() != to.to_bits() {
-                    *code = *to;
+                    changes.push((k, *to));
                 }
             }
         })
@@ -186,6 +189,10 @@ impl Reach for Descent<'_> {
 
     fn population(&self) -> &Population {
         &self.whole.population
+    }
+
+    fn vertices(&self) -> usize {
+        (SEARCHES / self.len().max(1)).max(FEWEST)
     }
 
     fn engine(&self) -> &'static str {
