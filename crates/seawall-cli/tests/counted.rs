@@ -7,6 +7,7 @@ mod common;
 use common::{DATA, STUDY, folder, run};
 use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 /// A study whose rows are left out, missing, weighted, clustered and predicted for.
 const EVERYTHING: &str = r#"[data]
@@ -130,6 +131,101 @@ fn counted_rows_give_the_same_bytes() {
     let parts = "weight = { column = \"w\", fractional = true }";
     let parts = EVERYTHING.replacen("cluster = \"ward\"", parts, 1);
     same_bytes(&parts, &data, "parts of rows");
+}
+
+/// Numbers that have no levels, in any combination.
+const ANYWHERE: &str = r#"[data]
+path = "t.csv"
+WEIGHT
+[context]
+SCALE
+x = "numeric"
+z = { kind = "numeric", missing = true }
+b = { kind = "numeric", bin = 0.5 }
+
+[action]
+column = "arm"
+
+[propensity]
+design = { p = 0.5, q = 0.5 }
+
+[outcome]
+cost = "y"
+
+[model]
+kind = "tree"
+max_depth = 3
+
+[robust]
+context = { set = "wasserstein", radius = 0.1 }
+support = "space"
+"#;
+
+/// Contexts that recur, so many that a few megabytes do not hold them.
+fn recurring() -> String {
+    let (mut csv, mut state) = ("x,z,b,arm,y,w\n".to_owned(), 5u64);
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % most
+    };
+    for _ in 0..30_000 {
+        let point = draw(6000);
+        let (x, b) = (point as f64 / 7.0, point as f64 / 900.0);
+        let z = match point % 50 {
+            0 => String::new(),
+            _ => ((point * 7919 % 10_007) as f64 / 1000.0).to_string(),
+        };
+        let (arm, y, w) = (["p", "q"][draw(2) as usize], draw(3), draw(1000) as f64 / 1000.0);
+        writeln!(csv, "{x},{z},{b},{arm},{y},{w}").unwrap();
+    }
+    csv
+}
+
+#[test]
+fn without_a_grid_and_with_temporary_files_the_bytes_are_the_same() {
+    let at = folder(&[("t.csv", recurring().as_bytes())]);
+    let (spread, parts) = ("scale = \"spread\"", "weight = { column = \"w\", fractional = true }");
+    // With memory that counting goes beyond, and counts do not.
+    let rows_alone = ("", "", "2.5MB");
+    let survey = ("survey_weight = \"w\"", spread, "4MB");
+    for (weight, scale, little) in [rows_alone, survey, (parts, spread, "2.5MB")] {
+        let study = ANYWHERE.replace("WEIGHT", weight).replace("SCALE", scale);
+        std::fs::write(at.path().join("s.toml"), &study).unwrap();
+        std::fs::write(at.path().join("s2.toml"), from_counts(&study, "c.csv")).unwrap();
+        let ask = |args: &str| {
+            let found = run(at.path(), args);
+            assert_eq!((found.code, found.err.as_str()), (0, ""), "{args}, {weight}");
+            found.out.replace("c.csv", "t.csv").replace("s2.toml", "s.toml")
+        };
+        ask("count s.toml --out c.csv");
+        ask("count s.toml --out small.csv --memory 4.5MB");
+        let read = |name: &str| std::fs::read(at.path().join(name)).unwrap();
+        assert!(read("c.csv") == read("small.csv"), "{weight}");
+        for command in ["check", "evaluate --policy constant:p --policy uniform"] {
+            let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
+            let raw = ask(&format!("{verb} s.toml --json {rest}"));
+            for (file, memory) in [("s2", "4GB"), ("s2", little), ("s", little)] {
+                let args = format!("{verb} {file}.toml --json {rest} --memory {memory}");
+                assert!(ask(&args) == raw, "{args}, {weight}");
+            }
+        }
+        // That files were written is seen where none can be.
+        for file in ["s", "s2"] {
+            let found = Command::new(assert_cmd::cargo::cargo_bin("seawall"))
+                .args(["check", &format!("{file}.toml"), "--memory", little])
+                .env("TMPDIR", "/nowhere")
+                .current_dir(at.path())
+                .output()
+                .unwrap();
+            assert!(
+                String::from_utf8(found.stderr).unwrap().contains("/nowhere"),
+                "{file}, {weight}"
+            );
+        }
+        let found = run(at.path(), "count s.toml --out none.csv --memory 1MB");
+        assert!(found.code == 2 && found.err.contains("groups and more takes"), "{}", found.err);
+        assert!(found.err.contains("raise --memory") && !at.path().join("none.csv").exists());
+    }
 }
 
 #[test]
