@@ -37,7 +37,7 @@ fn columns_that_nobody_asked_for_cost_nothing() {
     csv += ",y\n";
     for row in 0..4 {
         let (x, arm) = (row % 2, ["a", "b"][row / 2]);
-        write!(csv, "{x},{arm}{},{row}\n", ",7".repeat(wide)).unwrap();
+        writeln!(csv, "{x},{arm}{},{row}", ",7".repeat(wide)).unwrap();
         write!(lines, "{{\"x\":\"{x}\",\"arm\":\"{arm}\"").unwrap();
         (0..wide).for_each(|k| write!(lines, ",\"c{k}\":7").unwrap());
         lines += &format!(",\"y\":{row}}}\n");
@@ -65,7 +65,7 @@ fn a_grid_that_does_not_fit_is_not_made() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             write!(csv, "{},", (state >> 33) % 11).unwrap();
         }
-        write!(csv, "{},{}\n", ["p", "q"][row % 2], row % 5).unwrap();
+        writeln!(csv, "{},{}", ["p", "q"][row % 2], row % 5).unwrap();
     }
     std::fs::write(path.join("d.csv"), csv).unwrap();
     let contexts: String =
@@ -101,7 +101,7 @@ fn recurring(rows: usize) -> String {
         let (b, g) = (point as f64 / 900.0, ["n", "s", ""][point as usize % 3]);
         let note = if row % 3 == 0 { "\"one\nline, \"\"more\"\"\"" } else { "none" };
         let (arm, y, w) = (["p", "q"][draw(2) as usize], draw(3), draw(1000) as f64 / 1000.0);
-        write!(csv, "{x},{z},{b},{g},{arm},{y},{w},{note}\n").unwrap();
+        writeln!(csv, "{x},{z},{b},{g},{arm},{y},{w},{note}").unwrap();
     }
     csv
 }

@@ -327,8 +327,10 @@ fn trees(depth: usize, question: &Question) -> Trees {
     Trees { tolerance, ..asked }
 }
 
-/// What was learned on a support that is listed; the descent if there was one, and whether its places
-/// were drawn.
+/// What was learned, the descent if there was one, and whether its places were drawn.
+type Listed = (Learned, Option<(Descent, Schedule)>, bool);
+
+/// What was learned on a support that is listed.
 fn listed(
     loaded: &Loaded,
     (fitted, values): (&Fitted, &Values),
@@ -336,7 +338,7 @@ fn listed(
     task: &Task<'_>,
     state: Option<State>,
     settings: Settings<'_>,
-) -> Result<(Learned, Option<(Descent, Schedule)>, bool)> {
+) -> Result<Listed> {
     let (log, watch) = (fitted.log(), settings.watch);
     let learned = match (&question.policy, question.method) {
         (Spec::Greedy, _) => learn::greedy(task, settings)?,
