@@ -327,10 +327,11 @@ fn trees(depth: usize, question: &Question) -> Trees {
     Trees { tolerance, ..asked }
 }
 
-/// What was learned, the descent if there was one, and whether its places were drawn.
-type Listed = (Learned, Option<(Descent, Schedule)>, bool);
+/// What was learned on a support that is listed, the descent if there was one, and whether its places
+/// were drawn.
+type OnList = (Learned, Option<(Descent, Schedule)>, bool);
 
-/// What was learned on a support that is listed.
+/// Learns on a support that is listed.
 fn listed(
     loaded: &Loaded,
     (fitted, values): (&Fitted, &Values),
@@ -338,7 +339,7 @@ fn listed(
     task: &Task<'_>,
     state: Option<State>,
     settings: Settings<'_>,
-) -> Result<Listed> {
+) -> Result<OnList> {
     let (log, watch) = (fitted.log(), settings.watch);
     let learned = match (&question.policy, question.method) {
         (Spec::Greedy, _) => learn::greedy(task, settings)?,
