@@ -38,5 +38,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::words, module)?)?;
     module.add_function(wrap_pyfunction!(frame::frame, module)?)?;
     module.add_function(wrap_pyfunction!(run::after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(study::count_query, module)?)?;
     module.add_function(wrap_pyfunction!(study::demo, module)?)
 }

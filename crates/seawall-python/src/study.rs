@@ -13,7 +13,7 @@ use seawall::inference::Resampling;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
-use seawall_study::count::count_batches;
+use seawall_study::count::{check_named, count_batches};
 use seawall_study::distance::to_target;
 use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
@@ -22,6 +22,7 @@ use seawall_study::load::{Loaded, load, ready};
 use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, report};
+use seawall_study::sql::query;
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
 use seawall_study::write::{destination, prepare};
@@ -93,6 +94,25 @@ fn bootstrap(
     Ok(replicates.map(|_| asked))
 }
 
+/// The query that counts a study's rows in an engine; refused if `columns`, those of the table, lack one
+/// that the study names. `name` is what messages call the table.
+#[pyfunction]
+pub fn count_query(
+    text: &str,
+    folder: PathBuf,
+    name: &str,
+    dialect: &str,
+    table: &str,
+    columns: Vec<String>,
+) -> PyResult<String> {
+    let written = || {
+        let asked = study_of(Path::new("study"), &folder, text)?;
+        check_named(&asked, Path::new(name), &columns)?;
+        query(&asked, dialect, Some(table))
+    };
+    written().map_err(raised)
+}
+
 #[pymethods]
 impl Study {
     /// A study file and its data.
@@ -114,9 +134,11 @@ impl Study {
     }
 
     /// A study file's text; other files are looked for in `folder`. With `data`, an Arrow stream,
-    /// that instead of what the text names.
+    /// that instead of what the text names; it may be counted already.
     #[staticmethod]
-    #[pyo3(signature = (text, folder, data=None, name="data", threads=None, progress=None, memory=None))]
+    #[pyo3(signature = (
+        text, folder, data=None, name="data", threads=None, progress=None, counted=false, memory=None
+    ))]
     #[allow(clippy::too_many_arguments)] // As Python calls it.
     fn from_text(
         py: Python<'_>,
@@ -126,6 +148,7 @@ impl Study {
         name: &str,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        counted: bool,
         memory: Option<&str>,
     ) -> PyResult<Self> {
         let reader = data.map(|d| d.into_reader()).transpose()?;
@@ -134,6 +157,7 @@ impl Study {
             asked.memory = memory.map_or(Ok(asked.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
             asked.data = PathBuf::from(name);
+            asked.counted |= counted;
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
             let counted = count_batches(&asked, &columns, &mut reader, watch)?;

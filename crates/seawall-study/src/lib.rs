@@ -2,8 +2,8 @@
 //!
 //! 1. [`read`]: CSV, Parquet and JSON lines, compressed or not, into columns.
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
-//! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@load`]: a study
-//!    ready to be asked.
+//! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@counted`]: rows that an
+//!    engine counted; [`mod@sql`]: the query that does; [`mod@load`]: a study ready to be asked.
 //!    [`mod@target`]: a sample of another population on its contexts.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
@@ -24,6 +24,7 @@ pub mod apply;
 pub mod bound;
 pub mod check;
 pub mod count;
+pub mod counted;
 pub mod demo;
 pub mod distance;
 pub mod evaluate;
@@ -39,6 +40,7 @@ pub mod radius;
 pub mod read;
 pub mod report;
 pub mod shift;
+pub mod sql;
 mod strata;
 pub mod study;
 pub mod target;

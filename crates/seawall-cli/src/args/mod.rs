@@ -1,6 +1,7 @@
 //! What was typed. Parsing does no work: a command turns these into a request.
 
 mod bound;
+mod count;
 mod distance;
 mod learn;
 mod report;
@@ -60,6 +61,12 @@ enum Command {
     /// Everything a study says, on one self-contained HTML page
     #[command(after_help = report::EXAMPLES)]
     Report(report::Report),
+    /// Count a study's rows once and write the counted table, which every command takes
+    #[command(after_help = count::COUNT_EXAMPLES)]
+    Count(count::Count),
+    /// Print the query that counts a study's rows where they are: DuckDB, Postgres, Spark, …
+    #[command(after_help = count::SQL_EXAMPLES)]
+    Sql(count::Sql),
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
@@ -143,6 +150,8 @@ impl Args {
             }
             Command::Radius(radius) => cmd::radius::run(&radius.meaning()?),
             Command::Report(report) => cmd::report::run(report.meaning()?),
+            Command::Count(count) => cmd::count::run(&count.study, &count.out),
+            Command::Sql(sql) => cmd::sql::run(&sql.study, &sql.dialect, sql.table.as_deref()),
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)

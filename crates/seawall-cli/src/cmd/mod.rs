@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod bound;
 pub mod check;
+pub mod count;
 pub mod demo;
 pub mod distance;
 pub mod evaluate;
@@ -11,6 +12,7 @@ pub mod init;
 pub mod learn;
 pub mod radius;
 pub mod report;
+pub mod sql;
 
 use seawall_study::fields::FrontEnd;
 use seawall_study::write::destination;

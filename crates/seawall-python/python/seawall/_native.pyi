@@ -20,6 +20,7 @@ __all__ = [
     "Table",
     "__version__",
     "after_fork",
+    "count_query",
     "curve",
     "demo",
     "distance",
@@ -65,6 +66,7 @@ class Study:
         name: str = "data",
         threads: int | None = None,
         progress: _Progress | None = None,
+        counted: bool = False,
         memory: str | None = None,
     ) -> Study: ...
     def text(self) -> str: ...
@@ -233,5 +235,13 @@ def levels(texts: list[str | None]) -> tuple[_Floats, list[str]]: ...
 def probabilities(policy: str, names: list[str], columns: list[_Floats]) -> _Floats: ...
 def words(policy: str) -> list[str]: ...
 def frame(columns: dict[str, list[Any]]) -> Table: ...
+def count_query(
+    text: str,
+    folder: str | PathLike[str],
+    name: str,
+    dialect: str,
+    table: str,
+    columns: list[str],
+) -> str: ...
 def demo() -> tuple[str, str]: ...
 def after_fork() -> None: ...

@@ -24,7 +24,8 @@ def _stream(data: Any, wanted: set[str], argument: str = "data") -> object:
     if not hasattr(data, "__arrow_c_stream__"):
         raise _native.InputError(
             f"{argument} is {_data_name(data)}; expected a path, or a table that speaks the Arrow PyCapsule "
-            "interface: a pandas (2.2 or later), polars or pyarrow table, or a duckdb relation"
+            "interface: a pandas (2.2 or later), polars or pyarrow table, or one of an engine: Ibis, PySpark, "
+            "a duckdb relation, a polars LazyFrame"
         )
     try:
         if type(data).__module__.split(".")[0] == "polars" and hasattr(data, "select"):

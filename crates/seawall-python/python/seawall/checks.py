@@ -104,6 +104,7 @@ class Check(_Result):
     observed_cells: int
     needed_cells: int
     grid: bool
+    support: str
     outcomes: int
     outcome_range: tuple[float, float]
     propensity: PropensityFacts

@@ -106,7 +106,9 @@ class RobustValue:
     `honest`, `limits` and `doubly_robust` say how much is noise; None without halves, the last also
     where the log does not cover the worst population. `interval` is the bootstrap's. `claims` are two
     sentences that can be quoted: what no population is worse than, and how bad some population is at
-    least. `noise` says how much of the worst case may be noise, if that is more than its own error."""
+    least. `noise` says how much of the worst case may be noise, if that is more than its own error.
+    `engine` found the inner maxima (`"grid"`, `"boxes"`, `"separable"`, `"tree"`, `"scan"`; None for a set
+    that has none), in so many `evaluations` of the dual."""
 
     set: str
     radius: float
@@ -118,7 +120,9 @@ class RobustValue:
     upper: float
     gap: float
     status: str
+    evaluations: int
     unobserved_mass: float
+    engine: str | None = None
     lambda_: float | None = None
     eta: float | None = None
     cost_eta: float | None = None

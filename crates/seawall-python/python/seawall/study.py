@@ -10,7 +10,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from seawall import _given, _models, _native
+from seawall import _engines, _given, _models, _native
 from seawall._tables import ArrowStream, _data_name, _stream
 from seawall._written import (
     PathText,
@@ -57,7 +57,9 @@ class Study:
     ----------
     data
         A path (CSV, Parquet, JSON lines, compressed or not; a pattern or a folder), or any table that
-        speaks the Arrow PyCapsule interface: pandas, polars, pyarrow, duckdb.
+        speaks the Arrow PyCapsule interface: pandas, polars, pyarrow. A table that lives in an engine is
+        counted there, and only the counts are brought here: an Ibis table (Spark, BigQuery, Snowflake,
+        Trino, DuckDB, PostgreSQL, …), a PySpark DataFrame, a DuckDB relation, a polars LazyFrame.
     context
         What may differ in another population: for each column its kind (`"numeric"`, `"ordinal"`,
         `"nominal"`, `"fixed"`), or a dictionary as in a study file: `{"kind": "numeric", "bin": 10}`.
@@ -175,13 +177,27 @@ class Study:
         needed = _named(
             columns, actions, cost, reward, where, weight, survey_weight, cluster, *brought
         )
-        stream = None if is_path else _stream(data, needed)
         name = path if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
         self._toward_own: _native.Study | None = None
+        in_engine = _engines.is_engine(data)
+        if in_engine:
+            folder = os.getcwd()
+            stream = _engines.counted(
+                data, lambda *asked: _native.count_query(text, folder, name, *asked)
+            )
+        else:
+            stream = None if is_path else _stream(data, needed)
         try:
             self._native = _native.Study.from_text(
-                text, os.getcwd(), stream, name, workers, told, _given.memory(memory)
+                text,
+                os.getcwd(),
+                stream,
+                name,
+                workers,
+                told,
+                counted=in_engine,
+                memory=_given.memory(memory),
             )
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{name}: {error}") from None

@@ -5,16 +5,21 @@
 //! once for each distinct value. Numbers that are cut into bins are counted by those, and other numbers
 //! as they are. Memory grows with what differs after that, not with the rows, and what a study may use
 //! is said: beyond it, counts go to temporary files.
+//!
+//! A counted table ([`mod@crate::counted`]) is read in the same way: its conditions were looked at
+//! when it was counted, its columns are named by what they are to the study, and a row stands for `n`.
 
 mod axis;
 mod check;
 mod combine;
+mod exact_sum;
 mod place;
 mod predicted;
 mod row;
 mod space;
 mod spill;
 mod spread;
+mod table;
 mod tally;
 mod tuples;
 
@@ -23,7 +28,10 @@ pub(crate) use combine::Combinations;
 pub use place::TooLarge;
 pub(crate) use place::most_cells;
 pub use predicted::RowPredictions;
+pub(crate) use space::Seen;
+pub(crate) use tuples::Tuples;
 
+use crate::counted::{CountedTable, Groups, LEFT_OUT, LeftOut, N, Role, TableColumns};
 use crate::read::{
     BinnedColumn, Bins, Columns, Distinct, Line, Reading, Stream, columns, files, unknown_column,
 };
@@ -34,12 +42,11 @@ use check::outcome_complaint;
 use predicted::Predicted;
 use row::RowColumns;
 use seawall::{Entry, Error, Kind, Log, Progress, Result, Stage, Watch};
-use space::{Seen, context_space, outcome_space};
+use space::{context_space, outcome_space};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tally::Tally;
-use tuples::Tuples;
 
 /// A log, and what was read to make it.
 #[derive(Clone, Debug)]
@@ -66,8 +73,19 @@ pub struct Counted {
 
 /// Reads and counts a study's data.
 pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
+    Ok(read(Counter::new(study), watch)?.0)
+}
+
+/// The same, with the counted table that they make.
+pub(crate) fn count_with_table(study: &Study, watch: Watch<'_>) -> Result<(Counted, CountedTable)> {
+    let (counted, table) = read(Counter::new(study).with_table(), watch)?;
+    let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
+    Ok((counted, table))
+}
+
+fn read(mut counter: Counter<'_>, watch: Watch<'_>) -> Result<(Counted, Option<CountedTable>)> {
+    let study = counter.study;
     let files = files(&study.data)?;
-    let mut counter = Counter::new(study);
     check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
@@ -80,7 +98,9 @@ pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
         })?;
         rows += from;
     }
-    counter.finish(files, rows, stream.into_parts())
+    let (distinct, binned) = stream.into_parts();
+    let table = counter.counted_table(&distinct, &binned)?;
+    Ok((counter.finish(files, (&distinct, &binned))?, table))
 }
 
 /// Counts rows that are in memory already; messages call them by the study's `data`.
@@ -99,7 +119,13 @@ pub fn count_batches(
         rows += columns.rows;
         watch.tell(Progress::at(Stage::Reading).done(rows))
     })?;
-    counter.finish(vec![study.data.clone()], rows, stream.into_parts())
+    let (distinct, binned) = stream.into_parts();
+    counter.finish(vec![study.data.clone()], (&distinct, &binned))
+}
+
+/// Refuses a study that names a column which a table, called `name`, does not have.
+pub fn check_named(study: &Study, name: &Path, columns: &[String]) -> Result<()> {
+    check_columns(study, name, columns, &Counter::new(study).names)
 }
 
 /// Refuses a column that the data do not have, by the line of the study that names it.
@@ -114,6 +140,15 @@ fn check_columns(study: &Study, file: &Path, all: &[String], names: &[String]) -
     // A name with such characters in it is quoted: then the whole line is looked at.
     let named =
         |line: &str| line.split(ends).any(is_name) || (name.contains(ends) && line.contains(name));
+    if study.counted {
+        let what = unknown_column(name, &all);
+        return Err(Error::input(format!(
+            "{}: {what}; expected a table that `seawall count` or the query of `seawall sql` made, for \
+             {} says counted = true",
+            file.display(),
+            study.path.display()
+        )));
+    }
     let line = study.text.lines().position(|l| named(l.split('#').next().unwrap_or(l)));
     let line = line.map_or(String::new(), |at| format!("line {}: ", at + 1));
     let what = unknown_column(name, &all);
@@ -130,8 +165,14 @@ struct Counter<'s> {
     /// For each action, its conditions; none if a column names the actions.
     rules: Vec<Vec<Check>>,
     action_column: Option<usize>,
+    /// In a counted table the column that names the actions of rules.
+    rule_column: Option<usize>,
     action_names: Vec<String>,
     rows: RowColumns,
+    /// A counted table's own columns, if it is one.
+    table: Option<TableColumns>,
+    /// What becomes a counted table, if one is wanted.
+    groups: Option<Groups>,
     contexts: Vec<usize>,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
@@ -141,6 +182,7 @@ struct Counter<'s> {
     /// The numbers of a row.
     numbers: Vec<f64>,
     predicted: Option<Predicted>,
+    read: usize,
     filtered: usize,
     no_action: usize,
 }
@@ -179,7 +221,7 @@ impl<'s> Counter<'s> {
     fn new(study: &'s Study) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut readings: Vec<Reading> = Vec::new();
-        let mut column_of = |name: &str, reading: Reading| match (0..names.len())
+        let mut place_of = |name: &str, reading: Reading| match (0..names.len())
             .find(|&at| names[at] == name && readings[at] == reading)
         {
             Some(at) => at,
@@ -189,11 +231,16 @@ impl<'s> Counter<'s> {
                 names.len() - 1
             }
         };
+        let table = study.counted.then(|| {
+            let n = place_of(N, Reading::Numbers);
+            TableColumns::new(n, place_of(LEFT_OUT, Reading::Values))
+        });
         let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
             let check = |(name, condition): &(String, Condition)| {
-                Check::new(column_of(name, Reading::Values), condition, study.has_levels(name))
+                Check::new(place_of(name, Reading::Values), condition, study.has_levels(name))
             };
-            conditions.iter().map(check).collect()
+            // They were looked at when a counted table was made.
+            conditions.iter().filter(|_| !study.counted).map(check).collect()
         };
         let filters = checks(&study.filters);
         let (mut rules, mut action_names) = (Vec::new(), Vec::new());
@@ -203,18 +250,25 @@ impl<'s> Counter<'s> {
                 action_names.push(name.clone());
             }
         }
+        let mut column_of = |role: Role, name: &str, reading: Reading| match study.counted {
+            true => place_of(&role.column(name), reading),
+            false => place_of(name, reading),
+        };
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &study.actions {
-            action_column = Some(column_of(column, Reading::Values));
-            propensity = p.as_ref().map(|p| column_of(p, Reading::Numbers));
+            action_column = Some(column_of(Role::Action, column, Reading::Values));
+            propensity = p.as_ref().map(|p| column_of(Role::Propensity, p, Reading::Numbers));
         }
+        let rule_column = (study.counted && action_column.is_none())
+            .then(|| column_of(Role::Action, "", Reading::Values));
         let rows = RowColumns::new(study, propensity, &mut column_of);
-        let contexts: Vec<usize> =
-            study.contexts.iter().map(|c| column_of(&c.name, reading(c))).collect();
-        let outcomes: Vec<usize> =
-            study.outcome.iter().map(|(n, term)| column_of(n, outcome_reading(term))).collect();
-        let predicted = Predicted::new(study, |name| column_of(name, Reading::Numbers));
-        let whole = !study.fractional_weight && study.survey_weight.is_none();
+        let context = |c: &Context| column_of(Role::Context, &c.name, reading(c));
+        let contexts: Vec<usize> = study.contexts.iter().map(context).collect();
+        let outcome =
+            |(n, term): &(String, Term)| column_of(Role::Outcome, n, outcome_reading(term));
+        let outcomes: Vec<usize> = study.outcome.iter().map(outcome).collect();
+        let predicted =
+            Predicted::new(study, |name| column_of(Role::Prediction, name, Reading::Numbers));
         let (of_context, of_outcome) = (kinds(&readings, &contexts), kinds(&readings, &outcomes));
         Counter {
             study,
@@ -222,16 +276,20 @@ impl<'s> Counter<'s> {
             filters,
             rules,
             action_column,
+            rule_column,
             action_names,
-            tally: Tally::new(of_context, rows.tells_apart(), whole, study.memory),
+            tally: Tally::new(of_context, rows.tells_apart(), rows.fractional, study.memory),
             outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
             numbers: Vec::new(),
             rows,
+            table,
+            groups: None,
             fits: vec![Vec::new(); contexts.len()],
             contexts,
             outcomes,
             names,
             readings,
+            read: 0,
             filtered: 0,
             no_action: 0,
         }
@@ -261,13 +319,24 @@ impl<'s> Counter<'s> {
         }
         for row in 0..columns.rows {
             let at = (file, from + row);
-            if !self.filters.iter().all(|check| check.holds(columns, row)) {
-                self.filtered += 1;
-                continue;
-            }
-            let Some(action) = self.action(columns, row, at)? else {
-                self.no_action += 1;
-                continue;
+            let (times, left_out) = self.standing(columns, row, at)?;
+            self.read += times as usize;
+            let action = match left_out {
+                None => self.action(columns, row, at)?.ok_or(LeftOut::NoAction),
+                Some(why) => Err(why),
+            };
+            let action = match action {
+                Ok(action) => action,
+                Err(why) => {
+                    match why {
+                        LeftOut::Conditions => self.filtered += times as usize,
+                        _ => self.no_action += times as usize,
+                    }
+                    if let Some(groups) = &mut self.groups {
+                        groups.take((columns, row), Err(why), times);
+                    }
+                    continue;
+                }
             };
             self.check_context(columns, row, at)?;
             self.check_outcome(columns, row, at)?;
@@ -277,11 +346,16 @@ impl<'s> Counter<'s> {
             let outcome = self.outcome_ids.id(codes, &self.numbers);
             gather(columns, &self.contexts, row, &mut self.numbers);
             let key = (codes_of(columns, &self.contexts, row), self.numbers.as_slice());
-            let context = self.tally.add(key, (action, outcome), facts);
+            let context = self.tally.add(key, (action, outcome), facts, times);
+            if let Some(groups) = &mut self.groups {
+                groups.take((columns, row), Ok(action), times);
+            }
             if let Some(predicted) = &mut self.predicted {
-                predicted.take((columns, row), &self.names, at, (context, facts.weight));
+                let weighs = (context, facts.weight(), times);
+                predicted.take((columns, row), &self.names, at, weighs);
             }
         }
+        self.check_groups()?;
         if self.tally.is_full() {
             if self.predicted.is_some() {
                 return Err(self.no_room_for_predictions());
@@ -301,8 +375,35 @@ impl<'s> Counter<'s> {
         ))
     }
 
+    /// How many rows a row stands for, and why it is left out if that is known before its action.
+    fn standing(
+        &self,
+        columns: &Columns<'_>,
+        row: usize,
+        at: (&Path, usize),
+    ) -> Result<(f64, Option<LeftOut>)> {
+        if let Some(table) = &self.table {
+            return table.row(columns, row).map_err(|(column, what)| self.error(at, column, what));
+        }
+        let holds = self.filters.iter().all(|check| check.holds(columns, row));
+        Ok((1.0, (!holds).then_some(LeftOut::Conditions)))
+    }
+
     /// The action of a row; None if it meets none.
     fn action(&self, columns: &Columns<'_>, row: usize, at: (&Path, usize)) -> Result<Option<u32>> {
+        if let Some(column) = self.rule_column {
+            let (distinct, code) = (&columns.distinct[column], columns.codes[column][row] as usize);
+            let found = self.action_names.iter().position(|name| distinct.is(code, name));
+            let known = || self.action_names.join(", ");
+            return match (found, distinct.text(code)) {
+                (Some(action), _) => Ok(Some(action as u32)),
+                (None, None) => Ok(None),
+                (None, Some(text)) => {
+                    let what = format!("{text:?} is none of the study's actions {}", known());
+                    Err(self.error(at, column, what))
+                }
+            };
+        }
         if let Some(column) = self.action_column {
             let code = columns.codes[column][row];
             return Ok((!columns.distinct[column].is_missing(code as usize)).then_some(code));
@@ -382,10 +483,9 @@ impl<'s> Counter<'s> {
     fn finish(
         mut self,
         files: Vec<PathBuf>,
-        rows: usize,
-        (distinct, binned): (Vec<Distinct>, Vec<Option<BinnedColumn>>),
+        (distinct, binned): (&[Distinct], &[Option<BinnedColumn>]),
     ) -> Result<Counted> {
-        let path = &self.study.data;
+        let (path, rows) = (&self.study.data, self.read);
         if self.tally.is_empty() {
             return Err(Error::input(format!(
                 "{}: none of {rows} rows is left: {} do not meet the conditions, {} no action",
@@ -396,7 +496,7 @@ impl<'s> Counter<'s> {
         }
         let predicted = self.predicted.take();
         let study = self.study;
-        let seen = Seen { readings: &self.readings, distinct: &distinct, binned: &binned };
+        let seen = Seen { readings: &self.readings, distinct, binned };
         let mut counts = self.tally.finish()?;
         let (actions, action_of) = match self.action_column {
             Some(column) => counts.actions(&distinct[column]),
@@ -405,7 +505,7 @@ impl<'s> Counter<'s> {
         let (contexts, context_of, too_large) =
             context_space(study, &self.contexts, &mut counts, &seen, actions.len())?;
         let outcomes = outcome_space(study, &self.outcomes, self.outcome_ids, &seen)?;
-        let cluster_of = self.rows.cluster_numbers(&distinct);
+        let cluster_of = self.rows.cluster_numbers(distinct);
         // A survey's weights have no unit: by their mean they weigh as much as there are rows.
         let mean = if self.rows.has_survey() { counts.mean_unit() } else { 1.0 };
         let entries = counts.entries.iter().map(|e| Entry {
@@ -413,7 +513,7 @@ impl<'s> Counter<'s> {
             action: action_of[e.action as usize],
             outcome: outcomes.of[e.outcome as usize],
             propensity: e.facts.propensity,
-            weight: e.facts.weight / mean,
+            weight: e.facts.weight() / mean,
             unit: e.facts.unit / mean,
             cluster: cluster_of.get(e.facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
         });

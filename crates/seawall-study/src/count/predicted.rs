@@ -8,6 +8,7 @@
 //! A context without rows has no prediction. Rows that weigh nothing need none.
 
 use super::Columns;
+use super::exact_sum::ExactSum;
 use crate::read::named;
 use crate::study::{ModelSpec, Study};
 use seawall::{Error, Matrix, Result, Space};
@@ -30,46 +31,40 @@ pub struct RowPredictions {
 }
 
 /// What is known of one action in one context so far.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Mean {
-    weight: f64,
-    sum: f64,
-    /// What rounding has lost of the sum.
-    lost: f64,
+    weight: ExactSum,
+    sum: ExactSum,
     low: f64,
     high: f64,
 }
 
 impl Mean {
-    const NONE: Mean =
-        Mean { weight: 0.0, sum: 0.0, lost: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+    const NONE: Mean = Mean {
+        weight: ExactSum::ZERO,
+        sum: ExactSum::ZERO,
+        low: f64::INFINITY,
+        high: f64::NEG_INFINITY,
+    };
 
-    fn add(&mut self, term: f64) {
-        let sum = self.sum + term;
-        self.lost += match self.sum.abs() >= term.abs() {
-            true => (self.sum - sum) + term,
-            false => (term - sum) + self.sum,
-        };
-        self.sum = sum;
-    }
-
-    fn take(&mut self, value: f64, weight: f64) {
-        self.add(weight * value);
-        self.weight += weight;
+    /// So many rows of one value that weigh so much each.
+    fn take(&mut self, value: f64, weight: f64, times: f64) {
+        self.sum.add_product3(times, weight, value);
+        self.weight.add_product(times, weight);
         (self.low, self.high) = (self.low.min(value), self.high.max(value));
     }
 
     fn merge(&mut self, other: &Mean) {
-        self.add(other.sum);
-        self.lost += other.lost;
-        self.weight += other.weight;
+        self.sum.merge(&other.sum);
+        self.weight.merge(&other.weight);
         (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
     }
 
     /// The mean, never beyond what it is of; NaN of nothing.
     fn value(&self) -> f64 {
-        match self.weight > 0.0 {
-            true => ((self.sum + self.lost) / self.weight).clamp(self.low, self.high),
+        let weight = self.weight.value();
+        match weight > 0.0 {
+            true => (self.sum.value() / weight).clamp(self.low, self.high),
             false => f64::NAN,
         }
     }
@@ -94,13 +89,18 @@ impl Predicted {
         Some(Predicted { columns, means: Vec::new(), lacking: 0, first: None })
     }
 
-    /// Takes in a row of a combination of context values.
+    /// Where the columns are read.
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.columns.iter().map(|c| c.1)
+    }
+
+    /// Takes in a row of a combination of context values, what it weighs, and how often it is there.
     pub(super) fn take(
         &mut self,
         (columns, row): (&Columns<'_>, usize),
         names: &[String],
         at: (&Path, usize),
-        (context, weight): (u32, f64),
+        (context, weight, times): (u32, f64, f64),
     ) {
         if weight == 0.0 {
             return;
@@ -113,7 +113,7 @@ impl Predicted {
         for ((_, column), mean) in self.columns.iter().zip(&mut self.means[from..]) {
             let value = columns.numbers[*column][row];
             if value.abs() <= LARGEST {
-                mean.take(value, weight);
+                mean.take(value, weight, times);
                 continue;
             }
             lacks = true;
@@ -131,7 +131,7 @@ impl Predicted {
                 )
             });
         }
-        self.lacking += usize::from(lacks);
+        self.lacking += if lacks { times as usize } else { 0 };
     }
 
     /// The means by context and action; refused if a row lacked one. `context_of` says where each
@@ -151,7 +151,7 @@ impl Predicted {
         }
         let count = actions.len();
         let of = |combination: usize| &self.means[combination * count..][..count];
-        let weighs = |&combination: &usize| of(combination)[0].weight > 0.0;
+        let weighs = |&combination: &usize| of(combination)[0].weight.value() > 0.0;
         let place = |combination: usize| (context_of[combination] as usize, combination);
         let mut places: Vec<(usize, usize)> =
             (0..self.means.len() / count).filter(weighs).map(place).collect();

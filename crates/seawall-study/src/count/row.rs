@@ -1,5 +1,6 @@
 //! What a row has beside its context, action and outcome: its propensity, what it weighs, its cluster.
 
+use crate::counted::Role;
 use crate::read::{Columns, Distinct, Reading};
 use crate::study::Study;
 use seawall::Entry;
@@ -9,7 +10,7 @@ pub(super) struct RowColumns {
     propensity: Option<usize>,
     /// How many rows one stands for, and whether that may be a part of one.
     weight: Option<usize>,
-    fractional: bool,
+    pub(super) fractional: bool,
     survey: Option<usize>,
     pub(super) cluster: Option<usize>,
 }
@@ -18,10 +19,18 @@ pub(super) struct RowColumns {
 #[derive(Clone, Copy)]
 pub(super) struct RowFacts {
     pub(super) propensity: f64,
-    pub(super) weight: f64,
+    /// How many units it weighs, and what one does. Rows of one unit are added up in units, so that
+    /// a survey's weights are multiplied once and not added one by one.
+    pub(super) units: f64,
     pub(super) unit: f64,
     /// The code of its cluster.
     pub(super) cluster: u32,
+}
+
+impl RowFacts {
+    pub(super) fn weight(&self) -> f64 {
+        self.units * self.unit
+    }
 }
 
 /// A column's value that will not do, and why.
@@ -31,15 +40,27 @@ impl RowColumns {
     pub(super) fn new(
         study: &Study,
         propensity: Option<usize>,
-        mut column_of: impl FnMut(&str, Reading) -> usize,
+        mut column_of: impl FnMut(Role, &str, Reading) -> usize,
     ) -> Self {
+        let number = Reading::Numbers;
         RowColumns {
             propensity,
-            weight: study.weight.as_ref().map(|w| column_of(w, Reading::Numbers)),
+            weight: study.weight.as_ref().map(|w| column_of(Role::Weight, w, number)),
             fractional: study.fractional_weight,
-            survey: study.survey_weight.as_ref().map(|w| column_of(w, Reading::Numbers)),
-            cluster: study.cluster.as_ref().map(|c| column_of(c, Reading::Values)),
+            survey: study.survey_weight.as_ref().map(|w| column_of(Role::SurveyWeight, w, number)),
+            cluster: study.cluster.as_ref().map(|c| column_of(Role::Cluster, c, Reading::Values)),
         }
+    }
+
+    /// The columns of numbers, with what each is.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (Role, usize)> + '_ {
+        let of = |role: Role, column: Option<usize>| column.map(|c| (role, c));
+        let all = [
+            of(Role::Propensity, self.propensity),
+            of(Role::Weight, self.weight),
+            of(Role::SurveyWeight, self.survey),
+        ];
+        all.into_iter().flatten()
     }
 
     /// Whether rows of one result may yet differ.
@@ -78,12 +99,12 @@ impl RowColumns {
             }
             Some((_, w)) => w,
         };
-        let (weight, unit) = match number(self.survey) {
+        let (units, unit) = match number(self.survey) {
             None => (weight, 1.0),
             Some((c, w)) if !(w >= 0.0 && w.is_finite()) => return Err((c, not_a_weight(w))),
             // A row that weighs nothing changes nothing.
             Some((_, 0.0)) => (0.0, 1.0),
-            Some((_, w)) => (w, w),
+            Some((_, w)) => (1.0, w),
         };
         let cluster = match self.cluster {
             None => Entry::ALONE,
@@ -97,7 +118,7 @@ impl RowColumns {
                 code
             }
         };
-        Ok(RowFacts { propensity, weight, unit, cluster })
+        Ok(RowFacts { propensity, units, unit, cluster })
     }
 
     /// The number of each cluster's code: in order of numbers, then of texts, not of appearance.

@@ -1,6 +1,7 @@
 //! The spaces of contexts and of outcomes, made of what was counted.
 
 use super::axis::{Axis, Counted as Column, MOST_NUMBERS};
+use super::exact_sum::ExactSum;
 use super::place::{TooLarge, cells, most_cells, space_of, too_large};
 use super::tally::Counted;
 use super::tuples::Tuples;
@@ -14,10 +15,10 @@ use std::sync::Arc;
 const MOST_OUTCOMES: f64 = 4096.0;
 
 /// What was seen of the columns read.
-pub(super) struct Seen<'a> {
-    pub(super) readings: &'a [Reading],
-    pub(super) distinct: &'a [Distinct],
-    pub(super) binned: &'a [Option<BinnedColumn>],
+pub(crate) struct Seen<'a> {
+    pub(crate) readings: &'a [Reading],
+    pub(crate) distinct: &'a [Distinct],
+    pub(crate) binned: &'a [Option<BinnedColumn>],
 }
 
 impl<'a> Seen<'a> {
@@ -166,7 +167,9 @@ impl Outcomes {
         for ((name, _), lacking) in study.outcome.iter().zip(&self.lacking) {
             let lacks = |outcome: u32| lacking.get(outcome as usize).is_some_and(|lacks| *lacks);
             let own = counted.entries.iter().filter(|e| lacks(e.outcome));
-            let rows: f64 = own.map(|e| e.facts.weight).sum();
+            let mut rows = ExactSum::ZERO;
+            own.for_each(|e| rows.add_product(e.facts.units, e.facts.unit));
+            let rows = rows.value();
             if rows > 0.0 {
                 found.push((name.clone(), rows));
             }

@@ -2,9 +2,10 @@
 //!
 //! A file is made in the system's folder for such files (`TMPDIR`) and is gone when it is closed, whatever
 //! ends the program. A record is a context (a word per column), what tells its entries apart, and a
-//! weight; files are in order of all but the weight, so a merge sees equal keys one after the other, those
-//! of an earlier file first.
+//! weight in units; files are in order of all but that, so a merge sees equal keys one after the other.
+//! Parts of rows are exact sums: several records of one key, which the merge rounds once.
 
+use super::exact_sum::ExactSum;
 use super::row::RowFacts;
 use super::tally::{Counted, Counts};
 use crate::memory::{rounded_up, size};
@@ -59,7 +60,7 @@ impl Runs {
                 let at = entry.context as usize;
                 let codes = counted.codes.iter().map(|c| u64::from(c[at]));
                 let words = codes.chain(counted.numbers.iter().map(|c| ordered(c[at])));
-                for word in words.chain(entry.key()).chain([entry.facts.weight.to_bits()]) {
+                for word in words.chain(entry.key()).chain([entry.facts.units.to_bits()]) {
                     file.write_all(&word.to_le_bytes())?;
                 }
             }
@@ -76,19 +77,19 @@ impl Runs {
         let width = self.codes + self.numbers + KEY;
         let open = |file: File| Run { file: BufReader::with_capacity(1 << 16, file), width };
         let mut runs: Vec<Run> = self.files.into_iter().map(open).collect();
-        // The least key first, and of equal ones that of the earlier file.
+        // The least key first.
         let mut heads = BinaryHeap::new();
         for (number, run) in runs.iter_mut().enumerate() {
             let head = run.next(Vec::new()).map_err(broken)?;
-            heads.extend(head.map(|(key, weight)| Reverse((key, number, weight))));
+            heads.extend(head.map(|(key, units)| Reverse((key, number, units))));
         }
         let mut merged = Merged::new(self.codes, self.numbers, memory);
         let mut last: Vec<u64> = Vec::new();
-        while let Some(Reverse((key, number, weight))) = heads.pop() {
-            merged.add(&key, &last, f64::from_bits(weight));
+        while let Some(Reverse((key, number, units))) = heads.pop() {
+            merged.add(&key, &last, f64::from_bits(units));
             let spare = std::mem::replace(&mut last, key);
             let head = runs[number].next(spare).map_err(broken)?;
-            heads.extend(head.map(|(key, weight)| Reverse((key, number, weight))));
+            heads.extend(head.map(|(key, units)| Reverse((key, number, units))));
         }
         merged.finish()
     }
@@ -102,7 +103,7 @@ struct Run {
 }
 
 impl Run {
-    /// The next record, its key in place of the words given, and its weight's bits.
+    /// The next record, its key in place of the words given, and its units' bits.
     fn next(&mut self, mut key: Vec<u64>) -> std::io::Result<Option<(Vec<u64>, u64)>> {
         key.clear();
         if self.file.fill_buf()?.is_empty() {
@@ -127,6 +128,8 @@ struct Merged {
     memory: u64,
     contexts: usize,
     entries: usize,
+    /// The units of the last entry.
+    sum: ExactSum,
     found: Counted,
 }
 
@@ -137,7 +140,15 @@ impl Merged {
             numbers: vec![Vec::new(); numbers],
             ..Counted::default()
         };
-        Merged { codes, columns: codes + numbers, memory, contexts: 0, entries: 0, found }
+        Merged {
+            codes,
+            columns: codes + numbers,
+            memory,
+            contexts: 0,
+            entries: 0,
+            sum: ExactSum::ZERO,
+            found,
+        }
     }
 
     /// What the counts take in memory.
@@ -151,16 +162,17 @@ impl Merged {
     }
 
     /// Takes in a record, given the key of the one before it.
-    fn add(&mut self, key: &[u64], last: &[u64], weight: f64) {
+    fn add(&mut self, key: &[u64], last: &[u64], units: f64) {
         let is_new = last.is_empty() || key[..self.columns] != last[..self.columns];
         if is_new {
             self.contexts += 1;
         }
         if !is_new && key == last {
-            // Weights of what there is no room for do not matter.
-            self.found.entries.last_mut().into_iter().for_each(|e| e.facts.weight += weight);
+            self.sum.add(units);
             return;
         }
+        self.sum_up();
+        self.sum.add(units);
         self.entries += 1;
         if !self.fits() {
             self.found = Counted {
@@ -182,14 +194,21 @@ impl Merged {
             outcome: decision as u32,
             facts: RowFacts {
                 propensity: f64::from_bits(propensity),
-                weight,
+                units: 0.0,
                 unit: f64::from_bits(unit),
                 cluster: cluster as u32,
             },
         });
     }
 
-    fn finish(self) -> Result<Counted> {
+    /// Rounds the units of the last entry; those of what there is no room for do not matter.
+    fn sum_up(&mut self) {
+        let sum = std::mem::take(&mut self.sum);
+        self.found.entries.last_mut().into_iter().for_each(|e| e.facts.units = sum.value());
+    }
+
+    fn finish(mut self) -> Result<Counted> {
+        self.sum_up();
         if self.fits() {
             return Ok(Counted { contexts: self.contexts, ..self.found });
         }

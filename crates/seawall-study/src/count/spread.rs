@@ -9,6 +9,7 @@
 //! one column anew for a tenth of the people.
 
 use super::axis::Axis;
+use super::exact_sum::ExactSum;
 use seawall::{Kind, Space};
 
 /// Of the largest mean that a column could have, at least this share.
@@ -21,16 +22,16 @@ impl Axis {
         if self.weighed {
             return;
         }
-        let total: f64 = rows.iter().sum();
+        let total = exact_sum(rows.iter().copied());
         if self.levels.is_none() {
             let shares: Vec<f64> = rows.iter().map(|n| n / total).collect();
             return self.weigh(squares(&self.at, &shares));
         }
         // The feature alone, as a space of its levels, knows its own costs.
         let Ok(space) = Space::grid([self.feature.clone()]) else { return };
-        let mut shares = vec![0.0; space.len()];
-        self.at.iter().zip(rows).for_each(|(level, count)| shares[*level as usize] += count);
-        shares.iter_mut().for_each(|share| *share /= total);
+        let mut sums = vec![ExactSum::ZERO; space.len()];
+        self.at.iter().zip(rows).for_each(|(level, count)| sums[*level as usize].add(*count));
+        let shares: Vec<f64> = sums.iter().map(|sum| sum.value() / total).collect();
         let mean = match space.kind(0) {
             Kind::Fixed => return,
             Kind::Nominal => {
@@ -70,11 +71,19 @@ fn squares(positions: &[f64], shares: &[f64]) -> f64 {
         return 0.0;
     }
     let range = (high - low).powi(2);
-    let mass: f64 = present().map(|(_, p)| p).sum();
-    let mean = present().map(|(x, p)| p * x).sum::<f64>() / mass;
-    let variance = present().map(|(x, p)| p * (x - mean).powi(2)).sum::<f64>();
+    // Points are in the order in which their values appeared, which must not matter.
+    let mass = exact_sum(present().map(|(_, p)| *p));
+    let mean = exact_sum(present().map(|(x, p)| p * x)) / mass;
+    let variance = exact_sum(present().map(|(x, p)| p * (x - mean).powi(2)));
     let missing = 2.0 * mass * (1.0 - mass) * range;
     // Half at each end; or a third at each and a third missing.
     let most = if positions.iter().any(|x| x.is_nan()) { 2.0 / 3.0 } else { 0.5 } * range;
     (2.0 * mass * variance + missing).max(LEAST * most)
+}
+
+/// A sum in any order.
+fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = ExactSum::ZERO;
+    terms.for_each(|x| sum.add(x));
+    sum.value()
 }

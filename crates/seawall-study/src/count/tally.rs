@@ -6,6 +6,7 @@
 //! either way.
 
 use super::combine::Pairs;
+use super::exact_sum::ExactSum;
 use super::row::RowFacts;
 use super::spill::{Runs, ordered};
 use super::tuples::Tuples;
@@ -68,17 +69,36 @@ impl Counted {
 
     /// What a row weighs on average.
     pub(super) fn mean_unit(&self) -> f64 {
-        let weight: f64 = self.entries.iter().map(|e| e.facts.weight).sum();
-        let rows: f64 = self.entries.iter().map(|e| e.facts.weight / e.facts.unit).sum();
+        let (mut weight, mut rows) = (ExactSum::ZERO, ExactSum::ZERO);
+        for facts in self.entries.iter().map(|e| &e.facts) {
+            weight.add_product(facts.units, facts.unit);
+            rows.add(facts.units);
+        }
+        let (weight, rows) = (weight.value(), rows.value());
         if weight > 0.0 { weight / rows } else { 1.0 }
     }
 
     /// The rows of each context.
     pub(super) fn rows_by_context(&self) -> Vec<f64> {
         let mut rows = vec![0.0; self.contexts];
-        self.entries.iter().for_each(|e| rows[e.context as usize] += e.facts.weight);
+        // Those of one context are one after the other.
+        for own in self.entries.chunk_by(|a, b| a.context == b.context) {
+            let mut sum = ExactSum::ZERO;
+            own.iter().for_each(|e| sum.add_product(e.facts.units, e.facts.unit));
+            rows[own[0].context as usize] = sum.value();
+        }
         rows
     }
+}
+
+/// An exact sum, rounded.
+fn sum_of(sum: &ExactSum) -> Vec<f64> {
+    vec![sum.value()]
+}
+
+/// An exact sum in parts, which files keep so that it is exact after a merge, too.
+fn parts_of(sum: &ExactSum) -> Vec<f64> {
+    sum.parts().collect()
 }
 
 /// Counts in the making.
@@ -93,9 +113,11 @@ pub(super) struct Tally {
     kinds: HashMap<(u32, u64, u64, u32), u32, FixedState>,
     /// A result, and what its rows have in common with the sum of their weights.
     entries: Vec<(u32, RowFacts)>,
+    /// The weights of each entry where they are parts of rows, exactly; else empty.
+    parts: Vec<ExactSum>,
     tells_apart: bool,
-    /// Whether weights are whole numbers, whose sums do not depend on their order.
-    whole: bool,
+    /// Whether weights are parts of rows, whose sums depend on their order unless they are exact.
+    fractional: bool,
     memory: u64,
     runs: Option<Runs>,
 }
@@ -105,7 +127,7 @@ impl Tally {
     pub(super) fn new(
         columns: (usize, usize),
         tells_apart: bool,
-        whole: bool,
+        fractional: bool,
         memory: u64,
     ) -> Self {
         Tally {
@@ -115,28 +137,27 @@ impl Tally {
             results: Pairs::default(),
             kinds: HashMap::default(),
             entries: Vec::new(),
+            parts: Vec::new(),
             tells_apart,
-            whole,
+            fractional,
             memory,
             runs: None,
         }
     }
 
-    /// Adds a row; the number of its context.
+    /// Adds a row that is there so many times; the number of its context.
     #[inline]
     pub(super) fn add(
         &mut self,
         (codes, numbers): (impl Iterator<Item = u32>, &[f64]),
         (action, outcome): (u32, u32),
         facts: RowFacts,
+        times: f64,
     ) -> u32 {
         let context = self.contexts.id(codes, numbers);
         let result = self.results.id(self.decisions.id(context, action), outcome);
         let next = self.entries.len();
         let entry = match self.tells_apart {
-            // Sums of fractions depend on their order: after the first file rows are added one by
-            // one, when the files are merged.
-            _ if !self.whole && self.runs.is_some() => next,
             false => result as usize,
             true => {
                 let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
@@ -145,9 +166,13 @@ impl Tally {
             }
         };
         if entry == next {
-            self.entries.push((result, RowFacts { weight: 0.0, ..facts }));
+            self.entries.push((result, RowFacts { units: 0.0, ..facts }));
+            self.parts.extend(self.fractional.then_some(ExactSum::ZERO));
         }
-        self.entries[entry].1.weight += facts.weight;
+        match self.parts.get_mut(entry) {
+            Some(parts) => parts.add_product(times, facts.units),
+            None => self.entries[entry].1.units += times * facts.units,
+        }
         context
     }
 
@@ -160,30 +185,32 @@ impl Tally {
     pub(super) fn is_full(&self) -> bool {
         let kinds = self.kinds.capacity() * 32;
         let entries = self.entries.len() * size_of::<(u32, RowFacts)>();
+        let parts = self.parts.len() * ExactSum::BYTES;
         let pairs = self.decisions.bytes() + self.results.bytes();
-        (self.contexts.bytes() + pairs + kinds + entries) as u64 > self.memory / 2
+        (self.contexts.bytes() + pairs + kinds + entries + parts) as u64 > self.memory / 2
     }
 
     /// Writes what was counted to a file and starts anew.
     pub(super) fn spill(&mut self) -> Result<()> {
         let mut runs = self.runs.take().unwrap_or_else(|| Runs::new(self.columns));
-        let empty = Tally::new(self.columns, self.tells_apart, self.whole, self.memory);
-        runs.write(&std::mem::replace(self, empty).sorted())?;
+        let empty = Tally::new(self.columns, self.tells_apart, self.fractional, self.memory);
+        runs.write(&std::mem::replace(self, empty).sorted(parts_of))?;
         self.runs = Some(runs);
         Ok(())
     }
 
     /// Everything that was counted.
     pub(super) fn finish(mut self) -> Result<Counted> {
-        let Some(mut runs) = self.runs.take() else { return Ok(self.sorted()) };
+        let Some(mut runs) = self.runs.take() else { return Ok(self.sorted(sum_of)) };
         let memory = self.memory;
-        runs.write(&self.sorted())?;
+        runs.write(&self.sorted(parts_of))?;
         runs.merge(memory)
     }
 
-    /// What is in memory, in order.
-    fn sorted(self) -> Counted {
-        let Tally { contexts, decisions, results, kinds, entries, .. } = self;
+    /// What is in memory, in order; `units` says what becomes of weights that are parts of rows, an
+    /// entry for each.
+    fn sorted(self, units: fn(&ExactSum) -> Vec<f64>) -> Counted {
+        let Tally { contexts, decisions, results, kinds, entries, parts, .. } = self;
         drop(kinds);
         let count = contexts.len();
         let place = |&(result, facts): &(u32, RowFacts)| {
@@ -191,8 +218,17 @@ impl Tally {
             let (context, action) = decisions.pair(decision);
             Counts { context, action, outcome, facts }
         };
-        let mut found: Vec<Counts> = entries.iter().map(place).collect();
-        drop((entries, results, decisions));
+        let mut found: Vec<Counts> = match parts.is_empty() {
+            true => entries.iter().map(place).collect(),
+            false => {
+                let own = |((result, facts), parts): (&(u32, RowFacts), &ExactSum)| {
+                    let with = |units: f64| place(&(*result, RowFacts { units, ..*facts }));
+                    units(parts).into_iter().map(with).collect::<Vec<Counts>>()
+                };
+                entries.iter().zip(&parts).flat_map(own).collect()
+            }
+        };
+        drop((entries, parts, results, decisions));
         let (mut codes, mut numbers) = contexts.into_columns();
         let mut order: Vec<u32> = (0..count as u32).collect();
         order.sort_unstable_by(|&a, &b| {
@@ -206,8 +242,7 @@ impl Tally {
         let mut rank = vec![0; count];
         order.iter().enumerate().for_each(|(at, &old)| rank[old as usize] = at as u32);
         found.iter_mut().for_each(|e| e.context = rank[e.context as usize]);
-        // Rows that were not added up stay in their order.
-        found.sort_by_key(|e| (e.context, e.key()));
+        found.sort_unstable_by_key(|e| (e.context, e.key()));
         Counted { contexts: count, codes, numbers, entries: found, place_of: rank }
     }
 }

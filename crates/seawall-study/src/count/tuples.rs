@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 const NONE: u32 = u32::MAX;
 
 /// Combinations of codes and numbers.
-pub(super) struct Tuples {
+pub(crate) struct Tuples {
     codes: Combinations,
     /// For each combination, that of its codes.
     firsts: Vec<u32>,
@@ -26,7 +26,7 @@ pub(super) struct Tuples {
 
 impl Tuples {
     /// Of so many columns of codes and of numbers.
-    pub(super) fn new(codes: usize, numbers: usize) -> Self {
+    pub(crate) fn new(codes: usize, numbers: usize) -> Self {
         Tuples {
             codes: Combinations::new(codes),
             firsts: Vec::new(),
@@ -39,7 +39,7 @@ impl Tuples {
 
     /// The number of a combination. Numbers are the same if their bits are.
     #[inline]
-    pub(super) fn id(&mut self, codes: impl Iterator<Item = u32>, numbers: &[f64]) -> u32 {
+    pub(crate) fn id(&mut self, codes: impl Iterator<Item = u32>, numbers: &[f64]) -> u32 {
         let first = self.codes.id(codes);
         if self.numbers.is_empty() { first } else { self.look_up(first, numbers) }
     }
@@ -89,18 +89,18 @@ impl Tuples {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         if self.numbers.is_empty() { self.codes.len() } else { self.firsts.len() }
     }
 
     /// About how many bytes it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let own = self.firsts.len() * (8 + 8 * self.numbers.len()) + self.table.len() * 4;
         own + self.codes.bytes()
     }
 
     /// Every combination by column: the codes, and the numbers.
-    pub(super) fn into_columns(self) -> (Vec<Vec<u32>>, Vec<Vec<f64>>) {
+    pub(crate) fn into_columns(self) -> (Vec<Vec<u32>>, Vec<Vec<f64>>) {
         let Tuples { codes, firsts, numbers, .. } = self;
         let ids = if numbers.is_empty() { (0..codes.len() as u32).collect() } else { firsts };
         (codes.columns(ids), numbers)

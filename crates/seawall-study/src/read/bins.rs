@@ -71,6 +71,16 @@ impl Bins {
         (low, high)
     }
 
+    /// The last bin of a declared range, infinite where there is none.
+    pub(crate) fn last(&self) -> f64 {
+        self.last
+    }
+
+    /// The width as whole digits over a power of ten, if floats hold both exactly.
+    pub(crate) fn width_fraction(&self) -> Option<(f64, u32)> {
+        self.decimal.and_then(Decimal::fraction)
+    }
+
     /// `half · width / 2`, rounded once.
     fn at(&self, half: f64) -> f64 {
         let decimal = self.decimal.filter(|_| half.abs() < 1e15);

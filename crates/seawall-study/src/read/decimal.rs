@@ -121,6 +121,15 @@ impl Decimal {
         Decimal::parse(&format!("{x:e}"))
     }
 
+    /// Whole digits over a power of ten, `digits / 10^places`, if a float holds both exactly.
+    pub(crate) fn fraction(self) -> Option<(f64, u32)> {
+        const LARGEST: u128 = 1 << 53;
+        let places = u32::try_from(-self.exponent).unwrap_or(0);
+        let zeros = u32::try_from(self.exponent).unwrap_or(0);
+        let digits = self.digits.checked_mul(10i128.checked_pow(zeros)?)?;
+        (digits.unsigned_abs() <= LARGEST && places <= 22).then_some((digits as f64, places))
+    }
+
     /// The float nearest to it.
     pub(crate) fn to_float(self) -> f64 {
         self.to_string().parse().unwrap_or(f64::NAN)

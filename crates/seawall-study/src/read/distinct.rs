@@ -5,7 +5,8 @@
 //!   empty. Where numbers are expected `NA` and `nan` are missing too.
 //! - Numbers are the same if they are equal as written, so −0 is 0, and `1`, `1.0` and the number 1
 //!   are one value. A text that JSON would not take for a number (`01`, `+1`) is a name.
-//! - Of several spellings of a value the shortest is shown.
+//! - A number is shown plainly, however it was spelled: `1.50` and `15e-1` are 1.5, as they are where an
+//!   engine has read them as numbers.
 
 use super::convert::{Fault, beyond_floats, parse_number, text, widened};
 use super::decimal::{Decimal, plain, same};
@@ -78,8 +79,14 @@ impl Distinct {
     pub(crate) fn is(&self, code: usize, wanted: &str) -> bool {
         let Some(text) = self.texts[code].as_deref() else { return false };
         // True is 1 where a number is asked for.
-        let truth = ["true", "false"].contains(&text) && self.numbers[code].is_some();
-        same(text, wanted) || (truth && same(if text == "true" { "1" } else { "0" }, wanted))
+        same(text, wanted)
+            || (self.is_truth(code) && same(if text == "true" { "1" } else { "0" }, wanted))
+    }
+
+    /// Whether a value is true or false, of a column of truths, which count as numbers too.
+    pub(crate) fn is_truth(&self, code: usize) -> bool {
+        let text = self.texts[code].as_deref().unwrap_or_default();
+        ["true", "false"].contains(&text) && self.numbers[code].is_some()
     }
 
     /// Whether a value is missing where levels are expected.
@@ -136,14 +143,11 @@ impl Distinct {
         let plain = plain(text).unwrap_or(Cow::Borrowed(text));
         let known = self.by_text.get(&*plain).or_else(|| self.by_plain.get(&*plain)).copied();
         let code = match known {
-            Some(code) => {
-                let shown = self.texts[code as usize].get_or_insert_default();
-                if (text.len(), text) < (shown.len(), shown.as_str()) {
-                    text.clone_into(shown);
-                }
-                code
+            Some(code) => code,
+            None => {
+                let number = parse_number(text).filter(|x| !x.is_nan());
+                self.add(Some(plain.clone().into_owned()), number)
             }
-            None => self.add(Some(text.to_owned()), parse_number(text).filter(|x| !x.is_nan())),
         };
         if plain == text {
             self.by_plain.remove(text);
@@ -279,7 +283,7 @@ mod tests {
         let decimals = Decimal128Array::from(vec![100, 10, 0]);
         let decimals = decimals.with_precision_and_scale(5, 2).unwrap();
         assert_eq!(codes(&mut all, Arc::new(decimals)), [0, 1, 2]);
-        // The shortest spelling is shown, whichever came first.
+        // The plain spelling is shown, whichever came first.
         assert_eq!((all.text(0).unwrap(), all.text(1).unwrap()), (&"1".into(), &"0.1".into()));
         assert_eq!(all.len(), 6);
         assert!(all.is(4, "01") && !all.is(4, "1") && all.is(0, "1.00") && !all.is(3, ""));

@@ -22,7 +22,7 @@ mod table;
 
 pub use bins::Bins;
 pub(crate) use convert::shown;
-pub(crate) use decimal::{Decimal, same};
+pub(crate) use decimal::{Decimal, plain, same};
 pub use distinct::Distinct;
 pub(crate) use file::columns;
 pub use file::files;

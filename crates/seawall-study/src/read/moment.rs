@@ -30,6 +30,12 @@ impl Moment {
         }
     }
 
+    /// Its first and its last nanosecond, written `2019-11-27T10:00:00.000000000`: so that texts are in
+    /// the order of times.
+    pub(crate) fn written(self) -> (String, String) {
+        (stamp(self.first), stamp(self.last))
+    }
+
     /// Whether it begins no earlier than another does.
     pub(crate) fn not_before(self, other: Moment) -> bool {
         self.first >= other.first
@@ -39,6 +45,22 @@ impl Moment {
     pub(crate) fn not_after(self, other: Moment) -> bool {
         self.first <= other.last
     }
+}
+
+/// Nanoseconds since 1970 as a time of the years 0 to 9999.
+fn stamp(at: i128) -> String {
+    let (day, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
+    // Years that begin in March, in eras of 400 years: the inverse of `days`.
+    let days = day as i64 + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * march + 2) / 5 + 1, (march + 2) % 12 + 1);
+    let year = (era * 400 + year + i64::from(month <= 2)).clamp(0, 9999);
+    let (seconds, part) = (rest / 1_000_000_000, rest % 1_000_000_000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{part:09}")
 }
 
 /// Digits alone, so many of them.
@@ -97,6 +119,19 @@ fn nanoseconds(time: &str) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for day in (-719_000..2_900_000).step_by(367) {
+            let at = i128::from(day) * DAY + 45_296_000_000_007;
+            assert_eq!(Moment::parse(&stamp(at)).unwrap().first, at, "{}", stamp(at));
+        }
+        let (first, last) = Moment::parse("2020-02-29").unwrap().written();
+        assert_eq!(
+            (&*first, &*last),
+            ("2020-02-29T00:00:00.000000000", "2020-02-29T23:59:59.999999999")
+        );
+    }
 
     #[test]
     fn days_and_instants() {

@@ -31,6 +31,8 @@ pub struct Study {
     pub text: String,
     /// The data: a file, a folder or a pattern of files.
     pub data: PathBuf,
+    /// Whether the data are a counted table: [`mod@crate::counted`].
+    pub counted: bool,
     /// Conditions that a row must meet, by column.
     pub filters: Vec<(String, Condition)>,
     /// A column of weights that count rows.

@@ -35,6 +35,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
 
     let mut data = file.need("data")?.table()?;
     let data_path = folder.join(data.need("path")?.text()?);
+    let counted = data.take("counted").map_or(Ok(false), |v| v.truth())?;
     let filters = data.take("where").map(conditions).transpose()?.unwrap_or_default();
     let (weight, fractional_weight) = data.take("weight").map_or(Ok((None, false)), counts)?;
     let survey_weight = data.take("survey_weight");
@@ -44,7 +45,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let survey_weight = survey_weight.map(|w| w.text()).transpose()?;
     let cluster = data.take("cluster");
     let cluster_name = cluster.as_ref().map(|v| v.text()).transpose()?;
-    data.finish(&["path", "where", "weight", "survey_weight", "cluster"])?;
+    data.finish(&["path", "counted", "where", "weight", "survey_weight", "cluster"])?;
 
     let mut table = file.need("context")?.table()?;
     let (mut contexts, mut scale) = (Vec::new(), Scale::default());
@@ -90,6 +91,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         path: path.to_owned(),
         text: text.to_owned(),
         data: data_path,
+        counted,
         filters,
         weight,
         fractional_weight,

@@ -113,6 +113,7 @@ impl Log {
                 .cmp(&key(b))
                 .then(a.propensity.total_cmp(&b.propensity))
                 .then(more(a).cmp(&more(b)))
+                .then(a.weight.total_cmp(&b.weight))
         });
         if entries
             .windows(2)

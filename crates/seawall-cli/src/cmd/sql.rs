@@ -1,0 +1,14 @@
+//! `seawall sql`.
+
+use super::Failure;
+use seawall_study::sql::query;
+use seawall_study::study::study;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the query that counts a study's rows.
+pub fn run(path: &Path, dialect: &str, table: Option<&str>) -> Result<(), Failure> {
+    let text = query(&study(path)?, dialect, table)?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+"""Tables that live in an engine: counted there by the query that `seawall sql` prints, so that counts
+are all that comes here. No engine is imported: whoever has a table of it has imported it."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from seawall import _native
+from seawall._tables import _data_name
+
+# What Ibis calls a backend, and whose SQL that is; the others' is translated from DuckDB's by Ibis.
+_IBIS = {
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "pyspark": "spark",
+    "databricks": "spark",
+    "bigquery": "bigquery",
+    "snowflake": "snowflake",
+}
+
+Query = Callable[[str, str, list[str]], str]
+"""The query, given a dialect, what to call the table, and the columns it has."""
+
+
+def is_engine(data: object) -> bool:
+    """Whether a table is one that its own engine can count."""
+    return _engine(data) is not None
+
+
+def counted(data: Any, query: Query) -> object:
+    """The counted table, as something that speaks the Arrow PyCapsule interface."""
+    count = _engine(data)
+    assert count is not None
+    try:
+        return count(data, query)
+    except _native.SeawallError:
+        raise
+    except Exception as error:  # whatever the engine calls it
+        first = str(error).strip().splitlines()
+        raise _native.InputError(
+            f"{_data_name(data)}: the engine did not finish the count: "
+            f"{first[0] if first else type(error).__name__}. Nothing was kept of it and nothing was lost: "
+            "the same call counts from the start"
+        ) from error
+
+
+def _engine(data: object) -> Callable[[Any, Query], object] | None:
+    module, name = type(data).__module__.split("."), type(data).__name__
+    if module[0] in ("duckdb", "_duckdb") and name == "DuckDBPyRelation":
+        return _duckdb
+    if module[:2] == ["pyspark", "sql"] and name == "DataFrame":
+        return _spark
+    if module[0] == "ibis" and hasattr(data, "get_backend") and hasattr(data, "alias"):
+        return _ibis
+    if module[0] == "polars" and name == "LazyFrame":
+        return _polars
+    return None
+
+
+def _view() -> str:
+    return f"seawall_{uuid.uuid4().hex}"
+
+
+def _duckdb(relation: Any, query: Query) -> object:
+    view = _view()
+    counts = relation.query(view, query("duckdb", view, relation.columns))
+    # The name before DuckDB 1.4 is the second.
+    return counts.to_arrow_table() if hasattr(counts, "to_arrow_table") else counts.fetch_arrow_table()
+
+
+def _spark(frame: Any, query: Query) -> object:
+    view, session = _view(), frame.sparkSession
+    frame.createOrReplaceTempView(view)
+    try:
+        counts = session.sql(query("spark", view, frame.columns))
+        if hasattr(counts, "toArrow"):
+            return counts.toArrow()
+        rows = counts.collect()
+        cells = {name: [_plain(row[k]) for row in rows] for k, name in enumerate(counts.columns)}
+        return _native.frame(cells)
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as a truth, a number or a text."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _ibis(table: Any, query: Query) -> object:
+    view, backend = _view(), table.get_backend()
+    dialect = _IBIS.get(backend.name)
+    text = query(dialect or "duckdb", view, list(table.columns))
+    return table.alias(view).sql(text, dialect=None if dialect else "duckdb").to_pyarrow()
+
+
+def _polars(frame: Any, query: Query) -> object:
+    view, polars = _view(), sys.modules["polars"]
+    text = query("polars", view, frame.collect_schema().names())
+    return polars.SQLContext({view: frame}).execute(text, eager=False).collect()

@@ -1,0 +1,65 @@
+//! What a counter passes on to become a counted table.
+
+use super::{Counter, Seen};
+use crate::counted::{CountedTable, Groups, Place, Role};
+use crate::memory::size;
+use crate::read::{BinnedColumn, Distinct};
+use crate::study::ModelSpec;
+use seawall::{Error, Result};
+use std::collections::HashSet;
+
+impl Counter<'_> {
+    /// The same counter, with a counted table in the making.
+    pub(super) fn with_table(self) -> Self {
+        let study = self.study;
+        let contexts = study.contexts.iter().map(|c| c.name.clone()).zip(&self.contexts);
+        let outcomes = study.outcome.iter().map(|o| o.0.clone()).zip(&self.outcomes);
+        let mut places: Vec<Place> = contexts.map(|(n, &c)| (Role::Context, n, c)).collect();
+        places.extend(outcomes.map(|(n, &c)| (Role::Outcome, n, c)));
+        places.extend(self.rows.cluster.map(|c| (Role::Cluster, String::new(), c)));
+        places.extend(self.rows.numbers().map(|(role, c)| (role, String::new(), c)));
+        if let (Some(predicted), ModelSpec::Column { columns, .. }) =
+            (&self.predicted, &study.model)
+        {
+            let names = columns.iter().map(|c| c.1.clone()).zip(predicted.columns());
+            places.extend(names.map(|(name, c)| (Role::Prediction, name, c)));
+        }
+        // Two actions may share a column of predictions.
+        let mut known = HashSet::new();
+        places.retain(|(role, _, column)| known.insert((*role, *column)));
+        let groups = Groups::new(study, &self.readings, places);
+        Counter { groups: Some(groups), ..self }
+    }
+
+    /// Refuses a table that takes more than half of the memory, counting taking the other half: its
+    /// groups go to no file.
+    pub(super) fn check_groups(&self) -> Result<()> {
+        let (memory, groups) = (self.study.memory, self.groups.as_ref());
+        match groups.filter(|groups| groups.bytes() as u64 > memory / 2) {
+            None => Ok(()),
+            Some(groups) => Err(Error::input(format!(
+                "{}: a counted table of {} groups and more takes more than half of the {} that --memory \
+                 allows; raise --memory, cut numeric columns into bins (bin = ...), or have an engine \
+                 count: seawall sql",
+                self.study.data.display(),
+                groups.len(),
+                size(memory)
+            ))),
+        }
+    }
+
+    /// The counted table, if one was wanted.
+    pub(super) fn counted_table(
+        &mut self,
+        distinct: &[Distinct],
+        binned: &[Option<BinnedColumn>],
+    ) -> Result<Option<CountedTable>> {
+        let Some(groups) = self.groups.take() else { return Ok(None) };
+        let seen = Seen { readings: &self.readings, distinct, binned };
+        let action = |action: u32| match self.action_column {
+            Some(column) => distinct[column].text(action as usize).cloned(),
+            None => self.action_names.get(action as usize).cloned(),
+        };
+        groups.finish(self.study, &seen, action).map(Some)
+    }
+}

@@ -1,0 +1,174 @@
+//! Rows counted by everything that a study looks at: what becomes a counted table.
+
+use super::layout::{LEFT_OUT, LeftOut, N, Role};
+use super::table::{Cells, CountedTable};
+use crate::count::{Seen, Tuples};
+use crate::read::{BinnedColumn, Columns, Distinct, Reading};
+use crate::study::{Study, Term};
+use seawall::{Error, Kind, Result};
+
+/// A column that rows are counted by: its role, its name, where it is read.
+pub(crate) type Place = (Role, String, usize);
+
+/// Codes of a group beside those of its columns: why it is left out, and its action.
+const FIRST: usize = 2;
+
+struct Column {
+    place: Place,
+    /// Whether it is read as numbers and not by codes.
+    numbers: bool,
+    /// Whether it is kept of rows that are left out: levels of an outcome are looked for in every row.
+    always: bool,
+}
+
+/// What was counted so far.
+pub(crate) struct Groups {
+    columns: Vec<Column>,
+    /// By why they are left out, their action, and each column's code or number: not by a counter's own
+    /// numbers, which start anew when counts go to a file.
+    ids: Tuples,
+    counts: Vec<u64>,
+    /// The numbers of a row.
+    numbers: Vec<f64>,
+}
+
+impl Groups {
+    /// Nothing counted yet, by columns in the order of the table.
+    pub(crate) fn new(study: &Study, readings: &[Reading], places: Vec<Place>) -> Self {
+        let by_level = |name: &str| {
+            study.outcome.iter().any(|(n, term)| n == name && matches!(term, Term::Levels(_)))
+        };
+        let column = |place: Place| Column {
+            numbers: matches!(readings[place.2], Reading::Line(_) | Reading::Numbers),
+            always: place.0 == Role::Outcome && by_level(&place.1),
+            place,
+        };
+        let columns: Vec<Column> = places.into_iter().map(column).collect();
+        let numbers = columns.iter().filter(|column| column.numbers).count();
+        let ids = Tuples::new(FIRST + columns.len() - numbers, numbers);
+        Groups { columns, ids, counts: Vec::new(), numbers: Vec::new() }
+    }
+
+    /// Counts a row with its action, or one that is left out and why; `times` rows in all.
+    pub(crate) fn take(
+        &mut self,
+        (columns, row): (&Columns<'_>, usize),
+        action: std::result::Result<u32, LeftOut>,
+        times: f64,
+    ) {
+        let used = action.is_ok();
+        let first = match action {
+            Ok(action) => [0, action],
+            Err(LeftOut::Conditions) => [1, 0],
+            Err(_) => [2, 0],
+        };
+        let number = |column: &Column| match columns.numbers[column.place.2][row] {
+            x if used && !x.is_nan() => x + 0.0,
+            _ => f64::NAN,
+        };
+        self.numbers.clear();
+        self.numbers.extend(self.columns.iter().filter(|column| column.numbers).map(number));
+        let code = |column: &Column| match used || column.always {
+            true => columns.codes[column.place.2][row],
+            false => 0,
+        };
+        let codes = self.columns.iter().filter(|column| !column.numbers).map(code);
+        let group = self.ids.id(first.into_iter().chain(codes), &self.numbers) as usize;
+        if group == self.counts.len() {
+            self.counts.push(0);
+        }
+        self.counts[group] += times as u64;
+    }
+
+    /// How many groups there are.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// About how many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ids.bytes() + self.counts.len() * size_of::<u64>()
+    }
+
+    /// The table, its rows in order of their values; `action` names one.
+    pub(crate) fn finish(
+        self,
+        study: &Study,
+        seen: &Seen<'_>,
+        action: impl Fn(u32) -> Option<String>,
+    ) -> Result<CountedTable> {
+        let (codes, numbers) = self.ids.into_columns();
+        let lost = || Error::internal("a column that was not counted");
+        let (mut codes, mut numbers) = (codes.into_iter(), numbers.into_iter());
+        let why = codes.next().ok_or_else(lost)?;
+        let taken = codes.next().ok_or_else(lost)?;
+        let reason = |why: &u32| match why {
+            0 => None,
+            1 => Some(LeftOut::Conditions.word().to_owned()),
+            _ => Some(LeftOut::NoAction.word().to_owned()),
+        };
+        let named = |(why, code): (&u32, &u32)| action(*code).filter(|_| *why == 0);
+        let mut columns = vec![
+            (LEFT_OUT.to_owned(), Cells::Texts(why.iter().map(reason).collect())),
+            (Role::Action.column(""), Cells::Texts(why.iter().zip(&taken).map(named).collect())),
+        ];
+        for column in &self.columns {
+            let (role, name, at) = &column.place;
+            let cells = if column.numbers {
+                Cells::Numbers(numbers.next().ok_or_else(lost)?)
+            } else {
+                let own = codes.next().ok_or_else(lost)?;
+                // None of rows that are left out.
+                let kept = |k: usize| (why[k] == 0 || column.always).then_some(own[k]);
+                let kept = (0..own.len()).map(kept);
+                match &seen.binned[*at] {
+                    Some(binned) => Cells::Numbers(in_bins(study, name, binned, kept)),
+                    None => by_value(study, column, &seen.distinct[*at], kept),
+                }
+            };
+            columns.push((role.column(name), cells));
+        }
+        columns.push((N.to_owned(), Cells::Counts(self.counts)));
+        Ok(CountedTable::new(columns))
+    }
+}
+
+/// For each bin a number that is in it and in the range that the study declares.
+fn in_bins(
+    study: &Study,
+    name: &str,
+    binned: &BinnedColumn,
+    codes: impl Iterator<Item = Option<u32>>,
+) -> Vec<f64> {
+    let context = study.contexts.iter().find(|context| context.name == name);
+    let start = |bin: f64| {
+        let bins = context.and_then(|context| Some((context.bins()?, context.range.0)));
+        bins.map_or(f64::NAN, |(bins, least)| bins.start(bin).max(least))
+    };
+    let number = |code: u32| Some(binned.bin(code)).filter(|bin| !bin.is_nan()).map(start);
+    codes.map(|code| code.and_then(number).unwrap_or(f64::NAN)).collect()
+}
+
+/// Values as texts, or as truths if they all are.
+fn by_value(
+    study: &Study,
+    column: &Column,
+    distinct: &Distinct,
+    codes: impl Iterator<Item = Option<u32>>,
+) -> Cells {
+    let (role, name, _) = &column.place;
+    let texts = codes.map(|code| distinct.text(code? as usize).cloned()).collect();
+    let is_numeric = |kind: Kind| kind == Kind::Numeric;
+    let numeric = *role == Role::Context
+        && study.contexts.iter().any(|c| c.name == *name && is_numeric(c.kind));
+    match role {
+        Role::Cluster => Cells::Texts(texts),
+        _ => Cells::of_values(texts, all_truths(distinct), numeric),
+    }
+}
+
+/// Whether a column holds true and false alone.
+fn all_truths(distinct: &Distinct) -> bool {
+    let mut present = (0..distinct.len()).filter(|&code| !distinct.is_missing(code)).peekable();
+    present.peek().is_some() && present.all(|code| distinct.is_truth(code))
+}
