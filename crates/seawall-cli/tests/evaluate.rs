@@ -67,6 +67,8 @@ fn the_stroke_trial_to_eight_digits() {
                 "gap",
                 "lambda",
                 "status",
+                "engine",
+                "evaluations",
                 "unobserved_mass",
                 "honest",
                 "limits"
