@@ -148,6 +148,10 @@ fn twenty_columns_of_any_numbers() {
     );
     let learned = json(here.path(), "learn s.toml --policy groups:site --radius 0.05 --json");
     assert!(number(&learned["gap"]) < 1e-6, "{learned}");
+    let listed = run(here.path(), "evaluate s.toml --halves 0 --worst w.csv");
+    assert_eq!(listed.code, 0, "{}", listed.err);
+    let places = std::fs::read_to_string(here.path().join("w.csv")).unwrap();
+    assert!(places.contains("just above"), "{places}");
     let report = run(here.path(), "report s.toml --out r.html");
     assert_eq!(report.code, 0, "{}", report.err);
     let html = std::fs::read_to_string(here.path().join("r.html")).unwrap();
@@ -158,7 +162,7 @@ fn twenty_columns_of_any_numbers() {
 /// Other models: an additive one is exact, forests and boosted trees say what they leave open.
 #[test]
 fn models_of_many_steps() {
-    let text = data(400, 6);
+    let text = data(150, 4);
     for (kind, exact) in [("additive", true), ("forest", false), ("boosted", false)] {
         let own =
             study(6, &format!("kind = \"{kind}\"")).replace("[[policy]]\nkind = \"greedy\"\n", "");

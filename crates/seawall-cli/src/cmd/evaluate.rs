@@ -2,7 +2,7 @@
 
 use super::{Failure, destinations};
 use crate::show;
-use seawall::{Space, Watch};
+use seawall::{Watch, WorstCase};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::forecast;
 use seawall_study::write::{csv_field, destination, prepare};
@@ -111,7 +111,7 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
         for (k, (answer, worst)) in policy.results.iter().zip(&policy.worst).enumerate() {
             let key =
                 format!("{},{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
-            population(&key, &policy.values[k / radii], found, space, &worst.weights(), out)?;
+            population(&key, &policy.values[k / radii], worst, out)?;
         }
     }
     for c in &found.comparisons {
@@ -119,29 +119,30 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
         let names = pair_field(c);
         for (k, (answer, worst)) in c.results.iter().zip(&c.worst).enumerate() {
             let key = format!("{names},{},{}", answer.radius, answer.cost_radius);
-            population(&key, &c.values[k / radii], found, space, &worst.weights(), out)?;
+            population(&key, &c.values[k / radii], worst, out)?;
         }
     }
     Ok(())
 }
 
+/// One worst case. Values are those of the contexts listed; a place between them has none here.
 fn population(
     key: &str,
     values: &[f64],
-    found: &Evaluation,
-    space: &Space,
-    worst: &[f64],
+    worst: &WorstCase,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    for (context, (before, after)) in found.population.weights().iter().zip(worst).enumerate() {
-        if *before == 0.0 && *after == 0.0 {
+    let (space, before) = (worst.nominal().space(), worst.nominal().weights());
+    for (context, (before, after)) in before.iter().zip(worst.weights()).enumerate() {
+        if *before == 0.0 && after == 0.0 {
             continue;
         }
         write!(out, "{key}")?;
         for k in 0..space.names().len() {
             write!(out, ",{}", csv_field(&space.label(context, k)))?;
         }
-        writeln!(out, ",{},{before},{after}", values[context])?;
+        let value = values.get(context).map_or(String::new(), f64::to_string);
+        writeln!(out, ",{value},{before},{after}")?;
     }
     Ok(())
 }

@@ -89,6 +89,8 @@ pub(crate) fn worst_populations(
     (policy, against): (&Policy, &Policy),
     watch: Watch<'_>,
 ) -> Result<Vec<WorstCase>> {
+    let anywhere = loaded.on_support(question.support)?;
+    let loaded = anywhere.as_deref().unwrap_or(loaded);
     let fitted = loaded.fitted(watch)?;
     let robust = loaded.robust(fitted, question.support)?;
     let settings = Settings { plan_floor: 1e-5, watch, ..Settings::default() };

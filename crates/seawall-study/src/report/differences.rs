@@ -109,7 +109,7 @@ fn moves(
     };
     let question = &found.question;
     let worst = worst_populations(loaded, question, (policy, against), watch)?;
-    let (set, space) = (question.context.set, found.population.space());
+    let set = question.context.set;
     let told = |case: &WorstCase| -> Vec<String> {
         if !set.moves_mass() {
             let change = shift::main_change(case, set);
@@ -118,6 +118,7 @@ fn moves(
         let each = |m: &shift::Moves| {
             format!("{} of people: {}", percent(m.mass), shift::phrase(&m.changes, isolated))
         };
+        let space = case.nominal().space();
         shift::commonest(space, case.plan().iter(), MOVES).iter().map(each).collect()
     };
     let by_stop: Vec<Vec<String>> = worst.iter().map(told).collect();
