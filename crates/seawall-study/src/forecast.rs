@@ -1,8 +1,8 @@
 //! What a long solve will take, said before it is begun.
 //!
 //! One evaluation of the dual takes [`Geometry::work`](seawall::Geometry::work) steps, a worst case
-//! some dozen evaluations, and what an engine does in a second was measured once (DESIGN.md): right to
-//! a factor of two or three, which is enough to go for a coffee or to bin a column. Nothing is said
+//! some dozen evaluations, and what an engine does in a second is a constant (DESIGN.md): right to a
+//! factor of two or three, which is enough to go for a coffee or to bin a column. Nothing is said
 //! of what takes less than ten seconds. The words are the front ends' own.
 
 use crate::evaluate::Question;

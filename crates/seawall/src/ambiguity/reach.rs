@@ -40,6 +40,19 @@ pub(super) struct Ways {
     pub split: Option<(usize, f64, u32)>,
 }
 
+impl Ways {
+    /// Each source with its mass and where that goes; the one that is split twice.
+    pub fn moves<'w>(
+        &'w self,
+        mass: impl Fn(usize) -> f64 + Copy + 'w,
+    ) -> impl Iterator<Item = (usize, f64, u32)> + 'w {
+        let share = |s: usize| self.split.filter(|split| split.0 == s).map_or(0.0, |s| s.1);
+        let stay = self.to.iter().enumerate();
+        let stay = stay.map(move |(s, to)| (s, mass(s) * (1.0 - share(s)), *to));
+        stay.chain(self.split.map(|(s, share, to)| (s, mass(s) * share, to)))
+    }
+}
+
 /// Sources, and where they may go.
 pub(super) trait Reach: Send {
     /// How many sources there are.

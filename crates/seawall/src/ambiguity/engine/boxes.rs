@@ -178,12 +178,8 @@ impl Reach for Boxes<'_> {
     }
 
     fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
-        let share = |s: usize| ways.split.filter(|split| split.0 == s).map_or(0.0, |s| s.1);
-        let stay =
-            ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
-        let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
         let space = self.whole.population.space();
-        self.whole.plan(stay.chain(rest), |source, to, changes| {
+        self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             let of_box = self.corners[to as usize].of_box as usize;
             let point = self.whole.sources[source] as usize;
             for &side in self.boxes.sides_of(of_box) {

@@ -159,11 +159,7 @@ impl Reach for Separable<'_> {
         let of_price = |&to: &u32| (to, self.at(self.asked[to as usize]));
         let tables: Vec<(u32, At<'_>)> = named.iter().map(of_price).collect();
         let mut scratch = Scratch::new(self.function.profiles.len());
-        let share = |s: usize| ways.split.filter(|split| split.0 == s).map_or(0.0, |s| s.1);
-        let stay =
-            ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
-        let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, changes| {
+        self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             if let Some((_, at)) = tables.iter().find(|(price, _)| *price == to) {
                 let mut codes = self.whole.codes(source);
                 at.place(source as u32, &mut codes, &mut scratch);

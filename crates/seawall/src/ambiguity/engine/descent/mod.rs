@@ -171,11 +171,7 @@ impl Reach for Descent<'_> {
     }
 
     fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
-        let share = |s: usize| ways.split.filter(|split| split.0 == s).map_or(0.0, |s| s.1);
-        let stay =
-            ways.to.iter().enumerate().map(|(s, to)| (s, self.mass(s) * (1.0 - share(s)), *to));
-        let rest = ways.split.map(|(s, share, to)| (s, self.mass(s) * share, to));
-        self.whole.plan(stay.chain(rest), |source, to, changes| {
+        self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             let places = &self.places[self.kind(source)];
             let (own, there) = (&places[0].codes, &places[to as usize].codes);
             // Kinds are alike in what matters; in all else a source stays as it is.
