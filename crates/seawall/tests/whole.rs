@@ -345,7 +345,7 @@ fn learning_on_the_whole_of_a_grid_is_learning_on_the_grid() {
         let by_tree: Learner<'_> = &|task| trees(task, Trees::new(1), settings);
         for (what, learner, tolerance) in [("groups", by_group, 1e-10), ("tree", by_tree, 1e-9)] {
             let (known, found) =
-                (learner(&listed).unwrap(), anywhere.learn(learner, tolerance, settings));
+                (learner(&listed).unwrap(), anywhere.learn(learner, (tolerance, 60), settings));
             let found = found.unwrap().learned;
             let case = format!("round {round}, {what}: {known:?}\n{found:?}");
             assert!((known.value() - found.value()).abs() < 1e-8, "{case}");

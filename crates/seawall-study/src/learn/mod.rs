@@ -97,6 +97,10 @@ impl Question {
 pub const ACCURACY: f64 = 0.05;
 /// A difference to a baseline below this share of the largest value is rounding.
 const ROUNDING: f64 = 1e-12;
+/// Rounds of learning where mass may go anywhere: groups are quick, and a round of trees is a game.
+const GROUP_ROUNDS: usize = 60;
+const STUMP_ROUNDS: usize = 8;
+const TREE_ROUNDS: usize = 3;
 /// Contexts drawn in a stochastic step where nobody says otherwise.
 pub const CONTEXTS: usize = 1;
 
@@ -300,12 +304,13 @@ fn anywhere(
         (Spec::Groups(text), Method::Auto | Method::Exact) => {
             let asked = groups(text, question, (task.log, study))?;
             let learner = |task: &Task<'_>| learn::groups(task, &asked, settings);
-            task.learn(&learner, asked.tolerance, settings)
+            task.learn(&learner, (asked.tolerance, GROUP_ROUNDS), settings)
         }
         (Spec::Tree(depth), Method::Auto | Method::Exact) => {
             let asked = trees(*depth, question);
             let learner = |task: &Task<'_>| learn::trees(task, asked, settings);
-            task.learn(&learner, asked.tolerance, settings)
+            let rounds = if *depth == 1 { STUMP_ROUNDS } else { TREE_ROUNDS };
+            task.learn(&learner, (asked.tolerance, rounds), settings)
         }
         _ => {
             let what =

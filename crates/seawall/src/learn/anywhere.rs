@@ -32,9 +32,6 @@ use crate::space::{Places, Space, bits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Rounds at most.
-const ROUNDS: usize = 60;
-
 /// What is to be learned from: a log, the whole of its space, robust values, a set, and perhaps a
 /// baseline.
 pub struct WholeTask<'a> {
@@ -59,11 +56,12 @@ pub struct LearnedAnywhere {
 }
 
 impl WholeTask<'_> {
-    /// Learns a class, `learner` being what learns it on a support that is listed.
+    /// Learns a class, `learner` being what learns it on a support that is listed, in so many rounds at
+    /// most; what is left open then is the gap.
     pub fn learn(
         &self,
         learner: &dyn Fn(&Task<'_>) -> Result<Learned>,
-        tolerance: f64,
+        (tolerance, rounds): (f64, usize),
         settings: Settings<'_>,
     ) -> Result<LearnedAnywhere> {
         let mut support = Growing::new(self.robust)?;
@@ -73,7 +71,7 @@ impl WholeTask<'_> {
         let (mut best, mut lower, mut floor): (Option<(f64, Policy)>, f64, f64) =
             (None, f64::NEG_INFINITY, f64::NEG_INFINITY);
         let (mut iterations, mut size, mut stopped) = (0, 1e-300, false);
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds.max(1) {
             let listed = support.listed(self)?;
             let task = match &listed.against {
                 None => Task::new(&listed.log, &listed.robust, &listed.range.worst, self.within)?,
