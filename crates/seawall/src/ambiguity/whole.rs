@@ -13,7 +13,7 @@
 //!
 //! Not here: what the function is (`evaluate`).
 
-use super::engine::boxes::Boxes;
+use super::engine::boxes::{Boxes, Hulls};
 use super::engine::descent::Descent;
 use super::engine::separable::Separable;
 use super::plan::Plan;
@@ -28,7 +28,7 @@ use crate::space::{Places, Space, bits};
 use crate::steps::{Extent, StepFunction, list, separate};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Boxes that are listed at most.
 const MOST_BOXES: usize = 1 << 17;
@@ -46,6 +46,8 @@ pub(crate) struct Whole {
     /// The points that mass comes from.
     pub(super) sources: Vec<u32>,
     known: OnceLock<Known>,
+    /// The function last asked about, and its hulls.
+    last: Mutex<Option<(StepFunction, Direction, Arc<Hulls>)>>,
 }
 
 impl Whole {
@@ -54,7 +56,7 @@ impl Whole {
         let weights = population.weights();
         let sources = (0..weights.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
         let (extent, population) = (Extent::new(space), population.clone());
-        Whole { extent, population, sources, known: OnceLock::new() }
+        Whole { extent, population, sources, known: OnceLock::new(), last: Mutex::new(None) }
     }
 
     /// What turns the codes of the space into steps' answers.
@@ -79,17 +81,26 @@ impl Whole {
         Ok(Solver::new(Box::new(solver), true))
     }
 
-    /// The engine that suits a function.
+    /// The engine that suits a function. Hulls of the last one asked about are kept: a worst case and a
+    /// curve, say, are asked for one after the other.
     fn reach<'a>(
         &'a self,
         function: &'a StepFunction,
         direction: Direction,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Reach + 'a>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = last.as_ref().filter(|k| k.0 == *function && k.1 == direction) {
+            return Ok(Box::new(Boxes { whole: self, hulls: known.2.clone() }));
+        }
+        // Let go before others are made: they are large.
+        *last = None;
         let separated = separate(&self.extent, function);
         let most = separated.as_ref().map_or(MOST_BOXES, |s| FEW_BOXES + 8 * s.combinations());
         if let Some(boxes) = list(&self.extent, function, most.min(MOST_BOXES)) {
-            return Ok(Box::new(Boxes::new(self, boxes, direction, settings.watch)?));
+            let hulls = Arc::new(Hulls::new(self, boxes, direction, settings.watch)?);
+            *last = Some((function.clone(), direction, hulls.clone()));
+            return Ok(Box::new(Boxes { whole: self, hulls }));
         }
         if let Some(separated) = separated {
             return Ok(Box::new(Separable::new(self, separated, direction, settings.watch)));

@@ -4,7 +4,7 @@ use super::{Extent, StepTree};
 use std::sync::Arc;
 
 /// `m(z) = base + Σ_t value_t[leaf_t(z)]`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Terms {
     /// What is added everywhere.
     pub base: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Weighed {
 }
 
 /// `f(z) = Σ_j c_{leaf(z), j} m_j(z)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StepFunction {
     /// Where the factors change.
     pub policy: StepTree,

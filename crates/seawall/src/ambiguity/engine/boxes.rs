@@ -25,6 +25,7 @@ use crate::space::bits;
 use crate::steps::{BoxList, Side};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Sources side by side.
 const LANES: usize = 64;
@@ -41,9 +42,15 @@ struct Corner {
     of_box: u32,
 }
 
-/// Every source's hull.
+/// A population on the whole of a space, and every source's hull.
 pub(in crate::ambiguity) struct Boxes<'w> {
-    whole: &'w Whole,
+    pub whole: &'w Whole,
+    pub hulls: Arc<Hulls>,
+}
+
+/// Every source's hull.
+#[derive(Debug)]
+pub(in crate::ambiguity) struct Hulls {
     boxes: BoxList,
     units: Units,
     /// Which hull each source has; its own if sources differ.
@@ -61,10 +68,10 @@ pub(in crate::ambiguity) struct Boxes<'w> {
     reached: Vec<[f64; 2]>,
 }
 
-impl<'w> Boxes<'w> {
+impl Hulls {
     /// Makes the hulls.
     pub fn new(
-        whole: &'w Whole,
+        whole: &Whole,
         boxes: BoxList,
         direction: Direction,
         watch: Watch<'_>,
@@ -81,7 +88,7 @@ impl<'w> Boxes<'w> {
         let (corners, gains, sorted, reached) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let starts = vec![0];
         let mut found =
-            Boxes { whole, units, hull_of, mass, starts, corners, gains, sorted, reached, boxes };
+            Hulls { units, hull_of, mass, starts, corners, gains, sorted, reached, boxes };
         for some in firsts.chunks(LANES * BLOCKS) {
             watch.tell(Progress::at(Stage::Evaluating).done(found.starts.len() - 1))?;
             let hulls: Vec<Vec<Vec<Corner>>> =
@@ -161,17 +168,17 @@ impl Reach for Boxes<'_> {
     fn evaluate(&mut self, price: Price) -> Reached {
         let taken = match price {
             Price::Infinite => 0,
-            Price::Zero => self.sorted.len(),
-            Price::At(price) => self.sorted.partition_point(|gain| *gain > price),
+            Price::Zero => self.hulls.sorted.len(),
+            Price::At(price) => self.hulls.sorted.partition_point(|gain| *gain > price),
         };
-        let [value, cost] = self.reached[taken];
+        let [value, cost] = self.hulls.reached[taken];
         Reached { value, cost, excess: 0.0 }
     }
 
     fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
         let landing = |source: usize| {
-            let to = self.best(self.hull(source), price);
-            let Corner { cost, height, .. } = self.corners[to];
+            let to = self.hulls.best(self.hulls.hull(source), price);
+            let Corner { cost, height, .. } = self.hulls.corners[to];
             Landing { to: to as u32, cost, height }
         };
         Ok((0..self.len()).map(landing).collect())
@@ -180,10 +187,10 @@ impl Reach for Boxes<'_> {
     fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
         let space = self.whole.population.space();
         self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
-            let of_box = self.corners[to as usize].of_box as usize;
+            let of_box = self.hulls.corners[to as usize].of_box as usize;
             let point = self.whole.sources[source] as usize;
-            for &side in self.boxes.sides_of(of_box) {
-                let (feature, side) = &self.boxes.sides.all[side as usize];
+            for &side in self.hulls.boxes.sides_of(of_box) {
+                let (feature, side) = &self.hulls.boxes.sides.all[side as usize];
                 let own = space.code(point, *feature);
                 let there = self.whole.extent.landing(*feature, side, own).0;
                 changes.push((*feature as u32, there));
@@ -200,7 +207,7 @@ impl Reach for Boxes<'_> {
     }
 
     fn units(&self) -> Units {
-        self.units
+        self.hulls.units
     }
 
     fn stopped(&self) -> bool {

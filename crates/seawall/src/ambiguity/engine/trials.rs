@@ -1,7 +1,7 @@
 //! Random step functions on random spaces, and what engines on the whole of a space are held to.
 #![allow(clippy::unwrap_used)]
 
-use super::boxes::Boxes;
+use super::boxes::{Boxes, Hulls};
 use crate::ambiguity::problem::{Direction, Problem};
 use crate::ambiguity::reach::Reach;
 use crate::ambiguity::settings::Settings;
@@ -158,7 +158,8 @@ impl Trial {
     /// The solver over listed boxes.
     pub fn boxes(&self) -> Solver<'_> {
         let boxes = list(&self.whole.extent, &self.function, 1 << 20).unwrap();
-        let boxes = Boxes::new(&self.whole, boxes, self.direction, Watch::NOBODY).unwrap();
+        let hulls = Hulls::new(&self.whole, boxes, self.direction, Watch::NOBODY).unwrap();
+        let boxes = Boxes { whole: &self.whole, hulls: hulls.into() };
         self.solver(Box::new(boxes))
     }
 
