@@ -13,7 +13,7 @@
 //! The stages, each using only those before it:
 //!
 //! 1. [`Space`]: features, ground cost, grid or points.
-//! 2. [`Population`]: weights on a space.
+//! 2. [`Population`]: weights on a space. [`Known`]: means and shares of one that nobody has seen.
 //! 3. [`Ambiguity`]: worst cases with bounds, status and plan; [`Curve`] against the radius.
 //!    [`distance`]: how far apart two populations are.
 //! 4. [`Log`]: logged decisions, counted.
@@ -57,6 +57,7 @@ mod error;
 pub mod evaluate;
 pub mod inference;
 mod kernel;
+mod known;
 pub mod learn;
 mod log;
 mod matrix;
@@ -75,6 +76,7 @@ pub use ambiguity::{
     Smoothed, Solver, Status, Sums, WorstCase,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
+pub use known::{Fact, Known, Quantity};
 pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
 pub use population::{DistinctRows, Population};

@@ -21,6 +21,7 @@ use super::problem::{Direction, Heights};
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
+use crate::known::Known;
 use crate::population::Population;
 use crate::progress::Watch;
 use crate::space::bits;
@@ -39,6 +40,8 @@ pub struct Geometry {
     hard: OnceLock<Result<Arc<dyn Engine>>>,
     soft: OnceLock<Result<Arc<dyn SoftEngine>>>,
     free_moves: OnceLock<bool>,
+    /// What is known of the population that is asked about.
+    known: Option<Arc<Known>>,
 }
 
 impl Geometry {
@@ -59,6 +62,7 @@ impl Geometry {
             hard: OnceLock::new(),
             soft: OnceLock::new(),
             free_moves: OnceLock::new(),
+            known: None,
         }
     }
 
@@ -69,6 +73,18 @@ impl Geometry {
         // The cell is new, so nobody was before us.
         let _ = geometry.hard.set(Ok(engine));
         geometry
+    }
+
+    /// The same, where something is known of the population that is asked about; refused if it is of
+    /// another space.
+    pub fn knowing(self, known: Arc<Known>) -> Result<Self> {
+        known.space().same_as(self.population.space())?;
+        Ok(Geometry { known: Some(known), ..self })
+    }
+
+    /// What is known of the population that is asked about.
+    pub fn known(&self) -> Option<&Arc<Known>> {
+        self.known.as_ref()
     }
 
     /// To be shared by problems.
