@@ -69,6 +69,9 @@ pub struct Counted {
     pub too_large: Option<TooLarge>,
     /// Predicted values that the rows brought, if the study names columns of them.
     pub predictions: Option<RowPredictions>,
+    /// The values that name each recorded group, by its number in the log; none unless they were asked
+    /// for.
+    pub groups: Vec<Vec<String>>,
 }
 
 /// Reads and counts a study's data.
@@ -506,6 +509,7 @@ impl<'s> Counter<'s> {
             context_space(study, &self.contexts, &mut counts, &seen, actions.len())?;
         let outcomes = outcome_space(study, &self.outcomes, self.outcome_ids, &seen)?;
         let cluster_of = self.rows.cluster_numbers(distinct);
+        let (groups, group_of) = self.rows.recorded_groups(distinct);
         // A survey's weights have no unit: by their mean they weigh as much as there are rows.
         let mean = if self.rows.has_survey() { counts.mean_unit() } else { 1.0 };
         let entries = counts.entries.iter().map(|e| Entry {
@@ -516,6 +520,7 @@ impl<'s> Counter<'s> {
             weight: e.facts.weight() / mean,
             unit: e.facts.unit / mean,
             cluster: cluster_of.get(e.facts.cluster as usize).copied().unwrap_or(Entry::ALONE),
+            group: group_of.get(e.facts.group as usize).copied().unwrap_or(Entry::ALONE),
         });
         let entries: Vec<Entry> = entries.collect();
         let missing_outcomes = outcomes.missing_rows(study, &counts);
@@ -543,6 +548,7 @@ impl<'s> Counter<'s> {
             combinations,
             too_large,
             predictions,
+            groups,
         })
     }
 }

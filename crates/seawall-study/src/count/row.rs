@@ -1,5 +1,7 @@
-//! What a row has beside its context, action and outcome: its propensity, what it weighs, its cluster.
+//! What a row has beside its context, action and outcome: its propensity, what it weighs, its cluster
+//! and its recorded group.
 
+use super::combine::Combinations;
 use crate::counted::Role;
 use crate::read::{Columns, Distinct, Reading};
 use crate::study::Study;
@@ -13,6 +15,9 @@ pub(super) struct RowColumns {
     pub(super) fractional: bool,
     survey: Option<usize>,
     pub(super) cluster: Option<usize>,
+    /// The columns whose values together name a recorded group, and the combinations seen.
+    pub(super) history: Vec<usize>,
+    groups: Combinations,
 }
 
 /// What is said.
@@ -25,6 +30,8 @@ pub(super) struct RowFacts {
     pub(super) unit: f64,
     /// The code of its cluster.
     pub(super) cluster: u32,
+    /// The number of its recorded group, as they appear.
+    pub(super) group: u32,
 }
 
 impl RowFacts {
@@ -49,6 +56,12 @@ impl RowColumns {
             fractional: study.fractional_weight,
             survey: study.survey_weight.as_ref().map(|w| column_of(Role::SurveyWeight, w, number)),
             cluster: study.cluster.as_ref().map(|c| column_of(Role::Cluster, c, Reading::Values)),
+            groups: Combinations::new(study.grouped_by().len()),
+            history: study
+                .grouped_by()
+                .iter()
+                .map(|c| column_of(Role::History, c, Reading::Values))
+                .collect(),
         }
     }
 
@@ -65,7 +78,10 @@ impl RowColumns {
 
     /// Whether rows of one result may yet differ.
     pub(super) fn tells_apart(&self) -> bool {
-        self.propensity.is_some() || self.survey.is_some() || self.cluster.is_some()
+        self.propensity.is_some()
+            || self.survey.is_some()
+            || self.cluster.is_some()
+            || !self.history.is_empty()
     }
 
     /// Whether rows have a survey's weights.
@@ -74,7 +90,7 @@ impl RowColumns {
     }
 
     /// What a row says.
-    pub(super) fn row(&self, columns: &Columns<'_>, row: usize) -> Result<RowFacts, Complaint> {
+    pub(super) fn row(&mut self, columns: &Columns<'_>, row: usize) -> Result<RowFacts, Complaint> {
         let number = |column: Option<usize>| column.map(|c| (c, columns.numbers[c][row]));
         let propensity = match number(self.propensity) {
             None => f64::NAN,
@@ -118,22 +134,63 @@ impl RowColumns {
                 code
             }
         };
-        Ok(RowFacts { propensity, units, unit, cluster })
+        let group = match self.history.is_empty() {
+            true => Entry::ALONE,
+            false => {
+                let missing = |&&c: &&usize| {
+                    columns.distinct[c].is_missing(columns.codes[c][row] as usize)
+                };
+                if let Some(c) = self.history.iter().find(missing) {
+                    let what = "the group is missing; expected one for every row: leave such rows out \
+                                with where = { ... = { missing = false } }";
+                    return Err((*c, what.to_owned()));
+                }
+                self.groups.id(self.history.iter().map(|&c| columns.codes[c][row]))
+            }
+        };
+        Ok(RowFacts { propensity, units, unit, cluster, group })
+    }
+
+    /// The values of every recorded group, in order of numbers, then of texts, column by column; and the
+    /// number of each group as rows were counted.
+    pub(super) fn recorded_groups(&self, distinct: &[Distinct]) -> (Vec<Vec<String>>, Vec<u32>) {
+        let all: Vec<Vec<u32>> =
+            (0..self.groups.len() as u32).map(|group| self.groups.codes(group)).collect();
+        if self.history.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let ranks: Vec<Vec<u32>> = self.history.iter().map(|&c| ranks(&distinct[c])).collect();
+        let rank = |group: &usize| -> Vec<u32> {
+            all[*group].iter().zip(&ranks).map(|(&code, ranks)| ranks[code as usize]).collect()
+        };
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(rank);
+        let mut place = vec![0; all.len()];
+        order.iter().enumerate().for_each(|(at, &group)| place[group] = at as u32);
+        let text = |(&code, &c): (&u32, &usize)| distinct[c].text(code as usize).cloned();
+        let values = |&group: &usize| {
+            all[group].iter().zip(&self.history).map(|v| text(v).unwrap_or_default()).collect()
+        };
+        (order.iter().map(values).collect(), place)
     }
 
     /// The number of each cluster's code: in order of numbers, then of texts, not of appearance.
     pub(super) fn cluster_numbers(&self, distinct: &[Distinct]) -> Vec<u32> {
-        let Some(distinct) = self.cluster.map(|c| &distinct[c]) else { return Vec::new() };
-        let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
-        let key = |code: &u32| (distinct.number(*code as usize), distinct.text(*code as usize));
-        order.sort_by(|a, b| {
-            let ((x, a), (y, b)) = (key(a), key(b));
-            let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
-            let none_last = x.is_none().cmp(&y.is_none());
-            none_last.then(number(x).total_cmp(&number(y))).then(a.cmp(&b))
-        });
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(at, code)| place[*code as usize] = at as u32);
-        place
+        self.cluster.map_or(Vec::new(), |c| ranks(&distinct[c]))
     }
+}
+
+/// The place of each of a column's values in order of numbers, then of texts.
+fn ranks(distinct: &Distinct) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
+    let key = |code: &u32| (distinct.number(*code as usize), distinct.text(*code as usize));
+    order.sort_by(|a, b| {
+        let ((x, a), (y, b)) = (key(a), key(b));
+        let number = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
+        let none_last = x.is_none().cmp(&y.is_none());
+        none_last.then(number(x).total_cmp(&number(y))).then(a.cmp(&b))
+    });
+    let mut place = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(at, code)| place[*code as usize] = at as u32);
+    place
 }

@@ -187,7 +187,7 @@ impl Merged {
             self.found.codes.iter_mut().zip(codes).for_each(|(c, word)| c.push(*word as u32));
             self.found.numbers.iter_mut().zip(numbers).for_each(|(c, word)| c.push(number(*word)));
         }
-        let [decision, cluster, propensity, unit] = [0, 1, 2, 3].map(|k| key[self.columns + k]);
+        let [decision, whose, propensity, unit] = [0, 1, 2, 3].map(|k| key[self.columns + k]);
         self.found.entries.push(Counts {
             context: self.contexts as u32 - 1,
             action: (decision >> 32) as u32,
@@ -196,7 +196,8 @@ impl Merged {
                 propensity: f64::from_bits(propensity),
                 units: 0.0,
                 unit: f64::from_bits(unit),
-                cluster: cluster as u32,
+                cluster: (whose >> 32) as u32,
+                group: whose as u32,
             },
         });
     }

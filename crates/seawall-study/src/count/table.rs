@@ -17,6 +17,8 @@ impl Counter<'_> {
         let mut places: Vec<Place> = contexts.map(|(n, &c)| (Role::Context, n, c)).collect();
         places.extend(outcomes.map(|(n, &c)| (Role::Outcome, n, c)));
         places.extend(self.rows.cluster.map(|c| (Role::Cluster, String::new(), c)));
+        let groups = study.grouped_by().iter().cloned().zip(&self.rows.history);
+        places.extend(groups.map(|(name, &c)| (Role::History, name, c)));
         places.extend(self.rows.numbers().map(|(role, c)| (role, String::new(), c)));
         if let (Some(predicted), ModelSpec::Column { columns, .. }) =
             (&self.predicted, &study.model)

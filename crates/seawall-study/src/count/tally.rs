@@ -29,7 +29,8 @@ impl Counts {
     pub(super) fn key(&self) -> [u64; 4] {
         let facts = &self.facts;
         let decision = u64::from(self.action) << 32 | u64::from(self.outcome);
-        [decision, u64::from(facts.cluster), facts.propensity.to_bits(), facts.unit.to_bits()]
+        let whose = u64::from(facts.cluster) << 32 | u64::from(facts.group);
+        [decision, whose, facts.propensity.to_bits(), facts.unit.to_bits()]
     }
 }
 
@@ -109,8 +110,8 @@ pub(super) struct Tally {
     /// Context and action, then that and the outcome.
     decisions: Pairs,
     results: Pairs,
-    /// Where rows of one result differ: in propensity, what they weigh, or cluster.
-    kinds: HashMap<(u32, u64, u64, u32), u32, FixedState>,
+    /// Where rows of one result differ: in propensity, what they weigh, cluster, or group.
+    kinds: HashMap<(u32, u64, u64, [u32; 2]), u32, FixedState>,
     /// A result, and what its rows have in common with the sum of their weights.
     entries: Vec<(u32, RowFacts)>,
     /// The weights of each entry where they are parts of rows, exactly; else empty.
@@ -161,7 +162,7 @@ impl Tally {
             false => result as usize,
             true => {
                 let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
-                let kind = (result, p, unit, facts.cluster);
+                let kind = (result, p, unit, [facts.cluster, facts.group]);
                 *self.kinds.entry(kind).or_insert(next as u32) as usize
             }
         };
@@ -183,7 +184,7 @@ impl Tally {
 
     /// Whether counting takes more than its share.
     pub(super) fn is_full(&self) -> bool {
-        let kinds = self.kinds.capacity() * 32;
+        let kinds = self.kinds.capacity() * 40;
         let entries = self.entries.len() * size_of::<(u32, RowFacts)>();
         let parts = self.parts.len() * ExactSum::BYTES;
         let pairs = self.decisions.bytes() + self.results.bytes();

@@ -162,7 +162,7 @@ fn by_value(
     let numeric = *role == Role::Context
         && study.contexts.iter().any(|c| c.name == *name && is_numeric(c.kind));
     match role {
-        Role::Cluster => Cells::Texts(texts),
+        Role::Cluster | Role::History => Cells::Texts(texts),
         _ => Cells::of_values(texts, all_truths(distinct), numeric),
     }
 }

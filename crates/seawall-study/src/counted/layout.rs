@@ -19,6 +19,7 @@ pub(crate) enum Role {
     Weight,
     SurveyWeight,
     Cluster,
+    History,
     Prediction,
 }
 
@@ -34,6 +35,7 @@ impl Role {
             Role::Weight => "weight".to_owned(),
             Role::SurveyWeight => "survey_weight".to_owned(),
             Role::Cluster => "cluster".to_owned(),
+            Role::History => format!("history_{name}"),
         }
     }
 }

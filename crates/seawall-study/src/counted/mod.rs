@@ -10,6 +10,7 @@
 //! | `context_NAME` | a context column; a number that is binned by one number of its bin |
 //! | `outcome_NAME` | a column of the outcome |
 //! | `propensity`, `weight`, `survey_weight`, `cluster` | as the study has them, or no such column |
+//! | `history_NAME` | a column that names recorded groups, if the study has them |
 //! | `prediction_NAME` | a column of predicted values, if the model is made of them |
 //!
 //! Of rows left out nothing is kept but the outcome columns that count by level: which levels there are

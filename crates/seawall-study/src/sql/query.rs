@@ -79,7 +79,7 @@ impl<'s> Query<'s> {
         for (_, name) in query.numbers() {
             query.column(&name);
         }
-        if let Some(name) = &study.cluster {
+        for name in study.cluster.iter().chain(study.grouped_by()) {
             query.column(name);
         }
         for column in &query.columns {
@@ -314,6 +314,9 @@ impl<'s> Query<'s> {
         }
         if let Some(name) = &self.study.cluster {
             add(named(Role::Cluster, name), vec![used(carried(name, Carried::Level))]);
+        }
+        for name in self.study.grouped_by() {
+            add(named(Role::History, name), vec![used(carried(name, Carried::Level))]);
         }
         for (role, name) in self.numbers() {
             add(named(role, &name), vec![used(format!("c{}", self.place(&name)))]);

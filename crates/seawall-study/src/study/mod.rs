@@ -2,6 +2,7 @@
 //! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
 //! combination is an error that names the line and the nearest right name.
 
+mod history;
 mod model;
 mod parse;
 mod policies;
@@ -9,6 +10,7 @@ mod robust;
 mod target;
 mod toml_file;
 
+pub use history::{Each, HistorySpec, LEAST, PERIODS};
 pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
@@ -73,10 +75,30 @@ pub struct Study {
     pub support: Support,
     /// Another population, of which contexts are known.
     pub target: TargetSpec,
+    /// Recorded groups, which say what has shifted before.
+    pub history: Option<HistorySpec>,
+    /// Whether rows are counted by recorded group, too: only for questions about those.
+    pub by_group: bool,
     /// What a report calls things.
     pub report: ReportSpec,
     /// The bytes that counting and a grid may take: no property of the study, but of who asks.
     pub memory: u64,
+}
+
+impl Study {
+    /// The columns whose values together name a recorded group, where rows are counted by those.
+    pub fn grouped_by(&self) -> &[String] {
+        match &self.history {
+            Some(history) if self.by_group => &history.by,
+            _ => &[],
+        }
+    }
+
+    /// The same study, its rows counted by recorded group if it has any.
+    #[must_use]
+    pub fn grouped(self) -> Self {
+        Study { by_group: self.history.is_some(), ..self }
+    }
 }
 
 /// How the context columns' costs are scaled.

@@ -2,7 +2,8 @@
 
 use super::toml_file::{Source, Table, Value};
 use super::{
-    Actions, Condition, Context, ReportSpec, Scale, Study, Term, model, policies, robust, target,
+    Actions, Condition, Context, ReportSpec, Scale, Study, Term, history, model, policies, robust,
+    target,
 };
 use crate::memory;
 use crate::read::{DeclaredLevels, Moment};
@@ -74,6 +75,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
     let target = target::parse(file.take("target"), folder)?;
+    let history = history::parse(file.take("history"), folder, &contexts)?;
     let report = report(file.take("report"))?;
     file.finish(&[
         "data",
@@ -85,6 +87,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         "policy",
         "robust",
         "target",
+        "history",
         "report",
     ])?;
     Ok(Study {
@@ -112,6 +115,8 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         cost_set,
         support,
         target,
+        history,
+        by_group: false,
         report,
         memory: memory::allowed(),
     })

@@ -42,6 +42,9 @@ pub struct Entry {
     pub unit: f64,
     /// The cluster that the rows are in; [`Entry::ALONE`] if every row stands for itself.
     pub cluster: u32,
+    /// The recorded group (a site, a month) that the rows are of; [`Entry::ALONE`] if there are none.
+    /// Nothing but [`Log::of_group`] and [`Log::without_groups`] looks at it.
+    pub group: u32,
 }
 
 impl Entry {
@@ -64,6 +67,7 @@ impl Default for Entry {
             weight: 1.0,
             unit: 1.0,
             cluster: Entry::ALONE,
+            group: Entry::ALONE,
         }
     }
 }
@@ -108,7 +112,7 @@ impl Log {
         // The order of the rows must not matter.
         entries.sort_unstable_by(|a, b| {
             let key = |e: &Entry| (e.context, e.action, e.outcome);
-            let more = |e: &Entry| (e.cluster, e.unit.to_bits());
+            let more = |e: &Entry| (e.cluster, e.group, e.unit.to_bits());
             key(a)
                 .cmp(&key(b))
                 .then(a.propensity.total_cmp(&b.propensity))
@@ -225,6 +229,30 @@ impl Log {
             rows,
             clusters,
         })
+    }
+
+    /// The rows of one recorded group alone. An action may be left without rows.
+    pub fn of_group(&self, group: u32) -> Result<Self> {
+        self.reweighted(|_, e| if e.group == group { e.weight } else { 0.0 })
+    }
+
+    /// The rows of all groups but some. An action may be left without rows.
+    pub fn without_groups(&self, out: impl Fn(u32) -> bool) -> Result<Self> {
+        self.reweighted(|_, e| if out(e.group) { 0.0 } else { e.weight })
+    }
+
+    /// The same log, its groups called otherwise.
+    #[must_use]
+    pub fn regrouped(&self, of: impl Fn(u32) -> u32) -> Self {
+        let entries = self.entries.iter().map(|e| Entry { group: of(e.group), ..*e }).collect();
+        Log { entries, ..self.clone() }
+    }
+
+    /// The same log, each recorded group a cluster.
+    pub fn clustered_by_group(&self) -> Result<Self> {
+        let entries = self.entries.iter().map(|e| Entry { cluster: e.group, ..*e }).collect();
+        let own = Log { entries, ..self.clone() };
+        own.reweighted(|_, e| e.weight)
     }
 
     /// The same log on other contexts: `place` says where each context that has rows is now.

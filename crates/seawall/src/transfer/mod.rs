@@ -42,10 +42,12 @@
 
 mod coverage;
 mod odds;
+mod realised;
 mod target;
 mod transport;
 
 pub use coverage::{ActionCoverage, Coverage, FEW};
 pub use odds::Odds;
+pub use realised::Rows;
 pub use target::Target;
 pub use transport::{Transport, Transported};

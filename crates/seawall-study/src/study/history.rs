@@ -1,0 +1,107 @@
+//! `[history]`: groups that were recorded (sites, countries, months), which say how much costs have
+//! shifted between them.
+
+use super::Context;
+use super::toml_file::Value;
+use seawall::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Rows that a group needs where nothing is said.
+pub const LEAST: f64 = 20.0;
+
+/// What is said of recorded groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistorySpec {
+    /// The columns whose values together name a group.
+    pub by: Vec<String>,
+    /// A table of groups that are not in the log.
+    pub path: Option<PathBuf>,
+    /// Rows that a group needs to be counted.
+    pub least: f64,
+    /// Whether groups follow each other in time, so that only earlier ones may predict a later one.
+    pub in_time: bool,
+    /// The period that moments are cut into.
+    pub each: Option<Each>,
+    /// How many groups back one counts half.
+    pub half_life: Option<f64>,
+}
+
+/// A period of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// A calendar year.
+    Year,
+    /// A quarter of one.
+    Quarter,
+    /// A month.
+    Month,
+    /// A day.
+    Day,
+}
+
+impl HistorySpec {
+    /// Groups by some columns, in no order.
+    pub fn by(by: Vec<String>) -> Self {
+        let (path, each, half_life) = (None, None, None);
+        HistorySpec { by, path, least: LEAST, in_time: false, each, half_life }
+    }
+
+    /// The groups in words: `HOSPNUM`, `country and site`.
+    pub fn words(&self) -> String {
+        self.by.join(" and ")
+    }
+
+    /// Refuses a column that is a context, too: what names a group must not predict it.
+    pub fn check(&self, contexts: &[Context]) -> Result<()> {
+        match self.by.iter().find(|name| contexts.iter().any(|c| c.name == **name)) {
+            None => Ok(()),
+            Some(name) => Err(Error::config(format!(
+                "{name:?} is a context column, too: another population is another group, so a group \
+                 cannot be what a policy or a model goes by; leave it out of [context]"
+            ))),
+        }
+    }
+}
+
+pub(super) fn parse(
+    value: Option<Value<'_>>,
+    folder: &Path,
+    contexts: &[Context],
+) -> Result<Option<HistorySpec>> {
+    let Some(value) = value else { return Ok(None) };
+    let mut table = value.table()?;
+    let by = table.need("by")?;
+    let mut spec = HistorySpec::by(by.texts()?);
+    if spec.by.is_empty() {
+        return Err(by.error("expected at least one column"));
+    }
+    spec.check(contexts).map_err(|e| by.error(e.to_string()))?;
+    spec.path = table.take("path").map(|v| v.text()).transpose()?.map(|p| folder.join(p));
+    if let Some(v) = table.take("least") {
+        spec.least = match v.number()? {
+            n if n >= 1.0 && n.is_finite() => n,
+            n => return Err(v.error(format!("{n}; expected a number of rows from 1 on"))),
+        };
+    }
+    let order = table.take("order").map(|v| v.word(&[("time", true), ("none", false)]));
+    let each = table.take("each").map(|v| v.word(&PERIODS)).transpose()?;
+    (spec.in_time, spec.each) = (order.transpose()?.unwrap_or(each.is_some()), each);
+    if let Some(v) = table.take("half_life") {
+        spec.half_life = match v.number()? {
+            n if n > 0.0 && n.is_finite() => Some(n),
+            n => return Err(v.error(format!("{n}; expected a number of groups above 0"))),
+        };
+        if !spec.in_time {
+            return Err(v.error("half_life needs groups in time: say order = \"time\""));
+        }
+    }
+    if spec.in_time && spec.by.len() > 1 {
+        return Err(by.error("groups in time are named by one column"));
+    }
+    table.finish(&["by", "path", "least", "order", "each", "half_life"])?;
+    Ok(Some(spec))
+}
+
+/// Periods by name.
+pub const PERIODS: [(&str, Each); 4] =
+    [("year", Each::Year), ("quarter", Each::Quarter), ("month", Each::Month), ("day", Each::Day)];

@@ -1,0 +1,255 @@
+//! The groups that a study recorded, each with its rows: those of the log, or of a table beside it.
+
+use super::period::{in_time, period};
+use crate::count::{Counted, count, most_cells};
+use crate::load::Loaded;
+use crate::read::{named, same};
+use crate::study::{HistorySpec, Study};
+use seawall::transfer::Rows;
+use seawall::{Entry, Error, Kind, Log, NewLevel, Result, Value, Watch};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Recorded groups, in order of time or of their names.
+pub(crate) struct Recorded {
+    /// What they are recorded by.
+    pub(crate) by: HistorySpec,
+    pub(crate) groups: Vec<Group>,
+    /// Groups left out because they have too few rows, and because they lack an action.
+    pub(crate) few: usize,
+    pub(crate) lacking: usize,
+    /// The log, its groups numbered as they are here; those left out have no number.
+    pub(crate) log: Arc<Log>,
+}
+
+/// A recorded group.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) log: Log,
+    propensities: Vec<f64>,
+    /// Whether its rows are in the study's log.
+    pub(crate) inside: bool,
+}
+
+impl Group {
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows { log: &self.log, propensities: &self.propensities }
+    }
+}
+
+impl Recorded {
+    /// The groups of a study, which was counted by them; on the study that has their contexts, too.
+    pub(crate) fn new(loaded: &Loaded, watch: Watch<'_>) -> Result<(Self, Loaded)> {
+        let Some(by) = loaded.study.history.clone() else {
+            return Err(Error::config(format!(
+                "{}: no groups are recorded; say [history] by = \"COLUMN\" (a site, a country, a month), \
+                 or --by COLUMN",
+                loaded.study.path.display()
+            )));
+        };
+        match by.path.clone() {
+            None => {
+                let (values, log) = (&loaded.counted.groups, loaded.log());
+                let propensities = loaded.fitted(watch)?.propensities().to_vec();
+                let found = Self::of_log(by, values, (log, &propensities), true)?;
+                Ok((found, loaded.clone()))
+            }
+            Some(path) => {
+                let (larger, past, values) = outside(loaded, &path, watch)?;
+                let propensities = loaded.propensity.propensities(&past, watch)?;
+                let found = Self::of_log(by, &values, (&Arc::new(past), &propensities), false)?;
+                Ok((Recorded { log: larger.log().clone(), ..found }, larger))
+            }
+        }
+    }
+
+    /// How many groups there are.
+    pub(crate) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The log without a group, and without those at the same time or later where groups are in time;
+    /// and without another one, too.
+    pub(crate) fn log_without(&self, group: usize, another: Option<usize>) -> Result<Arc<Log>> {
+        if !self.groups[group].inside {
+            return Ok(self.log.clone());
+        }
+        let later = |g: u32| self.by.in_time && g != Entry::ALONE && g as usize >= group;
+        let out = |g: u32| g as usize == group || later(g) || another.is_some_and(|o| o as u32 == g);
+        let rest = self.log.without_groups(out)?;
+        let totals = rest.action_totals();
+        match totals.iter().position(|n| *n == 0.0) {
+            None => Ok(rest.shared()),
+            Some(a) => Err(Error::input(format!(
+                "without {:?} no row has the action {:?}",
+                self.groups[group].name,
+                rest.actions()[a]
+            ))),
+        }
+    }
+
+    /// Groups by their values, of a log and the propensities of its entries.
+    fn of_log(
+        by: HistorySpec,
+        values: &[Vec<String>],
+        (log, propensities): (&Arc<Log>, &[f64]),
+        inside: bool,
+    ) -> Result<Self> {
+        let (names, place) = names(&by, values)?;
+        let log = log.regrouped(|g| place.get(g as usize).copied().unwrap_or(Entry::ALONE));
+        let actions = log.actions().len();
+        let mut rows = vec![(0.0, vec![0.0; actions]); names.len()];
+        for e in log.entries().iter().filter(|e| e.group != Entry::ALONE) {
+            let (all, of): &mut (f64, Vec<f64>) = &mut rows[e.group as usize];
+            *all += e.rows();
+            of[e.action as usize] += e.rows();
+        }
+        let (mut few, mut lacking) = (0, 0);
+        let (mut groups, mut number) = (Vec::new(), vec![Entry::ALONE; names.len()]);
+        for (g, name) in names.into_iter().enumerate() {
+            let (all, of) = &rows[g];
+            if *all < by.least {
+                few += 1;
+            } else if of.contains(&0.0) {
+                lacking += 1;
+            } else {
+                number[g] = groups.len() as u32;
+                let own = log.of_group(g as u32)?;
+                let own_propensities = log.entries().iter().zip(propensities);
+                let own_propensities = own_propensities.filter(|(e, _)| e.group == g as u32);
+                let propensities = own_propensities.map(|(_, p)| *p).collect();
+                groups.push(Group { name, log: own, propensities, inside });
+            }
+        }
+        if groups.len() < 2 {
+            let found = if groups.is_empty() { "no group" } else { "one group only" };
+            return Err(Error::input(format!(
+                "{}: {found} of at least {} rows and with every action ({few} have fewer rows, {lacking} \
+                 lack an action); expected two or more: record groups by another column, or allow \
+                 smaller ones with least",
+                by.words(),
+                by.least
+            )));
+        }
+        let log = log.regrouped(|g| number.get(g as usize).copied().unwrap_or(Entry::ALONE)).shared();
+        Ok(Recorded { by, groups, few, lacking, log })
+    }
+}
+
+/// The groups' names in order, and the place of each number among them.
+fn names(by: &HistorySpec, values: &[Vec<String>]) -> Result<(Vec<String>, Vec<u32>)> {
+    let labels: Vec<String> = match by.each {
+        None => values.iter().map(|v| v.join(", ")).collect(),
+        Some(each) => {
+            let cut = |v: &Vec<String>| period(&by.by[0], v.first().map_or("", |t| t), each);
+            values.iter().map(cut).collect::<Result<_>>()?
+        }
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for label in &labels {
+        known.entry(label).or_insert_with(|| {
+            names.push(label.clone());
+            names.len() - 1
+        });
+    }
+    if by.in_time {
+        names = in_time(&by.by[0], names)?;
+        known = HashMap::new();
+    }
+    let own: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
+    drop(known);
+    let place = labels.iter().map(|label| own[label.as_str()]).collect();
+    Ok((names, place))
+}
+
+/// The rows of a table beside the log, on contexts that both have: the study on those, the rows, and
+/// the groups' values.
+fn outside(
+    loaded: &Loaded,
+    path: &Path,
+    watch: Watch<'_>,
+) -> Result<(Loaded, Log, Vec<Vec<String>>)> {
+    let study = Study { data: path.to_owned(), counted: false, ..loaded.study.clone() }.grouped();
+    let past: Counted = count(&study, watch)?;
+    let (own, there) = (loaded.log(), past.log.contexts());
+    let mut more = Vec::new();
+    for (k, context) in loaded.study.contexts.iter().enumerate() {
+        more.push(new_levels(loaded, there, k).map_err(|what| {
+            Error::input(format!("{}: column {:?}: {what}", path.display(), context.name))
+        })?);
+    }
+    let value = |i: usize, k: usize| match there.number_at(i, k) {
+        Some(x) => Value::Number(x),
+        None if there.levels(k).is_empty() => Value::Missing,
+        None => there.level_values(k).nth(there.code(i, k) as usize).unwrap_or(Value::Missing),
+    };
+    let used: Vec<usize> = {
+        let population = past.log.population()?;
+        (0..there.len()).filter(|&i| population.weights()[i] > 0.0).collect()
+    };
+    let columns = loaded.study.contexts.len();
+    let places: Vec<Vec<Value<'_>>> =
+        used.iter().map(|&i| (0..columns).map(|k| value(i, k)).collect()).collect();
+    let kept = loaded.needed_contexts()?;
+    let most = most_cells(study.memory, columns, own.actions().len());
+    let larger = own.contexts().extended(&more, &kept, &places, most)?;
+    let on = loaded.on_extension(&larger, &kept)?;
+    let mut place = vec![u32::MAX; there.len()];
+    used.iter().zip(&larger.placed).for_each(|(&old, new)| place[old] = *new);
+    let action = |name: &String| {
+        let known = named(own.actions(), name).and_then(|n| own.action(n).ok());
+        known.or_else(|| own.actions().iter().position(|a| same(a, name))).ok_or_else(|| {
+            let all = own.actions().join(", ");
+            Error::input(format!(
+                "{}: the action {name:?} is none of the log's: {all}",
+                path.display()
+            ))
+        })
+    };
+    let action_of: Vec<usize> = past.log.actions().iter().map(action).collect::<Result<_>>()?;
+    let entries = past.log.entries().iter().map(|e| Entry {
+        context: place[e.context as usize],
+        action: action_of[e.action as usize] as u32,
+        ..*e
+    });
+    let rows = Log::new(
+        larger.space.clone(),
+        own.actions().to_vec(),
+        past.log.outcomes().clone(),
+        past.log.values().to_vec(),
+        own.direction(),
+        entries.collect(),
+    );
+    Ok((on, rows.map_err(|e| e.within(path.display()))?, past.groups))
+}
+
+/// The levels of a column that past groups have and the log does not.
+fn new_levels(
+    loaded: &Loaded,
+    there: &seawall::Space,
+    feature: usize,
+) -> std::result::Result<Vec<NewLevel>, String> {
+    let own = loaded.log().contexts();
+    let known = |value: &Value<'_>| own.level_values(feature).any(|v| v == *value);
+    let mut more = Vec::new();
+    for value in there.level_values(feature).filter(|v| !known(v)) {
+        more.push(match (value, own.kind(feature)) {
+            (Value::Number(x), _) => NewLevel::Number(x),
+            (Value::Level(text), Kind::Nominal | Kind::Fixed) => NewLevel::Level(text.to_owned()),
+            (Value::Level(text), _) => {
+                return Err(format!(
+                    "{text:?} is none of the levels in order; where it would be, the study must say: \
+                     levels = [...]"
+                ));
+            }
+            (Value::Missing, _) => {
+                return Err("values are missing, and the log has none that are; say missing = true of \
+                            the column"
+                    .to_owned());
+            }
+        });
+    }
+    Ok(more)
+}
