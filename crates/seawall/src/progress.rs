@@ -47,6 +47,8 @@ pub enum Stage<'a> {
     Descending,
     /// Resampling; so many replicates.
     Resampling,
+    /// Leaving recorded groups out, one after the other; so many.
+    Groups,
     /// Writing a report's page.
     Writing,
 }
@@ -68,6 +70,7 @@ impl fmt::Display for Stage<'_> {
             Stage::Searching => "searching trees",
             Stage::Descending => "stochastic steps",
             Stage::Resampling => "resampling",
+            Stage::Groups => "recorded groups",
             Stage::Writing => "writing",
         })
     }

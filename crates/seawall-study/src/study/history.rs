@@ -24,6 +24,8 @@ pub struct HistorySpec {
     pub each: Option<Each>,
     /// How many groups back one counts half.
     pub half_life: Option<f64>,
+    /// Of how many groups at once the target is made: what differs between them averages out.
+    pub at_once: f64,
 }
 
 /// A period of time.
@@ -43,7 +45,7 @@ impl HistorySpec {
     /// Groups by some columns, in no order.
     pub fn by(by: Vec<String>) -> Self {
         let (path, each, half_life) = (None, None, None);
-        HistorySpec { by, path, least: LEAST, in_time: false, each, half_life }
+        HistorySpec { by, path, least: LEAST, in_time: false, each, half_life, at_once: 1.0 }
     }
 
     /// The groups in words: `HOSPNUM`, `country and site`.
@@ -95,10 +97,16 @@ pub(super) fn parse(
             return Err(v.error("half_life needs groups in time: say order = \"time\""));
         }
     }
+    if let Some(v) = table.take("at_once") {
+        spec.at_once = match v.number()? {
+            n if n >= 1.0 && n.is_finite() => n,
+            n => return Err(v.error(format!("{n}; expected a number of groups from 1 on"))),
+        };
+    }
     if spec.in_time && spec.by.len() > 1 {
         return Err(by.error("groups in time are named by one column"));
     }
-    table.finish(&["by", "path", "least", "order", "each", "half_life"])?;
+    table.finish(&["by", "path", "least", "order", "each", "half_life", "at_once"])?;
     Ok(Some(spec))
 }
 

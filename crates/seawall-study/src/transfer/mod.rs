@@ -1,5 +1,370 @@
 //! From here to there: what policies would cost in another population of which something is known, and
 //! what recorded groups say of how wrong that is.
+//!
+//! ```text
+//! centre   the log, weighed to be what is known of the target: doubly robust
+//! bound    centre + what past groups needed, each left out and predicted from the others with the
+//!          same knowledge (by rank, or by a prediction bound); without a history, centre + the worst
+//!          coupling of what is known + z se
+//! ```
+//!
+//! Not here: the mathematics ([`seawall::transfer`]).
 
+mod answer;
+mod backtest;
+mod knowledge;
 mod period;
 mod recorded;
+mod score;
+
+pub use answer::*;
+pub use backtest::{Backtest, GroupBounds, Procedure, ProcedureRecord, Retrial, backtest};
+pub(crate) use knowledge::{Aim, Contrast, Knowledge};
+pub(crate) use recorded::Recorded;
+
+use crate::load::Loaded;
+use crate::study::{HistorySpec, PolicySpec};
+use score::{Score, Trial, quick, weight};
+use seawall::evaluate::{Estimate, Support};
+use seawall::policy::Policy;
+use seawall::transfer::{Allowance, BalanceStatus, Past};
+use seawall::{Error, Field, Log, Result, Settings, Wasserstein, Watch};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The policies; the study's own if there are none.
+    pub policies: Vec<PolicySpec>,
+    /// How often bounds are to hold.
+    pub level: f64,
+    /// How they are made; the best that there are groups for if not said.
+    pub method: Option<Method>,
+    /// Whether policies are compared with the first one.
+    pub compare: bool,
+}
+
+/// What policies would cost in a study's target.
+pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Transfers> {
+    check_level(request.level)?;
+    let anywhere = loaded.on_support(loaded.study.support)?;
+    let loaded = anywhere.as_deref().unwrap_or(loaded);
+    let history = loaded.study.history.is_some() && request.method != Some(Method::Couplings);
+    let (recorded, loaded) = match history {
+        true => Recorded::new(loaded, watch).map(|(recorded, on)| (Some(recorded), on))?,
+        false => (None, loaded.clone()),
+    };
+    let knowledge = Knowledge::of_target(&loaded)?;
+    if !history && knowledge.is_nothing() {
+        return Err(Error::config(format!(
+            "{}: nothing is known of the target, and no past groups are recorded; say what is known \
+             ([target.known], `seawall describe` writes it; or --target FILE), or how groups are recorded \
+             ([history] by = \"COLUMN\")",
+            loaded.study.path.display()
+        )));
+    }
+    let fitted = loaded.fitted(watch)?;
+    let contrasts = contrasts(&loaded, request, watch)?;
+    let aim = Aim::new(fitted, &knowledge)?;
+    let centres = aim.estimates(&contrasts, watch)?;
+    check_finite(&contrasts, &centres)?;
+    let balance = aim.balance.summary();
+    let mut bounds = Vec::new();
+    let mut left_out = LeftOutGroups::default();
+    match &recorded {
+        None => {
+            let slack = aim.couplings(&contrasts, listed(loaded.study.support), watch)?;
+            let reach = fitted.log().critical(2.0 * request.level - 1.0);
+            for (centre, couplings) in centres.iter().zip(slack) {
+                let parts =
+                    AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
+                bounds.push((Method::Couplings, parts, Vec::new()));
+            }
+        }
+        Some(recorded) => {
+            let trial_of = quick(&loaded);
+            let trial = Trial {
+                loaded: &trial_of,
+                recorded,
+                knowledge: &knowledge,
+                contrasts: &contrasts,
+            };
+            let scores = trial.all(watch)?;
+            left_out = LeftOutGroups {
+                few_rows: recorded.few,
+                lacking_action: recorded.lacking,
+                unmatched: scores.iter().filter(|s| s.is_none()).count(),
+            };
+            let noise = grouped_errors(&loaded, recorded, &knowledge, &contrasts, watch)?;
+            for k in 0..contrasts.len() {
+                let se = noise.as_ref().map_or(centres[k].se, |all| all[k].se);
+                let own = Own { recorded, scores: &scores, at: k };
+                bounds.push(own.allowance(request, se, own_noise(&loaded, &knowledge))?);
+            }
+        }
+    }
+    let all = contrasts.iter().zip(&centres).zip(bounds);
+    let transfers = all.map(|((contrast, centre), (method, parts, groups))| {
+        let sign = fitted.log().direction().sign();
+        Transfer {
+            policy: contrast.policy.name().to_owned(),
+            against: contrast.against.as_ref().map(|p| p.name().to_owned()),
+            centre: centre.value,
+            se: centre.se,
+            bound: centre.value + sign * parts.total(),
+            level: request.level,
+            method,
+            allowance: parts,
+            balance: balance.clone(),
+            held: groups.iter().filter(|g: &&GroupScore| g.held).count(),
+            groups,
+        }
+    });
+    let (transfers, differences): (Vec<Transfer>, Vec<Transfer>) =
+        transfers.partition(|t| t.against.is_none());
+    Ok(Transfers {
+        direction: fitted.log().direction(),
+        known: knowledge_words(&knowledge)?,
+        by: recorded.as_ref().map(|r| r.by.words()),
+        in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
+        condition: condition(recorded.as_ref(), transfers.first()),
+        notes: notes(&aim, recorded.as_ref()),
+        left_out,
+        transfers,
+        differences,
+    })
+}
+
+/// Refuses a level that is none.
+fn check_level(level: f64) -> Result<()> {
+    match level > 0.5 && level < 1.0 {
+        true => Ok(()),
+        false => Err(Error::field(
+            Field::Level,
+            format!("is {level}; expected a number above 0.5 and below 1"),
+        )),
+    }
+}
+
+/// Refuses an estimate that is none.
+fn check_finite(contrasts: &[Contrast], centres: &[Estimate]) -> Result<()> {
+    let bad = contrasts.iter().zip(centres).find(|(_, e)| !(e.value.is_finite() && e.se.is_finite()));
+    match bad {
+        None => Ok(()),
+        Some((contrast, _)) => Err(Error::input(format!(
+            "{}: no estimate: the log has no row of what it does, or is too small to fold",
+            contrast.policy.name()
+        ))),
+    }
+}
+
+/// The support that couplings are looked for on: one whose places are listed.
+pub(crate) fn listed(support: Support) -> Support {
+    match support {
+        Support::All => Support::All,
+        _ => Support::Observed,
+    }
+}
+
+/// The policies asked about, and each one's difference to the first.
+fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec<Contrast>> {
+    let specs = match request.policies.is_empty() {
+        true => &loaded.study.policies,
+        false => &request.policies,
+    };
+    let policies = policies(loaded, specs, watch)?;
+    let mut all: Vec<Contrast> = policies
+        .iter()
+        .map(|policy| Contrast { policy: policy.clone(), against: None })
+        .collect();
+    if let (true, Some((first, others))) = (request.compare, policies.split_first()) {
+        all.extend(others.iter().map(|policy| {
+            let against = Some(first.clone());
+            Contrast { policy: policy.clone(), against }
+        }));
+    }
+    Ok(all)
+}
+
+/// Policies by what is said of them; the greedy one by the plain means.
+pub(crate) fn policies(
+    loaded: &Loaded,
+    specs: &[PolicySpec],
+    watch: Watch<'_>,
+) -> Result<Vec<Policy>> {
+    let settings = Settings { watch, ..Settings::default() };
+    let contexts = loaded.contexts_on(Support::Observed)?;
+    let values = loaded.fitted(watch)?.values_on(&contexts, Wasserstein.at(0.0), settings)?;
+    specs.iter().map(|spec| loaded.policy(spec, &values, watch)).collect()
+}
+
+/// The estimates again with every group a cluster: what their noise is where groups differ. None where
+/// the groups are not in the log.
+fn grouped_errors(
+    loaded: &Loaded,
+    recorded: &Recorded,
+    knowledge: &Knowledge,
+    contrasts: &[Contrast],
+    watch: Watch<'_>,
+) -> Result<Option<Vec<Estimate>>> {
+    if !recorded.groups.iter().any(|g| g.inside) {
+        return Ok(None);
+    }
+    let log = recorded.log.clustered_by_group()?.shared();
+    let fitted = quick(loaded).fitted_to(&log, watch)?;
+    Aim::new(&fitted, knowledge)?.estimates(contrasts, watch).map(Some)
+}
+
+/// The variance of the target's own mean around what is expected, if its size is known.
+fn own_noise(loaded: &Loaded, knowledge: &Knowledge) -> f64 {
+    let size = match knowledge {
+        Knowledge::Sample(sample) => Some(sample.rows() as f64),
+        Knowledge::Facts(_) => loaded.study.target.size,
+    };
+    size.map_or(0.0, |n| outcome_variance(loaded.log()) / n)
+}
+
+/// The variance of the log's outcomes.
+fn outcome_variance(log: &Log) -> f64 {
+    let (mut mean, mut squares) = (0.0, 0.0);
+    for e in log.entries() {
+        let share = e.weight / log.total();
+        mean += share * log.value(e);
+        squares += share * log.value(e).powi(2);
+    }
+    (squares - mean * mean).max(0.0)
+}
+
+/// One policy's scores.
+struct Own<'a> {
+    recorded: &'a Recorded,
+    scores: &'a [Option<Vec<Score>>],
+    at: usize,
+}
+
+impl Own<'_> {
+    /// The groups that could be predicted, with what each counts for.
+    fn past(&self) -> Vec<(usize, Score, Past)> {
+        let (count, half_life) = (self.recorded.len(), self.recorded.by.half_life);
+        let scored = self.scores.iter().enumerate();
+        let scored = scored.filter_map(|(g, s)| s.as_ref().map(|s| (g, s[self.at])));
+        scored.map(|(g, s)| (g, s, s.past(weight(half_life, count - g)))).collect()
+    }
+
+    fn allowance(
+        &self,
+        request: &Request,
+        se: f64,
+        own_noise: f64,
+    ) -> Result<(Method, AllowanceParts, Vec<GroupScore>)> {
+        let scored = self.past();
+        let past: Vec<Past> = scored.iter().map(|s| s.2).collect();
+        let allowance = allowance(&past, request, (se, own_noise), &self.recorded.by)?;
+        let method = match allowance.method {
+            seawall::transfer::Method::Rank => Method::Rank,
+            seawall::transfer::Method::Prediction => Method::Prediction,
+        };
+        let parts = AllowanceParts {
+            sampling: allowance.sampling,
+            between: allowance.between,
+            couplings: 0.0,
+        };
+        let group = |(g, score, _): &(usize, Score, Past)| {
+            let own = &self.recorded.groups[*g];
+            GroupScore {
+                group: own.name.clone(),
+                rows: own.log.rows(),
+                predicted: score.predicted.value,
+                real: score.real.value,
+                real_se: score.real.se,
+                score: score.needed,
+                held: score.needed <= allowance.total,
+            }
+        };
+        Ok((method, parts, scored.iter().map(group).collect()))
+    }
+}
+
+/// What past groups say: by rank where there are enough of them for the level, else by prediction.
+fn allowance(
+    past: &[Past],
+    request: &Request,
+    (se, own_noise): (f64, f64),
+    by: &HistorySpec,
+) -> Result<Allowance> {
+    let weight: f64 = past.iter().map(|p| p.weight).sum();
+    let enough = weight / (weight + 1.0) >= request.level - 1e-12;
+    match request.method {
+        Some(Method::Rank) => Allowance::rank(past, request.level),
+        None if enough => Allowance::rank(past, request.level),
+        _ => Allowance::prediction(past, request.level, se, own_noise, by.at_once),
+    }
+}
+
+/// What is known, in words.
+fn knowledge_words(knowledge: &Knowledge) -> Result<Vec<String>> {
+    Ok(match knowledge {
+        Knowledge::Sample(sample) => vec![format!("contexts of {} people", sample.rows())],
+        Knowledge::Facts(known) => {
+            let names: Vec<&str> = known.space().names().collect();
+            let column = |k: usize| match known.of(k) {
+                [] => None,
+                [one] => Some(known.describe(one)),
+                _ => Some(format!("shares of {}", names[k])),
+            };
+            (0..names.len()).filter_map(column).collect()
+        }
+    })
+}
+
+/// What the bounds claim, and what they do not.
+fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
+    let Some(recorded) = recorded else {
+        return "Covers contexts that go together otherwise than in the log, and sampling noise; \
+                outcomes given context are assumed not to move."
+            .to_owned();
+    };
+    let by = recorded.by.words();
+    let covers = match recorded.by.in_time {
+        true => format!("Covers shifts like those from one {by} to the next in your record"),
+        false => format!("Covers shifts like those between your recorded groups ({by})"),
+    };
+    let elsewhere = "it does not cover a move to where no recorded group is like the target: from \
+                     hospitals of one country to another country, say";
+    let claim = match first.map(|t| (t.method, t.level)) {
+        Some((Method::Rank, level)) => format!(
+            " If the target is one more of them, its own mean is within the bound with probability at \
+             least {}: on average over targets, not for yours alone{}.",
+            crate::words::percent(level),
+            match recorded.groups.iter().any(|g| g.inside) {
+                true => ", and nearly so for groups that are in the log",
+                false => "",
+            }
+        ),
+        Some((_, level)) => format!(
+            " With so few groups it is a prediction of about {}, which needs effects that are near to \
+             normal: weak where they are skewed.",
+            crate::words::percent(level)
+        ),
+        None => String::new(),
+    };
+    format!("{covers}; {elsewhere}.{claim}")
+}
+
+/// What to know before believing it.
+fn notes(aim: &Aim<'_>, recorded: Option<&Recorded>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if aim.balance.status() == BalanceStatus::MatchedInPart {
+        notes.push(
+            "the log could be made like the target in part only: the estimate is for what it was made \
+             like"
+                .to_owned(),
+        );
+    }
+    if let Some(recorded) = recorded.filter(|r| r.few + r.lacking > 0) {
+        notes.push(format!(
+            "{} groups of fewer than {} rows and {} without one of the actions are not counted",
+            recorded.few, recorded.by.least, recorded.lacking
+        ));
+    }
+    notes
+}

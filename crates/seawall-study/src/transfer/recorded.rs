@@ -7,7 +7,7 @@ use crate::read::{named, same};
 use crate::study::{HistorySpec, Study};
 use seawall::transfer::Rows;
 use seawall::{Entry, Error, Kind, Log, NewLevel, Result, Value, Watch};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -146,20 +146,12 @@ fn names(by: &HistorySpec, values: &[Vec<String>]) -> Result<(Vec<String>, Vec<u
             values.iter().map(cut).collect::<Result<_>>()?
         }
     };
-    let mut names: Vec<String> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    for label in &labels {
-        known.entry(label).or_insert_with(|| {
-            names.push(label.clone());
-            names.len() - 1
-        });
-    }
+    let mut seen = HashSet::new();
+    let mut names: Vec<String> = labels.iter().filter(|l| seen.insert(*l)).cloned().collect();
     if by.in_time {
         names = in_time(&by.by[0], names)?;
-        known = HashMap::new();
     }
-    let own: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
-    drop(known);
+    let own: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
     let place = labels.iter().map(|label| own[label.as_str()]).collect();
     Ok((names, place))
 }

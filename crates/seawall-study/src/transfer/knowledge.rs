@@ -1,0 +1,154 @@
+//! What is known of a target, what would be known of a past group in its place, and the estimate that
+//! the log gives with just that.
+
+use super::recorded::Group;
+use crate::load::Loaded;
+use crate::target::PlacedTarget;
+use seawall::evaluate::{Estimate, Fitted, Robust, Support};
+use seawall::policy::Policy;
+use seawall::transfer::{Balance, Centre, EFFECTIVE, Target, Transport};
+use seawall::{Couplings, Known, Log, Result, Settings, Wasserstein, Watch};
+use std::sync::Arc;
+
+/// What is known of a target.
+#[derive(Clone)]
+pub(crate) enum Knowledge {
+    /// A sample of its contexts.
+    Sample(Target),
+    /// Means and shares; perhaps none.
+    Facts(Known),
+}
+
+/// A policy, or the difference of two.
+#[derive(Clone)]
+pub(crate) struct Contrast {
+    pub(crate) policy: Policy,
+    pub(crate) against: Option<Policy>,
+}
+
+impl Knowledge {
+    /// What a study knows of its target: a sample, facts, or nothing.
+    pub(crate) fn of_target(loaded: &Loaded) -> Result<Self> {
+        match &loaded.target {
+            Some(target) => Ok(Knowledge::Sample(PlacedTarget::clone(target).sample)),
+            None => match loaded.known()? {
+                Some(known) => Ok(Knowledge::Facts(known)),
+                None => {
+                    Ok(Knowledge::Facts(Known::new(loaded.log().contexts().clone(), Vec::new())?))
+                }
+            },
+        }
+    }
+
+    /// Every column's margin, where nothing says what will be known.
+    pub(crate) fn margins(loaded: &Loaded) -> Result<Self> {
+        Ok(Knowledge::Facts(Known::margins_of(&loaded.log().population()?)?))
+    }
+
+    /// Whether anything is known.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Knowledge::Facts(known) if known.facts().is_empty())
+    }
+
+    /// The same of a past group: what will be known of the real target, and no more.
+    pub(crate) fn of_group(&self, group: &Group) -> Result<Self> {
+        match self {
+            Knowledge::Sample(_) => Ok(Knowledge::Sample(sample(&group.log)?)),
+            Knowledge::Facts(known) => {
+                Ok(Knowledge::Facts(known.measured_on(&group.log.population()?)?))
+            }
+        }
+    }
+
+    /// As facts: those that there are, or a sample's margins.
+    pub(crate) fn facts(&self) -> Result<Known> {
+        match self {
+            Knowledge::Sample(sample) => Known::margins_of(sample.population()),
+            Knowledge::Facts(known) => Ok(known.clone()),
+        }
+    }
+}
+
+/// The contexts of a log's rows.
+fn sample(log: &Log) -> Result<Target> {
+    let mut rows = Vec::new();
+    for e in log.entries() {
+        let count = e.rows().round().max(1.0) as usize;
+        rows.extend(std::iter::repeat_n((e.context as usize, e.weight / count as f64), count));
+    }
+    Target::new(log.contexts(), &rows)
+}
+
+/// A log that is weighed to be like a target.
+pub(crate) struct Aim<'a> {
+    fitted: &'a Fitted,
+    pub(crate) balance: Balance,
+    known: Known,
+    sample: Option<Target>,
+}
+
+impl<'a> Aim<'a> {
+    pub(crate) fn new(fitted: &'a Fitted, knowledge: &Knowledge) -> Result<Self> {
+        let known = knowledge.facts()?;
+        let balance = Balance::new(fitted.log(), &known, EFFECTIVE)?;
+        let sample = match knowledge {
+            Knowledge::Sample(sample) => Some(sample.clone()),
+            Knowledge::Facts(_) => None,
+        };
+        Ok(Aim { fitted, balance, known, sample })
+    }
+
+    /// The doubly robust estimates in the target.
+    pub(crate) fn estimates(&self, all: &[Contrast], watch: Watch<'_>) -> Result<Vec<Estimate>> {
+        if let Some(sample) = &self.sample {
+            let transport = Transport::new(self.fitted, sample, watch)?;
+            let estimate = |c: &Contrast| match &c.against {
+                None => Ok(transport.estimates(&c.policy)?.dr),
+                Some(against) => Ok(transport.difference(&c.policy, against)?.dr),
+            };
+            return all.iter().map(estimate).collect();
+        }
+        let centre = Centre::new(self.fitted, &self.balance, watch)?;
+        let estimate = |c: &Contrast| match &c.against {
+            None => centre.estimate(&c.policy),
+            Some(against) => centre.difference(&c.policy, against),
+        };
+        all.iter().map(estimate).collect()
+    }
+
+    /// By how much the worst coupling of what is known is above the balanced log, for a difference as for
+    /// a policy.
+    pub(crate) fn couplings(
+        &self,
+        all: &[Contrast],
+        support: Support,
+        watch: Watch<'_>,
+    ) -> Result<Vec<f64>> {
+        let log = self.fitted.log();
+        let robust = Robust::around(log, self.balance.population(), support)?;
+        let robust = Arc::new(robust.knowing(&self.known)?);
+        let settings = Settings { watch, ..Settings::default() };
+        let costs = Wasserstein.at(0.0);
+        let values = self.fitted.values_on(robust.points(), costs, settings)?;
+        let range = self.fitted.value_range_on(robust.points(), costs, settings)?;
+        let sign = log.direction().sign();
+        let slack = |c: &Contrast| -> Result<f64> {
+            let within = Couplings.at(f64::INFINITY);
+            let (worst, own) = match &c.against {
+                None => {
+                    let worst = robust.worst_case(&c.policy, &values, within, settings)?;
+                    (worst, robust.values(&c.policy, &values)?)
+                }
+                Some(against) => {
+                    let own = robust.difference(&c.policy, against, &range)?;
+                    let problem = seawall::Problem::on(robust.geometry(), &own)?;
+                    let problem = problem.direction(log.direction());
+                    (within.worst_case(&problem, settings)?, own)
+                }
+            };
+            let here = robust.population().mean(&own)?;
+            Ok((sign * (worst.value() - here)).max(0.0))
+        };
+        all.iter().map(slack).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! Leaving groups out: what the log without a group predicts for it, and what the group really cost.
+
+use super::knowledge::{Aim, Contrast, Knowledge};
+use super::recorded::Recorded;
+use crate::load::Loaded;
+use rayon::prelude::*;
+use seawall::evaluate::{Estimate, Fitted};
+use seawall::transfer::Past;
+use seawall::{Progress, Result, Stage, Watch};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A group that was left out, for one policy or difference.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Score {
+    pub(super) predicted: Estimate,
+    pub(super) real: Estimate,
+    /// What it cost more than was predicted; of rewards, what it brought less.
+    pub(super) needed: f64,
+}
+
+impl Score {
+    /// As a past group that counts for so much.
+    pub(super) fn past(&self, weight: f64) -> Past {
+        let variance = self.predicted.se.powi(2) + self.real.se.powi(2);
+        Past { score: self.needed, variance, weight }
+    }
+}
+
+/// What is asked of every group.
+pub(super) struct Trial<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) recorded: &'a Recorded,
+    pub(super) knowledge: &'a Knowledge,
+    pub(super) contrasts: &'a [Contrast],
+}
+
+impl Trial<'_> {
+    /// What is fitted to the log without a group, and without another.
+    pub(super) fn fitted_without(
+        &self,
+        group: usize,
+        another: Option<usize>,
+        watch: Watch<'_>,
+    ) -> Result<Fitted> {
+        let rest = self.recorded.log_without(group, another)?;
+        self.loaded.fitted_to(&rest, watch)
+    }
+
+    /// A group's scores, given what was fitted without it; none where the rest cannot be made like it.
+    pub(super) fn scores(
+        &self,
+        fitted: &Fitted,
+        group: usize,
+        watch: Watch<'_>,
+    ) -> Result<Option<Vec<Score>>> {
+        let own = &self.recorded.groups[group];
+        let known = self.knowledge.of_group(own)?;
+        let aim = match Aim::new(fitted, &known) {
+            Ok(aim) => aim,
+            Err(e) if e.is_stopped() => return Err(e),
+            Err(_) => return Ok(None),
+        };
+        let sign = fitted.log().direction().sign();
+        let predicted = aim.estimates(self.contrasts, watch)?;
+        let score = |(c, predicted): (&Contrast, Estimate)| {
+            let real = own.rows().realised(fitted, &c.policy, c.against.as_ref())?;
+            Ok(Score { predicted, real, needed: sign * (real.value - predicted.value) })
+        };
+        self.contrasts.iter().zip(predicted).map(score).collect::<Result<Vec<_>>>().map(Some)
+    }
+
+    /// Every group's scores, each left out of the log; none where it cannot be predicted.
+    pub(super) fn all(&self, watch: Watch<'_>) -> Result<Vec<Option<Vec<Score>>>> {
+        let count = self.recorded.len();
+        // Groups that are not in the log leave nothing out of it.
+        let whole = match self.recorded.groups.iter().any(|g| g.inside) {
+            true => None,
+            false => Some(self.loaded.fitted_to(&self.recorded.log, watch)?),
+        };
+        each(count, watch, |group, inside| match &whole {
+            Some(fitted) => self.scores(fitted, group, inside),
+            None => {
+                let Some(fitted) = possible(self.fitted_without(group, None, inside))? else {
+                    return Ok(None);
+                };
+                self.scores(&fitted, group, inside)
+            }
+        })
+    }
+}
+
+/// What there is; none where a rest of the log lacks an action or is too small.
+pub(super) fn possible<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.is_input() => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Does something for each of so many, on all cores, in order.
+pub(super) fn each<T: Send>(
+    count: usize,
+    watch: Watch<'_>,
+    of: impl Fn(usize, Watch<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let done = AtomicUsize::new(0);
+    let progress = || {
+        let so_far = done.load(Ordering::Relaxed);
+        Progress::at(Stage::Groups).done(so_far).out_of(count)
+    };
+    let inside = |_: Progress<'_>| watch.go_on(progress());
+    let one = |k: usize| {
+        watch.tell(progress())?;
+        let found = of(k, Watch::new(&inside));
+        done.fetch_add(1, Ordering::Relaxed);
+        found
+    };
+    (0..count).into_par_iter().map(one).collect()
+}
+
+/// What a group counts for that was so many groups ago, 1 being the last.
+pub(super) fn weight(half_life: Option<f64>, ago: usize) -> f64 {
+    half_life.map_or(1.0, |half| (-((ago - 1) as f64) / half).exp2())
+}
+
+/// The study with one deal to folds: what is left out is fitted as often as there are groups.
+pub(super) fn quick(loaded: &Loaded) -> Arc<Loaded> {
+    let mut quick = loaded.clone();
+    quick.study.deals.repeats = quick.study.deals.repeats.or(Some(1));
+    Arc::new(quick)
+}
