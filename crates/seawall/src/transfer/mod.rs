@@ -16,7 +16,9 @@
 //! samples ([`Transport`]). How well the log covers the target is [`Coverage`]; the worst case around
 //! the target is [`Robust::around`](crate::evaluate::Robust::around).
 //!
-//! Not here: targets of which only margins are known.
+//! Where only means and shares of single columns are known of a target, a [`Balance`] makes the log
+//! like it, and [`Centre`] is the doubly robust estimate there. What groups of the past cost beyond
+//! their centres is an [`Allowance`] for the next.
 //!
 //! ```
 //! use seawall::evaluate::{FitOptions, Fitted, Propensity};
@@ -40,12 +42,20 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 
+mod allowance;
+mod balance;
+mod centre;
 mod coverage;
+mod dealt;
 mod odds;
 mod realised;
 mod target;
+mod tilt;
 mod transport;
 
+pub use allowance::{Allowance, Method, Past, paule_mandel};
+pub use balance::{Balance, BalanceStatus, BalanceSummary, ColumnBalance, EFFECTIVE, FactBalance};
+pub use centre::Centre;
 pub use coverage::{ActionCoverage, Coverage, FEW};
 pub use odds::Odds;
 pub use realised::Rows;

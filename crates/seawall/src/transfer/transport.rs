@@ -14,11 +14,11 @@
 //! the odds are right, and is what keeps the interval honest where they are not. The shape of the
 //! trees and the propensities are taken as given.
 
+use super::dealt::Dealt;
 use super::{Coverage, Odds, Target};
 use crate::error::Result;
-use crate::evaluate::{Estimate, Fitted, Term, variance};
+use crate::evaluate::{Estimate, Fitted};
 use crate::matrix::Matrix;
-use crate::outcome::{Leaves, Unseen};
 use crate::policy::Policy;
 use crate::progress::Watch;
 use serde::Serialize;
@@ -40,14 +40,9 @@ pub struct Transported {
 
 /// A log, a target, and the odds between them.
 pub struct Transport<'a> {
-    fitted: &'a Fitted,
     target: &'a Target,
     odds: Odds,
-    /// The log's rows as the cross-fits deal them: entry, rows, and the values of a model fitted
-    /// without them.
-    dealt: Vec<(usize, f64, usize)>,
-    folds: usize,
-    watch: Watch<'a>,
+    dealt: Dealt<'a>,
 }
 
 /// An estimate and each row's influence on it.
@@ -65,16 +60,7 @@ impl<'a> Transport<'a> {
         let log = fitted.log();
         log.contexts().same_as(target.population().space())?;
         let odds = Odds::new(log, target, watch)?;
-        let folds = fitted.cross_fits(watch)?;
-        let mut dealt = Vec::new();
-        for (fold, (_, rows)) in folds.iter().enumerate() {
-            let some = rows.iter().enumerate().filter(|(_, n)| **n > 0.0);
-            dealt.extend(some.map(|(entry, n)| (entry, *n, fold)));
-        }
-        if folds.is_empty() {
-            dealt.extend(log.entries().iter().enumerate().map(|(i, e)| (i, e.weight, 0)));
-        }
-        Ok(Transport { fitted, target, odds, dealt, folds: folds.len(), watch })
+        Ok(Transport { target, odds, dealt: Dealt::new(fitted, watch)? })
     }
 
     /// The odds.
@@ -84,7 +70,7 @@ impl<'a> Transport<'a> {
 
     /// How well the log covers the target.
     pub fn coverage(&self) -> Coverage {
-        Coverage::new(self.fitted, self.target, &self.odds)
+        Coverage::new(self.dealt.fitted, self.target, &self.odds)
     }
 
     /// Estimates a policy's value in the target.
@@ -112,45 +98,35 @@ impl<'a> Transport<'a> {
         })
     }
 
-    /// `ω π/π₀` of each part of the log.
     fn weighed(&self, policy: &Policy) -> Result<Vec<f64>> {
-        let (ratios, _) = self.fitted.ratios(policy)?;
-        let entries = self.fitted.log().entries();
-        let of = |&(entry, _, _): &(usize, f64, usize)| {
-            ratios[entry] * self.odds.at(entries[entry].context as usize)
-        };
-        Ok(self.dealt.iter().map(of).collect())
+        self.dealt.weighed(policy, |x| self.odds.at(x))
     }
 
     /// How many rows the weighted ones are worth for the people whom they can stand for.
     fn effective(&self, weighed: &[f64]) -> f64 {
-        let parts = || self.dealt.iter().zip(weighed);
-        let sum: f64 = parts().map(|((_, rows, _), w)| rows * w).sum();
-        let unit = |entry: usize| self.fitted.log().entries()[entry].unit;
-        let squares: f64 = parts().map(|(&(entry, rows, _), w)| rows * unit(entry) * w * w).sum();
-        if squares > 0.0 { self.target.within() * sum * sum / squares } else { 0.0 }
+        self.target.within() * self.dealt.effective(weighed)
+    }
+
+    fn clusters(&self) -> Option<usize> {
+        self.dealt.fitted.log().clusters()
     }
 
     fn estimate(&self, influence: &Influence) -> Estimate {
-        let log = self.fitted.log();
-        let parts = self.dealt.iter().zip(&influence.log).map(|(&(entry, weight, _), &value)| {
-            Term { entry: &log.entries()[entry], weight, value }
-        });
-        let own = variance(parts, log.clusters());
+        let own = self.dealt.variance(&influence.log);
         let there = self.target.squares().iter().zip(&influence.target);
         let target: f64 = there.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
-        Estimate::new(influence.value, (own + target).sqrt(), log.clusters())
+        Estimate::new(influence.value, (own + target).sqrt(), self.clusters())
     }
 
     /// The direct method, its noise that of the target's sample and of the model's leaves.
     fn direct(&self, chances: &Matrix) -> Estimate {
-        let values = chances.weighing(self.fitted.plain().matrix());
+        let values = chances.weighing(self.dealt.fitted.plain().matrix());
         let (value, spread) = self.over_target(&values);
         let squares = self.target.squares().iter().zip(&spread);
         let sampling: f64 = squares.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
         let shares = self.target.population().weights();
-        let noise = self.fitted.leaf_noise(shares, chances);
-        Estimate::new(value, (sampling + noise).sqrt(), self.fitted.log().clusters())
+        let noise = self.dealt.fitted.leaf_noise(shares, chances);
+        Estimate::new(value, (sampling + noise).sqrt(), self.clusters())
     }
 
     /// The mean over the target of one value per context, and what each row adds to it.
@@ -164,16 +140,15 @@ impl<'a> Transport<'a> {
 
     /// The weighted mean of a number per part of the log, with the noise of the odds.
     fn weighted_mean(&self, weighed: &[f64], of: &[f64]) -> Influence {
-        let entries = self.fitted.log().entries();
-        let context = |entry: usize| entries[entry].context as usize;
-        let parts = || self.dealt.iter().zip(weighed).zip(of);
-        let mass: f64 = parts().map(|(((_, rows, _), w), _)| rows * w).sum();
-        let value = parts().map(|(((_, rows, _), w), y)| rows * w * y).sum::<f64>() / mass;
+        let parts = || self.dealt.parts.iter().zip(weighed).zip(of);
+        let mass: f64 = parts().map(|((part, w), _)| part.rows * w).sum();
+        let value = parts().map(|((part, w), y)| part.rows * w * y).sum::<f64>() / mass;
         let pulls = parts()
-            .map(|((&(entry, rows, _), w), y)| (context(entry), rows * w * (y - value) / mass));
+            .map(|((part, w), y)| (self.dealt.context(part), part.rows * w * (y - value) / mass));
         let lever = self.odds.lever(pulls);
-        let log = parts().map(|((&(entry, _, _), w), y)| {
-            w * (y - value) / mass + self.odds.influence(&lever, context(entry), false)
+        let log = parts().map(|((part, w), y)| {
+            let noise = self.odds.influence(&lever, self.dealt.context(part), false);
+            w * (y - value) / mass + noise
         });
         let log = log.collect();
         let (shares, scale) = (self.target.population().weights(), self.target.scale());
@@ -185,106 +160,21 @@ impl<'a> Transport<'a> {
     }
 
     fn inverse_odds(&self, weighed: &[f64]) -> Influence {
-        let log = self.fitted.log();
-        let outcome = |&(entry, _, _): &(usize, f64, usize)| log.value(&log.entries()[entry]);
-        let outcomes: Vec<f64> = self.dealt.iter().map(outcome).collect();
-        self.weighted_mean(weighed, &outcomes)
+        let outcomes = self.dealt.parts.iter().map(|part| self.dealt.outcome(part));
+        self.weighted_mean(weighed, &outcomes.collect::<Vec<f64>>())
     }
 
     fn doubly_robust(&self, policy: &Policy, weighed: &[f64]) -> Result<Influence> {
-        let (log, folds) = (self.fitted.log(), self.fitted.cross_fits(self.watch)?);
-        let entries = log.entries();
-        let residual = |&(entry, _, fold): &(usize, f64, usize)| match folds.get(fold) {
-            Some((values, _)) => {
-                let e = &entries[entry];
-                log.value(e) - values.at(e.context as usize, e.action as usize)
-            }
-            None => f64::NAN,
-        };
-        let residuals: Vec<f64> = self.dealt.iter().map(residual).collect();
-        let mut found = self.weighted_mean(weighed, &residuals);
-        // The values over the target are those of all the folds' models, each by its rows.
-        let mut direct = vec![0.0; log.contexts().len()];
-        let mut rows_of = vec![0.0; self.folds];
-        self.dealt.iter().filter(|d| d.2 < self.folds).for_each(|d| rows_of[d.2] += d.1);
-        for ((values, _), rows) in folds.iter().zip(&rows_of) {
-            let share = rows / log.total();
-            let own = policy.values(values)?;
-            direct.iter_mut().zip(own).for_each(|(d, v)| *d += share * v);
-        }
-        let (mean, spread) = self.over_target(&direct);
+        let mut found = self.weighted_mean(weighed, &self.dealt.residuals()?);
+        let (mean, spread) = self.over_target(&self.dealt.direct(policy)?);
         found.value += mean;
         found.target.iter_mut().zip(spread).for_each(|(t, s)| *t += s);
-        if let Some(leaves) = self.fitted.model().leaves() {
-            self.add_leaves(policy, weighed, leaves, &mut found);
-        } else {
-            self.add_pulls(policy, weighed, &mut found);
-        }
-        Ok(found)
-    }
-
-    /// Adds the noise of a model that is linear in the outcomes and has no leaves of its own.
-    fn add_pulls(&self, policy: &Policy, weighed: &[f64], to: &mut Influence) {
-        let log = self.fitted.log();
+        let rows = || self.dealt.parts.iter().zip(weighed).map(|(part, w)| part.rows * w);
+        let total: f64 = rows().sum();
+        let weights: Vec<f64> = rows().map(|w| w / total).collect();
         let shares = self.target.population().weights();
-        let mass = |x: usize, action: usize| shares[x] * policy.row(x)[action];
-        let mut mass = Matrix::from_fn(shares.len(), log.actions().len(), mass);
-        let total: f64 = self.dealt.iter().zip(weighed).map(|((_, rows, _), w)| rows * w).sum();
-        for (&(entry, rows, _), w) in self.dealt.iter().zip(weighed) {
-            let e = &log.entries()[entry];
-            mass.row_mut(e.context as usize)[e.action as usize] -= rows * w / total;
-        }
-        let Some((pulls, _)) = self.fitted.model().pulls(&mass) else { return };
-        let plain = self.fitted.plain();
-        for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
-            let e = &log.entries()[entry];
-            let (x, action) = (e.context as usize, e.action as usize);
-            *influence += pulls.at(x, action) * (log.value(e) - plain.at(x, action));
-        }
-    }
-
-    /// Adds the noise of the leaves' means, and of an action's mean where that stood in.
-    fn add_leaves(&self, policy: &Policy, weighed: &[f64], leaves: &Leaves, to: &mut Influence) {
-        let log = self.fitted.log();
-        let mut mass = vec![0.0; leaves.all().len()];
-        let mut elsewhere = vec![0.0; log.actions().len()];
-        let shares = self.target.population().weights().iter().enumerate();
-        for (x, q) in shares.filter(|(_, q)| **q > 0.0) {
-            for (action, p) in policy.row(x).iter().enumerate() {
-                match leaves.leaf_of(x, action) {
-                    Some(leaf) => mass[leaf] += q * p,
-                    None => elsewhere[action] += q * p,
-                }
-            }
-        }
-        let leaf_of = |entry: usize| {
-            let e = &log.entries()[entry];
-            leaves.leaf_of(e.context as usize, e.action as usize)
-        };
-        let total: f64 = self.dealt.iter().zip(weighed).map(|((_, rows, _), w)| rows * w).sum();
-        for (&(entry, rows, _), w) in self.dealt.iter().zip(weighed) {
-            if let Some(leaf) = leaf_of(entry) {
-                mass[leaf] -= rows * w / total;
-            }
-        }
-        let means: Vec<(f64, f64)> =
-            leaves.all().iter().map(|l| (l.mean(log), l.weight())).collect();
-        for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
-            if let Some(leaf) = leaf_of(entry) {
-                let (mean, rows) = means[leaf];
-                *influence += mass[leaf] * (log.value(&log.entries()[entry]) - mean) / rows;
-            }
-        }
-        if self.fitted.options().unseen == Unseen::Worst {
-            return;
-        }
-        let (rows, mut sums) = (log.action_totals(), vec![0.0; elsewhere.len()]);
-        log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
-        for (&(entry, _, _), influence) in self.dealt.iter().zip(&mut to.log) {
-            let (e, action) = (&log.entries()[entry], log.entries()[entry].action as usize);
-            let (n, mass) = (rows[action], elsewhere[action]);
-            *influence += mass * (log.value(e) - sums[action] / n) / n;
-        }
+        self.dealt.add_model_noise(policy, shares, &weights, &mut found.log);
+        Ok(found)
     }
 }
 
