@@ -233,6 +233,20 @@ fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) 
     Ok(Spread::from_distances(halves))
 }
 
+/// The mean distance between random halves of the log, on the columns along which a policy's values
+/// vary.
+pub(crate) fn halves_apart(
+    loaded: &Loaded,
+    policy: &Policy,
+    splits: usize,
+    watch: Watch<'_>,
+) -> Result<f64> {
+    let made = [(PolicySpec::Uniform, policy.clone())];
+    let used = used_features(loaded, loaded.fitted(watch)?.model(), &made);
+    let request = Request { splits, seed: 1 };
+    Ok(halves(loaded, &used, &request, watch)?.mean)
+}
+
 /// Suggests radii: around the log; around the target if the study itself names one, for evaluate then
 /// starts there.
 pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<SuggestedRadii> {

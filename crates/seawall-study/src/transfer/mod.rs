@@ -295,7 +295,7 @@ fn allowance(
     let enough = weight / (weight + 1.0) >= request.level - 1e-12;
     match request.method {
         Some(Method::Rank) => Allowance::rank(past, request.level),
-        None if enough => Allowance::rank(past, request.level),
+        None if enough && by.at_once == 1.0 => Allowance::rank(past, request.level),
         _ => Allowance::prediction(past, request.level, se, own_noise, by.at_once),
     }
 }

@@ -1,0 +1,368 @@
+//! Every way to a bound, tried on every past group: how often it held, and by how much it exceeded what
+//! really happened.
+//!
+//! | procedure | bound |
+//! |---|---|
+//! | `nominal` | the log without the group, and noise |
+//! | `ball` | the worst case within a radius of it: the study's largest, else that between random halves |
+//! | `balanced` | the log made like the group by what is known, and noise |
+//! | `couplings` | the same, and the worst coupling of what is known |
+//! | `history` | the same centre, and what the other groups needed |
+//!
+//! For the history a group and the one that is judged are left out both, so that neither knows the
+//! other. Groups in time are predicted from earlier ones only.
+
+use super::knowledge::{Aim, Contrast, Knowledge};
+use super::recorded::Recorded;
+use super::score::{Score, Trial, each, possible, quick, weight};
+use super::{LeftOutGroups, Request, allowance, check_level, listed, policies};
+use crate::load::Loaded;
+use crate::radius::halves_apart;
+use crate::study::PolicySpec;
+use seawall::evaluate::{Fitted, Support};
+use seawall::policy::Policy;
+use seawall::transfer::Past;
+use seawall::{Ambiguity, Direction, Error, Result, Settings, Wasserstein, Watch};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Up to so many groups, pairs of them are left out; beyond, what another group needed was found with
+/// the judged one in the log.
+const PAIRED: usize = 40;
+/// Random halves that say how far a ball goes where the study does not.
+const SPLITS: usize = 5;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Retrial {
+    /// The policy; the study's first if not said.
+    pub policy: Option<PolicySpec>,
+    /// How often bounds are to hold.
+    pub level: f64,
+}
+
+/// A way to a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Procedure {
+    /// Nothing shifts.
+    Nominal,
+    /// The plain ball.
+    Ball,
+    /// The balanced log.
+    Balanced,
+    /// The worst coupling of what is known.
+    Couplings,
+    /// What past groups needed.
+    History,
+}
+
+impl Procedure {
+    const ALL: [Procedure; 5] = [
+        Procedure::Nominal,
+        Procedure::Ball,
+        Procedure::Balanced,
+        Procedure::Couplings,
+        Procedure::History,
+    ];
+}
+
+impl fmt::Display for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Procedure::Nominal => "nominal",
+            Procedure::Ball => "ball",
+            Procedure::Balanced => "balanced",
+            Procedure::Couplings => "couplings",
+            Procedure::History => "history",
+        })
+    }
+}
+
+/// How every procedure did on every past group.
+#[derive(Clone, Debug, Serialize)]
+pub struct Backtest {
+    /// What groups are recorded by.
+    pub by: String,
+    /// The policy.
+    pub policy: String,
+    /// How often bounds are to hold.
+    pub level: f64,
+    /// Whether lower or higher is better.
+    pub direction: Direction,
+    /// Whether groups were predicted from earlier ones only.
+    pub in_time: bool,
+    /// The radius of the ball.
+    pub radius: f64,
+    /// Procedure by procedure.
+    pub procedures: Vec<ProcedureRecord>,
+    /// Group by group.
+    pub groups: Vec<GroupBounds>,
+    /// Groups that are not counted.
+    pub left_out: LeftOutGroups,
+    /// The procedure with the least excess among those that held as often as they should.
+    pub recommended: Procedure,
+    /// Why, and what else to know.
+    pub notes: Vec<String>,
+}
+
+/// How a procedure did.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProcedureRecord {
+    /// The procedure.
+    pub name: Procedure,
+    /// Groups that it held for.
+    pub held: usize,
+    /// Of so many.
+    pub of: usize,
+    /// By how much its bound was beyond what really happened, on average.
+    pub mean_excess: f64,
+    /// And in the middle.
+    pub median_excess: f64,
+}
+
+/// A group, and every procedure's bound.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupBounds {
+    /// Its name.
+    pub group: String,
+    /// Its rows.
+    pub rows: f64,
+    /// What it really cost.
+    pub real: f64,
+    /// The bounds, by procedure.
+    pub bounds: BTreeMap<Procedure, f64>,
+}
+
+/// What the log without a group says of it.
+struct Judged {
+    score: Score,
+    bounds: BTreeMap<Procedure, f64>,
+    /// The standard error of the balanced estimate.
+    se: f64,
+}
+
+/// Tries every procedure on every past group.
+pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
+    check_level(retrial.level)?;
+    let anywhere = loaded.on_support(loaded.study.support)?;
+    let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
+    let knowledge = match Knowledge::of_target(&loaded)? {
+        nothing if nothing.is_nothing() => Knowledge::margins(&loaded)?,
+        known => known,
+    };
+    let spec = retrial.policy.as_ref().or(loaded.study.policies.first());
+    let spec = spec.ok_or_else(|| Error::config("the study has no policy"))?;
+    let policy = policies(&loaded, std::slice::from_ref(spec), watch)?.remove(0);
+    let (radius, radius_words) = ball(&loaded, &policy, watch)?;
+    let contrasts = [Contrast { policy: policy.clone(), against: None }];
+    let quick = quick(&loaded);
+    let (knowledge, contrasts) = (&knowledge, &contrasts);
+    let trial = Trial { loaded: &quick, recorded: &recorded, knowledge, contrasts };
+    let task = Task { trial: &trial, level: retrial.level, within: Wasserstein.at(radius) };
+    let judged = each(recorded.len(), watch, |group, inside| task.judge(group, inside))?;
+    let mut judged: Vec<Option<Judged>> = judged;
+    let paired = task.add_history(&mut judged, watch)?;
+    let direction = loaded.log().direction();
+    let groups: Vec<GroupBounds> = recorded
+        .groups
+        .iter()
+        .zip(&judged)
+        .filter_map(|(group, judged)| {
+            let judged = judged.as_ref()?;
+            Some(GroupBounds {
+                group: group.name.clone(),
+                rows: group.log.rows(),
+                real: judged.score.real.value,
+                bounds: judged.bounds.clone(),
+            })
+        })
+        .collect();
+    let procedures: Vec<ProcedureRecord> =
+        Procedure::ALL.into_iter().filter_map(|name| record(name, &groups, direction)).collect();
+    let recommended = recommended(&procedures, retrial.level)
+        .ok_or_else(|| Error::input("no group could be predicted from the others"))?;
+    let mut notes = vec![radius_words];
+    if !paired && !recorded.by.in_time {
+        notes.push(format!(
+            "with more than {PAIRED} groups, what another group needed was found with the judged one in \
+             the log"
+        ));
+    }
+    Ok(Backtest {
+        by: recorded.by.words(),
+        policy: policy.name().to_owned(),
+        level: retrial.level,
+        direction,
+        in_time: recorded.by.in_time,
+        radius,
+        left_out: LeftOutGroups {
+            few_rows: recorded.few,
+            lacking_action: recorded.lacking,
+            unmatched: recorded.len() - groups.len(),
+        },
+        procedures,
+        groups,
+        recommended,
+        notes,
+    })
+}
+
+/// How far the plain ball goes, and why.
+fn ball(loaded: &Loaded, policy: &Policy, watch: Watch<'_>) -> Result<(f64, String)> {
+    let set = &loaded.study.context_set;
+    let most = set.radii.iter().copied().filter(|r| r.is_finite()).fold(0.0, f64::max);
+    if set.set == Wasserstein.into() && most > 0.0 {
+        return Ok((most, format!("the ball's radius is the study's largest, {most}")));
+    }
+    let apart = halves_apart(loaded, policy, SPLITS, watch)?;
+    Ok((apart, format!("the ball's radius is the mean distance between random halves, {apart:.4}")))
+}
+
+/// How a procedure did; None where it has no bound.
+fn record(
+    name: Procedure,
+    groups: &[GroupBounds],
+    direction: Direction,
+) -> Option<ProcedureRecord> {
+    let excess = |g: &GroupBounds| {
+        g.bounds.get(&name).map(|bound| direction.sign() * (bound - g.real))
+    };
+    let mut all: Vec<f64> = groups.iter().filter_map(excess).collect();
+    if all.is_empty() {
+        return None;
+    }
+    all.sort_unstable_by(f64::total_cmp);
+    let (of, half) = (all.len(), all.len() / 2);
+    let median = if of % 2 == 1 { all[half] } else { 0.5 * (all[half - 1] + all[half]) };
+    Some(ProcedureRecord {
+        name,
+        held: all.iter().filter(|e| **e >= 0.0).count(),
+        of,
+        mean_excess: all.iter().sum::<f64>() / of as f64,
+        median_excess: median,
+    })
+}
+
+/// The least excess among those that held as often as the level asks, or missed one more at most; if
+/// there are none, the one that held most often.
+fn recommended(procedures: &[ProcedureRecord], level: f64) -> Option<Procedure> {
+    let enough = |p: &&ProcedureRecord| {
+        let misses = (p.of - p.held) as f64;
+        misses <= ((1.0 - level) * p.of as f64).floor() + 1.0
+    };
+    let least = procedures.iter().filter(enough);
+    let least = least.min_by(|a, b| a.mean_excess.total_cmp(&b.mean_excess));
+    let share = |p: &ProcedureRecord| p.held as f64 / p.of as f64;
+    let most = || procedures.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+    least.or_else(most).map(|p| p.name)
+}
+
+struct Task<'a> {
+    trial: &'a Trial<'a>,
+    level: f64,
+    within: Ambiguity,
+}
+
+impl Task<'_> {
+    /// The bounds that need no other group; none where the group cannot be predicted.
+    fn judge(&self, group: usize, watch: Watch<'_>) -> Result<Option<Judged>> {
+        let Some(fitted) = possible(self.trial.fitted_without(group, None, watch))? else {
+            return Ok(None);
+        };
+        let Some(scores) = self.trial.scores(&fitted, group, watch)? else { return Ok(None) };
+        let (score, contrast) = (scores[0], &self.trial.contrasts[0]);
+        let direction = fitted.log().direction();
+        let reach = fitted.log().critical(2.0 * self.level - 1.0);
+        let mut bounds = BTreeMap::new();
+        let nominal = fitted.nominal(&contrast.policy, watch)?.dr;
+        bounds.insert(Procedure::Nominal, nominal.value + direction.sign() * reach * nominal.se);
+        bounds.insert(Procedure::Ball, self.worst(&fitted, &contrast.policy, watch)?);
+        let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
+        bounds.insert(Procedure::Balanced, balanced);
+        let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
+        let aim = Aim::new(&fitted, &known)?;
+        let support = listed(self.trial.loaded.study.support);
+        // The facts may be about places that the support does not have.
+        if let Some(slack) = possible(aim.couplings(self.trial.contrasts, support, watch))? {
+            bounds.insert(Procedure::Couplings, balanced + direction.sign() * slack[0]);
+        }
+        let se = score.predicted.se;
+        Ok(Some(Judged { score, bounds, se }))
+    }
+
+    /// The worst case in the ball around the log without the group.
+    fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
+        let support = self.trial.loaded.study.support;
+        let settings = Settings { watch, ..Settings::default() };
+        let robust = fitted.robust(support)?;
+        let values = match support {
+            Support::Space => fitted.values(Wasserstein.at(0.0), settings)?,
+            _ => fitted.values_on(robust.points(), Wasserstein.at(0.0), settings)?,
+        };
+        Ok(robust.worst_case(policy, &values, self.within, settings)?.value())
+    }
+
+    /// Adds the bound that other groups make; whether the judged group was out of the log, too.
+    fn add_history(&self, judged: &mut [Option<Judged>], watch: Watch<'_>) -> Result<bool> {
+        let recorded = self.trial.recorded;
+        let count = recorded.len();
+        let paired = !recorded.by.in_time
+            && count <= PAIRED
+            && recorded.groups.iter().any(|group| group.inside);
+        let needed = if paired { self.pairs(count, watch)? } else { Vec::new() };
+        let sign = self.trial.loaded.log().direction().sign();
+        let request = Request {
+            policies: Vec::new(),
+            level: self.level,
+            method: None,
+            compare: false,
+        };
+        let alone: Vec<Option<Score>> =
+            judged.iter().map(|j| j.as_ref().map(|j| j.score)).collect();
+        for (g, own) in judged.iter_mut().enumerate() {
+            let Some(own) = own else { continue };
+            let others = (0..count).filter(|&h| h != g && (!recorded.by.in_time || h < g));
+            let past: Vec<Past> = others
+                .filter_map(|h| {
+                    let score = match paired {
+                        true => needed[h * count + g],
+                        false => alone[h],
+                    };
+                    let ago = if recorded.by.in_time { g - h } else { 1 };
+                    score.map(|s| s.past(weight(recorded.by.half_life, ago)))
+                })
+                .collect();
+            if past.len() < 2 {
+                continue;
+            }
+            let made = allowance(&past, &request, (own.se, 0.0), &recorded.by)?;
+            let centre = own.score.predicted.value;
+            own.bounds.insert(Procedure::History, centre + sign * made.total);
+        }
+        Ok(paired)
+    }
+
+    /// What each group needed with another one out of the log, too: `[group · count + the other]`.
+    fn pairs(&self, count: usize, watch: Watch<'_>) -> Result<Vec<Option<Score>>> {
+        let pairs: Vec<(usize, usize)> =
+            (0..count).flat_map(|g| (0..g).map(move |h| (g, h))).collect();
+        let both = each(pairs.len(), watch, |at, inside| {
+            let (g, h) = pairs[at];
+            let Some(fitted) = possible(self.trial.fitted_without(g, Some(h), inside))? else {
+                return Ok([None, None]);
+            };
+            let first = |scores: Option<Vec<Score>>| scores.map(|s| s[0]);
+            Ok([
+                first(self.trial.scores(&fitted, g, inside)?),
+                first(self.trial.scores(&fitted, h, inside)?),
+            ])
+        })?;
+        let mut needed = vec![None; count * count];
+        for (&(g, h), [of_g, of_h]) in pairs.iter().zip(both) {
+            (needed[g * count + h], needed[h * count + g]) = (of_g, of_h);
+        }
+        Ok(needed)
+    }
+}
