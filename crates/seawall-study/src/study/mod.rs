@@ -2,6 +2,7 @@
 //! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
 //! combination is an error that names the line and the nearest right name.
 
+mod known;
 mod model;
 mod parse;
 mod policies;
@@ -9,6 +10,7 @@ mod robust;
 mod target;
 mod toml_file;
 
+pub use known::{KnownSpec, Span};
 pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
