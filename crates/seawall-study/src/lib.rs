@@ -4,7 +4,8 @@
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
 //! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@counted`]: rows that an
 //!    engine counted; [`mod@sql`]: the query that does; [`mod@load`]: a study ready to be asked.
-//!    [`mod@target`]: a sample of another population on its contexts.
+//!    [`mod@target`]: a sample of another population on its contexts; [`mod@known`]: numbers about one that
+//!    nobody has seen; [`mod@describe`]: such numbers, written from a table.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
 //!    [`mod@explain`]: the fitted outcome model, told.
@@ -26,12 +27,14 @@ pub mod check;
 pub mod count;
 pub mod counted;
 pub mod demo;
+pub mod describe;
 pub mod distance;
 pub mod evaluate;
 pub mod explain;
 pub mod fields;
 pub mod forecast;
 pub mod init;
+pub mod known;
 pub mod learn;
 pub mod load;
 pub mod memory;

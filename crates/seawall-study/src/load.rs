@@ -79,7 +79,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
     };
     let fitted = OnceLock::new();
     let (handed_in, target) = (false, None);
-    Ok(Loaded {
+    let loaded = Loaded {
         study,
         counted,
         recipe,
@@ -90,7 +90,10 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         handed_in,
         target,
         anywhere: OnceLock::new(),
-    })
+    };
+    // What is said of a target that the log's columns cannot have is refused whatever is asked.
+    loaded.known()?;
+    Ok(loaded)
 }
 
 /// A model with every choice made, and what there was to choose from.

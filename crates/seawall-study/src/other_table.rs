@@ -75,7 +75,7 @@ pub(crate) fn rows_on_contexts(
 
 /// The code of a value: that of the level that it is the label of, else of the one that it is in; itself
 /// where any number is a place.
-fn code_of(
+pub(crate) fn code_of(
     context: &Context,
     space: &Space,
     feature: usize,

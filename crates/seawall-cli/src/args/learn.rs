@@ -1,5 +1,6 @@
 //! The words of the commands about policies: learn, apply, explain.
 
+use super::known::KnownArgs;
 use super::study::SupportName;
 use super::{SET, set_text};
 use crate::cmd::Failure;
@@ -124,6 +125,8 @@ pub(super) struct Learn {
     /// A sample of another population: learn for populations around it
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
     /// Learn on one half of the rows and value on the other, both ways: the usual thing
     #[arg(long, overrides_with = "no_honest")]
     honest: bool,
@@ -233,7 +236,7 @@ impl Learn {
             ..Changes::new(Spec::typed(&self.policy)?)
         };
         let mut outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
-        outputs.target = self.target;
+        outputs.toward = self.known.toward(self.target)?;
         Ok((self.study, changes, outputs))
     }
 }

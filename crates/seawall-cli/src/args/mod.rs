@@ -2,7 +2,9 @@
 
 mod bound;
 mod count;
+mod describe;
 mod distance;
+mod known;
 mod learn;
 mod report;
 mod study;
@@ -53,6 +55,10 @@ enum Command {
     /// A policy, or the outcome model of a study, in words
     #[command(after_help = learn::EXPLAIN_EXAMPLES)]
     Explain(learn::Explain),
+    /// Write what a table says of its people, column by column, as a study file takes it: for whoever
+    /// may not send rows
+    #[command(after_help = describe::EXAMPLES)]
+    Describe(describe::Describe),
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
     Distance(distance::Distance),
@@ -130,7 +136,8 @@ impl Args {
                 cmd::init::run(&data, &out, &asked)
             }
             Command::Check(check) => {
-                cmd::check::run(&check.study, check.target.as_deref(), check.json)
+                let (study, toward, json) = check.meaning()?;
+                cmd::check::run(&study, &toward, json)
             }
             Command::Evaluate(evaluate) => {
                 let (study, changes, outputs) = evaluate.meaning()?;
@@ -144,6 +151,7 @@ impl Args {
             Command::Explain(explain) => {
                 cmd::explain::run(&explain.file, explain.action.as_deref(), explain.json)
             }
+            Command::Describe(describe) => cmd::describe::run(&describe.meaning()),
             Command::Distance(distance) => {
                 let (asked, eta, json) = distance.meaning()?;
                 cmd::distance::run(&asked, eta, json)

@@ -1,5 +1,6 @@
 //! The words of `seawall report`.
 
+use super::known::KnownArgs;
 use crate::cmd::Failure;
 use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
@@ -36,6 +37,8 @@ pub(super) struct Report {
     /// A sample of the other population (the context columns are enough): marks its distance
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
     /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
     /// probabilities by context (.csv, .parquet); may be given several times
     #[arg(long, value_name = "POLICY")]
@@ -92,7 +95,7 @@ impl Report {
         Ok(Asked {
             study: self.study,
             out: self.out,
-            target: self.target,
+            toward: self.known.toward(self.target)?,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
             halves: (count > 0).then_some(halving),

@@ -1,7 +1,9 @@
 //! The words of the commands that take a study: demo, init, check, evaluate.
 
+use super::known::KnownArgs;
 use super::{SET, set_text};
 use crate::cmd::Failure;
+use crate::cmd::check::Toward;
 use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
@@ -107,13 +109,22 @@ impl Init {
 #[derive(Debug, ClapArgs)]
 pub(super) struct Check {
     /// The study file
-    pub(super) study: PathBuf,
+    study: PathBuf,
     /// A sample of another population: how well does the log cover it?
     #[arg(long, value_name = "FILE")]
-    pub(super) target: Option<PathBuf>,
+    target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
     /// Print one JSON object
     #[arg(long)]
-    pub(super) json: bool,
+    json: bool,
+}
+
+impl Check {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<(PathBuf, Toward, bool), Failure> {
+        Ok((self.study, self.known.toward(self.target)?, self.json))
+    }
 }
 
 /// The arguments of `seawall evaluate`. What is not said is as in the study file.
@@ -176,6 +187,8 @@ pub(super) struct Evaluate {
     /// A sample of another population (the context columns are enough): what would it cost there?
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
     /// Print every table, not one screen
     #[arg(long, conflicts_with = "json")]
     full: bool,
@@ -238,7 +251,7 @@ impl Evaluate {
             by: self.by.map(|column| By { column, simultaneous: self.simultaneous }),
         };
         let mut outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
-        (outputs.full, outputs.target) = (self.full, self.target);
+        (outputs.full, outputs.toward) = (self.full, self.known.toward(self.target)?);
         Ok((self.study, changes, outputs))
     }
 }

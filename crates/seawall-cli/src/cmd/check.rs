@@ -5,9 +5,20 @@ use crate::show;
 use seawall::Watch;
 use seawall_study::check::check;
 use seawall_study::load::{Loaded, load};
-use seawall_study::study::study;
+use seawall_study::study::{KnownSpec, study};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Another population that is asked about: a sample of it, or what is known of single columns.
+#[derive(Debug, Default)]
+pub struct Toward {
+    /// A sample; the study's own if None.
+    pub target: Option<PathBuf>,
+    /// What is known, beside or in place of what the study says.
+    pub known: Vec<KnownSpec>,
+    /// From how many people.
+    pub size: Option<f64>,
+}
 
 /// Reads a study's data, showing how far it got.
 pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<Loaded, Failure> {
@@ -21,14 +32,27 @@ pub(super) fn read_toward(
     target: Option<&Path>,
     wait: &show::Wait,
 ) -> Result<Loaded, Failure> {
-    let loaded = read(path, wait)?;
-    Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
+    let target = target.map(Path::to_owned);
+    read_knowing(path, &Toward { target, ..Toward::default() }, wait)
+}
+
+/// The same, where numbers about the target may be given, too.
+pub(super) fn read_knowing(
+    path: &Path,
+    toward: &Toward,
+    wait: &show::Wait,
+) -> Result<Loaded, Failure> {
+    let study = study(path)?.with_known(toward.known.clone(), toward.size)?;
+    let follow = wait.follow();
+    let loaded = load(study, Watch::new(&follow))?;
+    let target = toward.target.as_deref();
+    Ok(loaded.toward(target, Watch::new(&follow))?.unwrap_or(loaded))
 }
 
 /// Prints everything about a study's data.
-pub fn run(path: &Path, target: Option<&Path>, json: bool) -> Result<(), Failure> {
+pub fn run(path: &Path, toward: &Toward, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = read_toward(path, target, &wait)?;
+    let loaded = read_knowing(path, toward, &wait)?;
     let found = check(&loaded, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();

@@ -1,6 +1,7 @@
 //! `seawall demo`.
 
 use super::Failure;
+use super::check::Toward;
 use super::evaluate::Outputs;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
@@ -40,7 +41,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
         }
         writeln!(out, "\n$ seawall check {}", study.display())?;
     }
-    super::check::run(&study, None, false)?;
+    super::check::run(&study, &Toward::default(), false)?;
     writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
     let changes = Changes { halves: Some(Halving::default()), ..Changes::default() };
     super::evaluate::run(&study, &changes, &Outputs::default())?;

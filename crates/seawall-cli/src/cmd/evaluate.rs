@@ -1,5 +1,6 @@
 //! `seawall evaluate`.
 
+use super::check::Toward;
 use super::{Failure, destinations};
 use crate::show;
 use seawall::{Watch, WorstCase};
@@ -20,8 +21,8 @@ pub struct Outputs {
     pub json: bool,
     /// Whether to print every table.
     pub full: bool,
-    /// A sample of the other population.
-    pub target: Option<PathBuf>,
+    /// The other population.
+    pub toward: Toward,
 }
 
 impl Outputs {
@@ -40,7 +41,7 @@ impl Outputs {
 /// Answers, writes the files, then prints.
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = super::check::read_toward(path, outputs.target.as_deref(), &wait)?;
+    let loaded = super::check::read_knowing(path, &outputs.toward, &wait)?;
     let mut question = changes.apply(Question::from_study(&loaded))?;
     for output in [&outputs.curve, &outputs.worst].into_iter().flatten() {
         for input in loaded.inputs(&question.policies) {

@@ -1,5 +1,6 @@
 //! `seawall learn`.
 
+use super::check::Toward;
 use super::{Failure, destinations};
 use crate::show;
 use seawall::learn::State;
@@ -26,8 +27,8 @@ pub struct Outputs {
     state: PathBuf,
     /// Whether to print JSON.
     json: bool,
-    /// A sample of another population.
-    pub target: Option<PathBuf>,
+    /// Another population.
+    pub toward: Toward,
 }
 
 impl Outputs {
@@ -55,7 +56,7 @@ impl Outputs {
                 all[k].display()
             )));
         }
-        Ok(Outputs { out, trace, resume, state, json, target: None })
+        Ok(Outputs { out, trace, resume, state, json, toward: Toward::default() })
     }
 }
 
@@ -79,7 +80,7 @@ const FORMAT: &str = "seawall-state-1";
 /// Learns, writes the files, then prints.
 pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = super::check::read_toward(path, outputs.target.as_deref(), &wait)?;
+    let loaded = super::check::read_knowing(path, &outputs.toward, &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
     let state = Some(outputs.state.clone());
     // A given policy is an input, too.

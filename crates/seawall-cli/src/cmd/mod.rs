@@ -5,6 +5,7 @@ pub mod bound;
 pub mod check;
 pub mod count;
 pub mod demo;
+pub mod describe;
 pub mod distance;
 pub mod evaluate;
 pub mod explain;

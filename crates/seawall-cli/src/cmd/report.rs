@@ -1,6 +1,7 @@
 //! `seawall report`.
 
 use super::Failure;
+use super::check::Toward;
 use crate::show;
 use seawall::Watch;
 use seawall_study::evaluate::{Bootstrap, Halving, Question};
@@ -18,8 +19,8 @@ pub struct Asked {
     pub study: PathBuf,
     /// The page to write.
     pub out: PathBuf,
-    /// A sample of the other population.
-    pub target: Option<PathBuf>,
+    /// The other population.
+    pub toward: Toward,
     /// Other policies than the study's.
     pub policies: Vec<PolicySpec>,
     /// Kinds of policies to learn, as typed and as meant.
@@ -36,8 +37,8 @@ pub struct Asked {
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let out = destination(&asked.out, &asked.study)?;
     let wait = show::Wait::new();
-    let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
-    for input in loaded.inputs(&asked.policies).iter().chain(&asked.target) {
+    let loaded = super::check::read_knowing(&asked.study, &asked.toward, &wait)?;
+    for input in loaded.inputs(&asked.policies).iter().chain(&asked.toward.target) {
         destination(&out, input)?;
     }
     let request = Request {

@@ -47,7 +47,8 @@ pub fn print(
         Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
     };
     let nominal = answer.against.as_ref().map_or(answer.nominal_value, |a| a.nominal_difference);
-    let place = if outputs.target.is_some() { "In the target itself" } else { "If nothing shifts" };
+    let place =
+        if outputs.toward.target.is_some() { "In the target itself" } else { "If nothing shifts" };
     let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(

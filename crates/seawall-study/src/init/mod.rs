@@ -7,7 +7,7 @@ mod contexts;
 mod expression;
 mod leaks;
 mod roles;
-mod words;
+pub(crate) mod words;
 mod written;
 
 use crate::read::{Reading, Stream, columns, files};

@@ -7,24 +7,24 @@ pub(super) fn short(text: &str) -> String {
 }
 
 /// A column's name on one line of a comment.
-pub(super) fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     if name.trim().is_empty() { quoted(name) } else { short(name) }
 }
 
 /// A text as TOML quotes it.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     // JSON's escapes are TOML's too, and stay on one line; but for one that JSON leaves alone.
     serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007F")
 }
 
 /// A bare key where TOML allows one.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
 /// A number as TOML and people read it; one with many zeros has an exponent.
-pub(super) fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     match x.abs() {
         0.0 => "0".to_owned(),
         1e-6..1e15 => x.to_string(),
@@ -33,12 +33,12 @@ pub(super) fn number(x: f64) -> String {
 }
 
 /// So many of something.
-pub(super) fn many(count: usize, one: &str) -> String {
+pub(crate) fn many(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// The first few of a list, and how many more there are.
-pub(super) fn listed(all: &[String], most: usize) -> String {
+pub(crate) fn listed(all: &[String], most: usize) -> String {
     let mut words = all.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
     if all.len() > most {
         words.push_str(&format!(" and {} more", all.len() - most));

@@ -6,7 +6,7 @@
 //! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own. A name or a level that
 //! holds one of `=,|+` stands in double quotes, a quote in it doubled: `"a=b"="x|y"|z`.
 
-use crate::read::named;
+use crate::read::{named, split, unquoted};
 use crate::study::{Context, PolicySpec, Study};
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Field, Kind, Result, Space, Value};
@@ -69,25 +69,6 @@ pub(super) fn groups(text: &str, space: &Space, study: &Study) -> Result<Vec<Par
         return Err(Error::config(format!("groups:{text}: a quote is opened and never closed")));
     }
     split(text, ',').into_iter().map(|part| partition(part, space, study)).collect()
-}
-
-/// A text cut at a letter, but not inside double quotes.
-fn split(text: &str, at: char) -> Vec<&str> {
-    let mut quoted = false;
-    let cut = |letter: char| {
-        quoted ^= letter == '"';
-        letter == at && !quoted
-    };
-    text.split(cut).collect()
-}
-
-/// A name or a level as it is typed, and whether quotes were around it.
-fn unquoted(typed: &str) -> (String, bool) {
-    let typed = typed.trim();
-    match typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) => (inner.replace("\"\"", "\""), true),
-        None => (typed.to_owned(), false),
-    }
 }
 
 fn partition(text: &str, space: &Space, study: &Study) -> Result<Partition> {

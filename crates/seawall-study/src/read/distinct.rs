@@ -128,7 +128,7 @@ impl Distinct {
         }
     }
 
-    pub(super) fn code_of_text(&mut self, text: Option<&str>) -> u32 {
+    pub(crate) fn code_of_text(&mut self, text: Option<&str>) -> u32 {
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return self.code_of_missing();
         };

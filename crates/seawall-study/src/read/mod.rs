@@ -30,6 +30,6 @@ pub use levels::{DeclaredLevels, levels_of_texts};
 pub(crate) use levels::{Levels, Order};
 pub use line::{BinnedColumn, Line};
 pub use moment::Moment;
-pub(crate) use names::{named, nearest, unknown_column};
+pub(crate) use names::{named, nearest, split, unknown_column, unquoted};
 pub use stream::{Columns, Reading, Stream};
 pub use table::{Table, tables};

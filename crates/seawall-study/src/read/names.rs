@@ -1,4 +1,4 @@
-//! Columns, levels and actions by name, and the name that was probably meant.
+//! Columns, levels and actions by name, as they are typed, and the name that was probably meant.
 
 use super::decimal::same;
 
@@ -41,4 +41,23 @@ fn edits(a: &str, b: &str) -> usize {
 pub(crate) fn named<'a>(names: &'a [String], text: &str) -> Option<&'a String> {
     let exactly = names.iter().find(|name| *name == text);
     exactly.or_else(|| names.iter().find(|name| same(name, text)))
+}
+
+/// A text cut at a letter, but not inside double quotes.
+pub(crate) fn split(text: &str, at: char) -> Vec<&str> {
+    let mut quoted = false;
+    let cut = |letter: char| {
+        quoted ^= letter == '"';
+        letter == at && !quoted
+    };
+    text.split(cut).collect()
+}
+
+/// A name or a level as it is typed, and whether quotes were around it.
+pub(crate) fn unquoted(typed: &str) -> (String, bool) {
+    let typed = typed.trim();
+    match typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => (inner.replace("\"\"", "\""), true),
+        None => (typed.to_owned(), false),
+    }
 }

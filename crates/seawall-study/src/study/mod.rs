@@ -3,6 +3,7 @@
 //! combination is an error that names the line and the nearest right name.
 
 mod history;
+mod known;
 mod model;
 mod parse;
 mod policies;
@@ -11,6 +12,7 @@ mod target;
 mod toml_file;
 
 pub use history::{Each, HistorySpec, LEAST, PERIODS};
+pub use known::{KnownSpec, Span};
 pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};

@@ -74,7 +74,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
-    let target = target::parse(file.take("target"), folder)?;
+    let target = target::parse(file.take("target"), folder, &contexts)?;
     let history = history::parse(file.take("history"), folder, &contexts)?;
     let report = report(file.take("report"))?;
     file.finish(&[

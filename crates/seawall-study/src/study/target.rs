@@ -1,8 +1,10 @@
-//! `[target]`: another population, of which contexts are known.
+//! `[target]`: another population, of which contexts are known: a sample of them, or numbers about
+//! single columns.
 
-use super::Condition;
+use super::known::{self, KnownSpec};
 use super::parse::conditions;
 use super::toml_file::Value;
+use super::{Condition, Context};
 use seawall::Result;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,10 @@ pub struct TargetSpec {
     pub weight: Option<String>,
     /// What to do about values that the log does not have; None if not said.
     pub beyond: Option<Beyond>,
+    /// What is known of single columns where there is no sample.
+    pub known: Vec<KnownSpec>,
+    /// From how many people that is known, unless a column says otherwise.
+    pub size: Option<f64>,
 }
 
 /// What to do about values that the log does not have.
@@ -28,7 +34,11 @@ pub enum Beyond {
     Error,
 }
 
-pub(super) fn parse(value: Option<Value<'_>>, folder: &Path) -> Result<TargetSpec> {
+pub(super) fn parse(
+    value: Option<Value<'_>>,
+    folder: &Path,
+    contexts: &[Context],
+) -> Result<TargetSpec> {
     let Some(value) = value else { return Ok(TargetSpec::default()) };
     let mut table = value.table()?;
     let path = table.take("path").map(|v| v.text()).transpose()?.map(|p| folder.join(p));
@@ -36,6 +46,17 @@ pub(super) fn parse(value: Option<Value<'_>>, folder: &Path) -> Result<TargetSpe
     let weight = table.take("weight").map(|v| v.text()).transpose()?;
     let words = [("extend", Beyond::Extend), ("error", Beyond::Error)];
     let beyond = table.take("beyond").map(|v| v.word(&words)).transpose()?;
-    table.finish(&["path", "where", "weight", "beyond"])?;
-    Ok(TargetSpec { path, filters, weight, beyond })
+    let (size, known) = (table.take("size"), table.take("known"));
+    if let (Some(_), Some(numbers)) = (&path, known.as_ref().or(size.as_ref())) {
+        return Err(numbers.error(
+            "a sample of the target is named too (path), and says more than numbers about it; leave \
+             out path, or [target.known] and size",
+        ));
+    }
+    let people = |v: Value<'_>| known::size(v.number()?).map_err(|what| v.error(what));
+    let size = size.map(people).transpose()?;
+    let known = known.map(known::parse).transpose()?.unwrap_or_default();
+    known::check(&known, contexts)?;
+    table.finish(&["path", "where", "weight", "beyond", "size", "known"])?;
+    Ok(TargetSpec { path, filters, weight, beyond, known, size })
 }

@@ -125,7 +125,12 @@ fn joined(table: &str, key: &str) -> String {
 impl<'a> Value<'a> {
     /// An error about this value.
     pub fn error(&self, what: impl std::fmt::Display) -> Error {
-        self.source.error(self.at, format!("{:?}: {what}", self.name))
+        Error::config(format!("{}: {what}", self.place()))
+    }
+
+    /// What a message about it begins with: the file, the line and its name.
+    pub fn place(&self) -> String {
+        format!("{}: line {}: {:?}", self.source.path.display(), self.line(), self.name)
     }
 
     /// Its line, counted from 1.

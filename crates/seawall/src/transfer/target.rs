@@ -70,6 +70,18 @@ impl Target {
         self.rows.len()
     }
 
+    /// How many rows each context has.
+    pub fn row_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.weights.len()];
+        self.rows.iter().for_each(|r| counts[r.0] += 1);
+        counts
+    }
+
+    /// `(Σ w)² / Σ w²`: how many rows of equal weight it is worth.
+    pub fn effective_rows(&self) -> f64 {
+        self.total().powi(2) / self.squares.iter().sum::<f64>()
+    }
+
     /// The sum of the rows' weights.
     pub fn total(&self) -> f64 {
         self.weights.iter().sum()

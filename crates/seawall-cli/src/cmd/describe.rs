@@ -1,0 +1,53 @@
+//! `seawall describe`.
+
+use super::Failure;
+use crate::show;
+use seawall::Watch;
+use seawall_study::describe::{Asked, describe};
+use seawall_study::read::files;
+use seawall_study::study::study;
+use seawall_study::write::{destination, prepare};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What is asked.
+pub struct Request {
+    /// The study.
+    pub study: PathBuf,
+    /// The table; the study's own target or its log if None.
+    pub target: Option<PathBuf>,
+    /// What is to be written.
+    pub asked: Asked,
+    /// The file to write.
+    pub out: Option<PathBuf>,
+    /// Whether to write JSON.
+    pub json: bool,
+}
+
+/// Describes a table, and prints the block or writes it: whole, or not at all.
+pub fn run(request: &Request) -> Result<(), Failure> {
+    let study = study(&request.study)?;
+    let out = request.out.as_ref().map(|out| destination(out, &request.study)).transpose()?;
+    if let Some(out) = &out {
+        let mut inputs = files(&study.data)?;
+        if let Some(target) = request.target.as_ref().or(study.target.path.as_ref()) {
+            inputs.extend(files(target)?);
+        }
+        for input in inputs {
+            destination(out, &input)?;
+        }
+    }
+    let wait = show::Wait::new();
+    let target = request.target.as_deref();
+    let found = describe(study, target, &request.asked, Watch::new(&wait.follow()))?;
+    drop(wait);
+    let text = if request.json { format!("{}\n", found.json()) } else { found.toml() };
+    let mut stdout = std::io::stdout().lock();
+    let Some(out) = out else {
+        stdout.write_all(text.as_bytes())?;
+        return Ok(());
+    };
+    prepare(out.clone(), |file| file.write_all(text.as_bytes()))?.keep()?;
+    writeln!(stdout, "What {} says of its people is in {}.", found.path, out.display())?;
+    Ok(())
+}
