@@ -8,6 +8,7 @@ mod known;
 mod learn;
 mod report;
 mod study;
+mod transfer;
 
 use crate::cmd::{self, Failure};
 use clap::{Parser, Subcommand};
@@ -59,6 +60,13 @@ enum Command {
     /// may not send rows
     #[command(after_help = describe::EXAMPLES)]
     Describe(describe::Describe),
+    /// What policies would cost in another population of which something is known, and how much past
+    /// shifts say to allow
+    #[command(after_help = transfer::EXAMPLES)]
+    Transfer(Box<transfer::Transfer>),
+    /// Every way to a bound, tried on every past group: which would have held?
+    #[command(after_help = transfer::BACKTEST_EXAMPLES)]
+    Backtest(transfer::Backtest),
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
     Distance(distance::Distance),
@@ -152,6 +160,8 @@ impl Args {
                 cmd::explain::run(&explain.file, explain.action.as_deref(), explain.json)
             }
             Command::Describe(describe) => cmd::describe::run(&describe.meaning()),
+            Command::Transfer(transfer) => cmd::transfer::run(transfer.meaning()?),
+            Command::Backtest(backtest) => cmd::backtest::run(backtest.meaning()),
             Command::Distance(distance) => {
                 let (asked, eta, json) = distance.meaning()?;
                 cmd::distance::run(&asked, eta, json)

@@ -1,6 +1,7 @@
 //! One file a command: runs a request and shows what came of it.
 
 pub mod apply;
+pub mod backtest;
 pub mod bound;
 pub mod check;
 pub mod count;
@@ -14,6 +15,7 @@ pub mod learn;
 pub mod radius;
 pub mod report;
 pub mod sql;
+pub mod transfer;
 
 use seawall_study::fields::FrontEnd;
 use seawall_study::write::destination;

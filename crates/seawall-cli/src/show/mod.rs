@@ -1,5 +1,6 @@
 //! What people see: tables, words, progress.
 
+pub mod backtest;
 pub mod bound;
 pub mod brief;
 mod by;
@@ -11,6 +12,7 @@ pub mod forecast;
 pub mod learn;
 pub mod radius;
 mod shift;
+pub mod transfer;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -139,8 +139,10 @@ pub struct GroupBounds {
 struct Judged {
     score: Score,
     bounds: BTreeMap<Procedure, f64>,
-    /// The standard error of the balanced estimate.
+    /// The standard error of the balanced estimate, and the variance that a group of its size has by
+    /// chance, as the others tell.
     se: f64,
+    own_noise: f64,
 }
 
 /// Tries every procedure on every past group.
@@ -288,8 +290,9 @@ impl Task<'_> {
         if let Some(slack) = possible(aim.couplings(self.trial.contrasts, support, watch))? {
             bounds.insert(Procedure::Couplings, balanced + direction.sign() * slack[0]);
         }
-        let se = score.predicted.se;
-        Ok(Some(Judged { score, bounds, se }))
+        let own = &self.trial.recorded.groups[group];
+        let own_noise = nominal.se.powi(2) * fitted.log().rows() / own.log.rows();
+        Ok(Some(Judged { score, bounds, se: score.predicted.se, own_noise }))
     }
 
     /// The worst case in the ball around the log without the group.
@@ -337,7 +340,7 @@ impl Task<'_> {
             if past.len() < 2 {
                 continue;
             }
-            let made = allowance(&past, &request, (own.se, 0.0), &recorded.by)?;
+            let made = allowance(&past, &request, (own.se, own.own_noise), &recorded.by)?;
             let centre = own.score.predicted.value;
             own.bounds.insert(Procedure::History, centre + sign * made.total);
         }

@@ -1,0 +1,215 @@
+//! The words of the commands about other populations and past groups: transfer, backtest.
+
+use super::known::KnownArgs;
+use crate::cmd::Failure;
+use crate::cmd::backtest::Asked as Retried;
+use crate::cmd::transfer::Asked;
+use clap::{Args as ClapArgs, ValueEnum};
+use seawall_study::study::{Each, HistorySpec, PolicySpec};
+use seawall_study::transfer::{Method, Request, Retrial};
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+The log is weighed to be what is known of the target; past groups, each left out and predicted from the
+others with the same knowledge, say how much to allow. Without a history the allowance is the worst
+coupling of what is known, and noise: outcomes given context are then assumed not to move.
+
+Examples:
+  As the study file says ([target.known], [history]):
+    seawall transfer study.toml
+
+  A hospital that sent its margins, hospitals as history:
+    seawall transfer study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --by HOSPNUM
+
+  A sample of its contexts, and past groups from a table beside the log:
+    seawall transfer study.toml --target other.csv --by site --history past.csv --level 0.9";
+
+pub(super) const BACKTEST_EXAMPLES: &str = "\
+Every way to a bound is tried on every past group: nominal (nothing shifts), ball (the worst case within
+a radius), balanced (the log weighed to be like the group), couplings (and the worst coupling of what is
+known), history (and what the other groups needed). What is known of a group is what the study says will
+be known of the target; every column's margin if it says nothing.
+
+Examples:
+  Countries of at least 100 patients:
+    seawall backtest study.toml --by COUNTRY --least 100
+
+  Months, each predicted from those before it:
+    seawall backtest study.toml --by RDATE --each month";
+
+/// What past groups are.
+#[derive(Debug, ClapArgs)]
+pub(super) struct HistoryArgs {
+    /// The columns whose values together name a past group: a site, a country, a month
+    #[arg(long, value_name = "COL[,COL...]", value_delimiter = ',')]
+    by: Vec<String>,
+    /// A table of past groups that are not in the log, with the study's columns and those of --by
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// Rows that a past group needs to be counted; 20 if not said
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    least: Option<f64>,
+    /// Groups follow each other in time: a later one is predicted from earlier ones only
+    #[arg(long)]
+    in_time: bool,
+    /// Cut the moments of --by into periods, which follow each other in time
+    #[arg(long, value_enum)]
+    each: Option<Period>,
+    /// How many groups back one counts half, for groups in time
+    #[arg(long, value_name = "GROUPS", allow_negative_numbers = true)]
+    half_life: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Period {
+    /// Calendar years
+    Year,
+    /// Quarters
+    Quarter,
+    /// Months
+    Month,
+    /// Days
+    Day,
+}
+
+impl HistoryArgs {
+    /// What the words change about the study's own history.
+    fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
+        let given = !self.by.is_empty();
+        let mut spec = match (given, own) {
+            (true, _) => HistorySpec::by(self.by),
+            (false, Some(own)) => own,
+            (false, None) if self.history.is_some() => {
+                return Err(Failure::usage("--history needs --by: the column that names its groups"));
+            }
+            (false, None) => return Ok(None),
+        };
+        spec.path = self.history.or(spec.path);
+        if let Some(least) = self.least {
+            if !(least >= 1.0 && least.is_finite()) {
+                let what = format!("--least is {least}; expected a number of rows from 1 on");
+                return Err(Failure::usage(what));
+            }
+            spec.least = least;
+        }
+        if let Some(each) = self.each {
+            spec.each = Some(match each {
+                Period::Year => Each::Year,
+                Period::Quarter => Each::Quarter,
+                Period::Month => Each::Month,
+                Period::Day => Each::Day,
+            });
+        }
+        spec.in_time |= self.in_time || spec.each.is_some();
+        if spec.in_time && spec.by.len() > 1 {
+            return Err(Failure::usage("groups in time are named by one column: --by COL"));
+        }
+        if let Some(half_life) = self.half_life {
+            if !(half_life > 0.0 && half_life.is_finite()) {
+                let what = format!("--half-life is {half_life}; expected a number above 0");
+                return Err(Failure::usage(what));
+            }
+            if !spec.in_time {
+                return Err(Failure::usage("--half-life needs groups in time: say --in-time"));
+            }
+            spec.half_life = Some(half_life);
+        }
+        Ok(Some(spec))
+    }
+}
+
+/// The arguments of `seawall transfer`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Transfer {
+    /// The study file
+    study: PathBuf,
+    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// probabilities by context; may be given several times, the others are compared with the first
+    #[arg(long, value_name = "POLICY")]
+    policy: Vec<String>,
+    /// A sample of the target's contexts
+    #[arg(long, value_name = "FILE")]
+    target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
+    #[command(flatten)]
+    history: HistoryArgs,
+    /// How often bounds are to hold
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
+    /// How bounds are made; if not said, by rank where there are groups enough for the level, else by
+    /// prediction, and without groups by couplings
+    #[arg(long, value_enum)]
+    method: Option<MethodName>,
+    /// Do not compare the policies with the first one
+    #[arg(long)]
+    no_compare: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MethodName {
+    /// What past groups needed, by rank
+    Rank,
+    /// What past groups needed, by a prediction bound
+    Prediction,
+    /// The worst coupling of what is known, and noise
+    Couplings,
+}
+
+impl MethodName {
+    fn meaning(self) -> Method {
+        match self {
+            MethodName::Rank => Method::Rank,
+            MethodName::Prediction => Method::Prediction,
+            MethodName::Couplings => Method::Couplings,
+        }
+    }
+}
+
+impl Transfer {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+        let request = Request {
+            policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
+            level: self.level,
+            method: self.method.map(MethodName::meaning),
+            compare: !self.no_compare,
+        };
+        let (toward, json) = (self.known.toward(self.target)?, self.json);
+        let history = self.history;
+        let history = Box::new(move |own| history.meaning(own));
+        Ok(Asked { study: self.study, toward, history, request, json })
+    }
+}
+
+/// The arguments of `seawall backtest`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Backtest {
+    /// The study file
+    study: PathBuf,
+    /// The policy; the study's first if not said
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<String>,
+    #[command(flatten)]
+    history: HistoryArgs,
+    /// How often bounds are to hold
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Backtest {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Retried {
+        let policy = self.policy.map(|text| PolicySpec::typed(&text));
+        let (retrial, json) = (Retrial { policy, level: self.level }, self.json);
+        let history = self.history;
+        let history = Box::new(move |own| history.meaning(own));
+        Retried { study: self.study, history, retrial, json }
+    }
+}

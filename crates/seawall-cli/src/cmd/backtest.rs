@@ -1,0 +1,38 @@
+//! `seawall backtest`.
+
+use super::Failure;
+use super::transfer::{HistoryChange, counted, with_history};
+use crate::show;
+use seawall::Watch;
+use seawall_study::transfer::{Retrial, backtest};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What is asked.
+pub struct Asked {
+    /// The study.
+    pub study: PathBuf,
+    /// The past groups.
+    pub history: HistoryChange,
+    /// The rest.
+    pub retrial: Retrial,
+    /// Whether to print JSON.
+    pub json: bool,
+}
+
+/// Tries every procedure on every past group, and prints.
+pub fn run(asked: Asked) -> Result<(), Failure> {
+    let wait = show::Wait::new();
+    let loaded = counted(with_history(&asked.study, asked.history)?, &wait)?;
+    let loaded = loaded.toward(None, Watch::new(&wait.follow()))?.unwrap_or(loaded);
+    let answer = backtest(&loaded, &asked.retrial, Watch::new(&wait.follow()))?;
+    drop(wait);
+    let mut out = std::io::stdout().lock();
+    if asked.json {
+        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::backtest::print(&answer, &mut out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! `seawall transfer`.
+
+use super::Failure;
+use super::check::Toward;
+use crate::show;
+use seawall::Watch;
+use seawall_study::load::{Loaded, load};
+use seawall_study::study::{HistorySpec, Study, study};
+use seawall_study::transfer::{Request, transfer};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What the words typed make of the study's own history.
+pub type HistoryChange = Box<dyn FnOnce(Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure>>;
+
+/// What is asked.
+pub struct Asked {
+    /// The study.
+    pub study: PathBuf,
+    /// The target.
+    pub toward: Toward,
+    /// The past groups.
+    pub history: HistoryChange,
+    /// The rest.
+    pub request: Request,
+    /// Whether to print JSON.
+    pub json: bool,
+}
+
+/// The study with its past groups, to be counted by them.
+pub(super) fn with_history(path: &Path, change: HistoryChange) -> Result<Study, Failure> {
+    let mut study = study(path)?;
+    study.history = change(study.history.take())?;
+    if let Some(history) = &study.history {
+        history.check(&study.contexts).map_err(|e| e.within(path.display()))?;
+    }
+    Ok(study)
+}
+
+/// Counts by group, unless the groups are in a table of their own.
+pub(super) fn counted(study: Study, wait: &show::Wait) -> Result<Loaded, Failure> {
+    let outside = study.history.as_ref().is_some_and(|history| history.path.is_some());
+    let study = if outside { study } else { study.grouped() };
+    Ok(load(study, Watch::new(&wait.follow()))?)
+}
+
+/// Transfers and prints.
+pub fn run(asked: Asked) -> Result<(), Failure> {
+    let wait = show::Wait::new();
+    let study = with_history(&asked.study, asked.history)?;
+    let loaded = counted(study.with_known(asked.toward.known, asked.toward.size)?, &wait)?;
+    let target = asked.toward.target.as_deref();
+    let loaded = loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded);
+    let answer = transfer(&loaded, &asked.request, Watch::new(&wait.follow()))?;
+    drop(wait);
+    let mut out = std::io::stdout().lock();
+    if asked.json {
+        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::transfer::print(&answer, &mut out)?;
+    }
+    Ok(())
+}

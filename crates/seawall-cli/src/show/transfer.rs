@@ -1,0 +1,138 @@
+//! What policies would cost in a target, in words.
+
+use super::{label, number, percent, short, table, wrapped};
+use seawall::transfer::{BalanceStatus, BalanceSummary};
+use seawall_study::transfer::{LeftOutGroups, Method, Transfer, Transfers};
+use std::io::{Result, Write};
+
+/// Prints everything: how the log was made like the target before any number.
+pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
+    let known = match answer.known.is_empty() {
+        true => "nothing".to_owned(),
+        false => answer.known.iter().map(|k| label(k)).collect::<Vec<_>>().join("; "),
+    };
+    wrapped(&format!("Known of the target: {known}."), out)?;
+    if let Some(first) = answer.transfers.first() {
+        balance(&first.balance, out)?;
+    }
+    writeln!(out)?;
+    let mut shown =
+        table(&["policy", "in the target", "se", "bound", "sampling", "between", "couplings"]);
+    for t in answer.transfers.iter().chain(&answer.differences) {
+        let name = match &t.against {
+            None => label(&t.policy),
+            Some(against) => format!("{} − {}", label(&t.policy), label(against)),
+        };
+        shown.add_row([
+            name,
+            short(t.centre),
+            short(t.se),
+            short(t.bound),
+            short(t.allowance.sampling),
+            short(t.allowance.between),
+            short(t.allowance.couplings),
+        ]);
+    }
+    writeln!(out, "{shown}")?;
+    let Some(first) = answer.transfers.first() else { return Ok(()) };
+    let how = match first.method {
+        Method::Rank => "by rank of what past groups needed",
+        Method::Prediction => "a prediction from what past groups needed",
+        Method::Couplings => "the worst coupling of what is known, and noise",
+    };
+    wrapped(
+        &format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction),
+        out,
+    )?;
+    if !first.groups.is_empty() {
+        writeln!(out)?;
+        groups(answer, first, out)?;
+    }
+    writeln!(out)?;
+    wrapped(&answer.condition, out)?;
+    left_out(&answer.left_out, out)?;
+    for note in &answer.notes {
+        wrapped(&format!("note: {note}"), out)?;
+    }
+    Ok(())
+}
+
+/// How the log was made like the target.
+fn balance(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
+    let rows = |(action, n): &(String, f64)| format!("{} {}", label(action), number(n.round()));
+    let rows: Vec<String> = balance.effective_rows.iter().map(rows).collect();
+    let status = match balance.status {
+        BalanceStatus::Matched => "matched".to_owned(),
+        BalanceStatus::MatchedInPart => {
+            let mut why = Vec::new();
+            if balance.mixed > 0.0 {
+                why.push(format!("{} of the log's own margins mixed in", percent(balance.mixed)));
+            }
+            if balance.unseen > 0.0 {
+                why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
+            }
+            format!("matched in part ({})", why.join("; "))
+        }
+    };
+    wrapped(&format!("Balance: {status}. Effective rows: {}.", rows.join(", ")), out)?;
+    if balance.columns.is_empty() {
+        return Ok(());
+    }
+    let mut shown = table(&["column", "standardised difference before", "after"]);
+    for column in &balance.columns {
+        shown.add_row([label(&column.name), short(column.before), short(column.after)]);
+    }
+    writeln!(out, "{shown}")
+}
+
+/// Past groups: predicted, real and needed.
+fn groups(answer: &Transfers, first: &Transfer, out: &mut dyn Write) -> Result<()> {
+    let by = answer.by.as_deref().unwrap_or_default();
+    wrapped(
+        &format!(
+            "{}, past groups by {}: the bound would have held for {} of {}.",
+            label(&first.policy),
+            label(by),
+            first.held,
+            first.groups.len()
+        ),
+        out,
+    )?;
+    let mut shown = table(&["group", "rows", "predicted", "real", "needed", ""]);
+    let mut worst: Vec<_> = first.groups.iter().collect();
+    worst.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let few = worst.len() > MOST;
+    for g in worst.iter().take(MOST) {
+        shown.add_row([
+            label(&g.group),
+            number(g.rows),
+            short(g.predicted),
+            short(g.real),
+            short(g.score),
+            if g.held { String::new() } else { "missed".to_owned() },
+        ]);
+    }
+    writeln!(out, "{shown}")?;
+    if few {
+        writeln!(out, "and {} more that needed less (--json has all)", worst.len() - MOST)?;
+    }
+    Ok(())
+}
+
+/// Past groups shown, those that needed most first.
+const MOST: usize = 15;
+
+/// Groups that are not counted.
+pub(super) fn left_out(groups: &LeftOutGroups, out: &mut dyn Write) -> Result<()> {
+    let told = [
+        (groups.few_rows, "with too few rows (--least)"),
+        (groups.lacking_action, "without one of the actions"),
+        (groups.unmatched, "that the others cannot be made like"),
+    ];
+    let told: Vec<String> =
+        told.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
+    match told.is_empty() {
+        true => Ok(()),
+        false => wrapped(&format!("Groups left out: {}.", told.join(", ")), out),
+    }
+}
