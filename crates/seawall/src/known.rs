@@ -112,6 +112,7 @@ impl Fact {
 pub struct Known {
     space: Arc<Space>,
     facts: Vec<Fact>,
+    limits: Vec<(usize, f64)>,
 }
 
 impl Known {
@@ -122,7 +123,7 @@ impl Known {
         for of_column in facts.chunk_by(|a, b| a.feature == b.feature) {
             check_column(&space, of_column)?;
         }
-        Ok(Known { space, facts })
+        Ok(Known { space, facts, limits: Vec::new() })
     }
 
     /// Everything that single columns say of a population: the share of every level, the mean of a
@@ -138,7 +139,7 @@ impl Known {
                 ),
             }
         }
-        let open = Known { space: space.clone(), facts };
+        let open = Known { space: space.clone(), facts, limits: Vec::new() };
         open.measured_on(population)
     }
 
@@ -157,7 +158,7 @@ impl Known {
             }
         };
         let facts = self.facts.iter().map(fact).collect();
-        Ok(Known { space: population.space().clone(), facts })
+        Ok(Known { space: population.space().clone(), facts, limits: self.limits.clone() })
     }
 
     /// The same facts about another space that has the columns and levels by name.
@@ -179,7 +180,32 @@ impl Known {
             Ok(Fact { feature, quantity, ..*fact })
         };
         let facts = self.facts.iter().map(fact).collect::<Result<_>>()?;
-        Known::new(space.clone(), facts)
+        let limit = |&(k, radius): &(usize, f64)| Ok((space.feature(names[k])?, radius));
+        let limits = self.limits.iter().map(limit).collect::<Result<_>>()?;
+        Ok(Known { limits, ..Known::new(space.clone(), facts)? })
+    }
+
+    /// The same, where moves along one column cost at most so much on average: `Σ γ c_k ≤ radius`,
+    /// whatever the radius of all columns together is. For sets that move people.
+    pub fn moving_at_most(mut self, feature: usize, radius: f64) -> Result<Self> {
+        let Some(name) = self.space.names().nth(feature) else {
+            let count = self.space.names().len();
+            return Err(Error::input(format!("column {feature} of {count}")));
+        };
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(Error::input(format!(
+                "column {name:?}: moves along it cost at most {radius}; expected a finite number ≥ 0"
+            )));
+        }
+        self.limits.retain(|(k, _)| *k != feature);
+        self.limits.push((feature, radius));
+        self.limits.sort_unstable_by_key(|(k, _)| *k);
+        Ok(self)
+    }
+
+    /// What moves along single columns cost at most on average, by column.
+    pub fn limits(&self) -> &[(usize, f64)] {
+        &self.limits
     }
 
     /// The space whose columns they are about.

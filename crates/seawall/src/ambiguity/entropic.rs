@@ -333,18 +333,18 @@ impl Solve for Solver<'_> {
         self.problem.heights.unscaled(self.start.value)
     }
 
-    fn curve(&mut self, tolerance: f64) -> Curve {
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let (problem, settings) = (self.problem.clone(), self.settings);
         let nowhere = self.end.cost <= self.start.cost;
         let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
-        Vertices::new(ends, tolerance * problem.heights.scale())
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, problem.units(), |prices| {
                 let at =
                     |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
                 let found = prices.iter().map(at).collect();
                 if self.engine.stopped() { Vec::new() } else { found }
-            })
-            .into_curve(problem.units())
+            });
+        Ok(vertices.into_curve(problem.units()))
     }
 }
 

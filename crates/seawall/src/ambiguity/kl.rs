@@ -252,14 +252,14 @@ impl Solve for Solver<'_> {
         self.problem.heights.unscaled(self.start.value)
     }
 
-    fn curve(&mut self, tolerance: f64) -> Curve {
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
-        Vertices::new(ends, tolerance * problem.heights.scale())
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, problem.units(), |prices| {
                 prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect()
-            })
-            .into_curve(problem.units())
+            });
+        Ok(vertices.into_curve(problem.units()))
     }
 }
 

@@ -53,4 +53,6 @@ set::sets! {
     kl::Kl,
     /// Every population of which at most a share, the radius, are other people.
     tv::TotalVariation,
+    /// Every population that meets what is known of the target, within the radius or at all.
+    couplings::Couplings,
 }

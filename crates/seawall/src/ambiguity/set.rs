@@ -59,6 +59,12 @@ pub(super) trait Shift {
     /// Whether the worst case against the radius is made of finitely many straight lines.
     fn has_exact_curve(&self) -> bool;
 
+    /// Whether it is about what is known of the target: then the population itself may not be in it,
+    /// however small the radius, and an infinite one makes sense.
+    fn needs_known(&self) -> bool {
+        false
+    }
+
     /// By how much the value may be below the exact worst case on a support of so many points.
     fn smoothing(&self, _points: usize) -> f64 {
         0.0
@@ -196,9 +202,21 @@ impl Set {
         self.shift().has_exact_curve()
     }
 
+    /// Whether only populations count that meet what is known of the target
+    /// ([`Geometry::knowing`](super::Geometry::knowing)). Only then may a radius be infinite, which is
+    /// no radius at all; and only then may the population itself not be in the set.
+    pub fn needs_known(&self) -> bool {
+        self.shift().needs_known()
+    }
+
     /// Whether the value is a smoothed one, which alone is no bound of the worst case.
     pub fn is_smoothed(&self) -> bool {
         self.shift().smooths().is_some()
+    }
+
+    /// Whether at radius 0 nobody moves who does not move for free.
+    pub(crate) fn stays_at_zero(&self) -> bool {
+        !self.is_smoothed() && !self.needs_known()
     }
 
     /// By how much a smoothed value may be below the exact worst case on a support of so many
@@ -225,7 +243,7 @@ impl Set {
 
     /// A solver of a problem over sets of this kind, to be asked at any number of radii.
     pub fn solver<'a>(&self, problem: &Problem<'a>, settings: Settings<'a>) -> Result<Solver<'a>> {
-        Ok(Solver::new(self.shift().solver(problem, settings)?, self.has_exact_curve()))
+        Ok(Solver::new(self.shift().solver(problem, settings)?, *self))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Solves one problem over sets of one kind at any number of radii.
 
+use super::Set;
 use super::curve::Curve;
 use super::worst_case::WorstCase;
 use crate::error::{Error, Field, Result};
@@ -13,24 +14,26 @@ pub(super) trait Solve: Send {
     fn value_at_zero(&self) -> f64;
 
     /// The whole curve to a tolerance.
-    fn curve(&mut self, tolerance: f64) -> Curve;
+    fn curve(&mut self, tolerance: f64) -> Result<Curve>;
 }
 
 /// Solves one problem over sets of one kind at any number of radii: evaluations are shared
 /// between them.
 pub struct Solver<'a> {
     inner: Box<dyn Solve + 'a>,
-    has_exact_curve: bool,
+    set: Set,
 }
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(inner: Box<dyn Solve + 'a>, has_exact_curve: bool) -> Self {
-        Solver { inner, has_exact_curve }
+    pub(super) fn new(inner: Box<dyn Solve + 'a>, set: Set) -> Self {
+        Solver { inner, set }
     }
 
-    /// The worst case at a radius.
+    /// The worst case at a radius; of a set that is about what is known of the target it may be
+    /// infinite.
     pub fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        if !(radius >= 0.0 && radius.is_finite()) {
+        let no_radius = radius == f64::INFINITY && self.set.needs_known();
+        if !(radius >= 0.0 && (radius.is_finite() || no_radius)) {
             return Err(Error::field(
                 Field::Radius,
                 format!("is {radius}; expected a finite number ≥ 0"),
@@ -60,7 +63,7 @@ impl<'a> Solver<'a> {
     /// ([`Set::has_exact_curve`](super::Set::has_exact_curve)); the others' are smooth and need a
     /// positive one.
     pub fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        let smooth = !self.has_exact_curve;
+        let smooth = !self.set.has_exact_curve();
         if !(tolerance >= 0.0 && tolerance.is_finite()) || (smooth && tolerance == 0.0) {
             let least = if smooth { "> 0 for a smooth curve" } else { "≥ 0" };
             return Err(Error::field(
@@ -68,6 +71,6 @@ impl<'a> Solver<'a> {
                 format!("of the curve is {tolerance}; expected a finite number {least}"),
             ));
         }
-        Ok(self.inner.curve(tolerance))
+        self.inner.curve(tolerance)
     }
 }

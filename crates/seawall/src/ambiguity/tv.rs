@@ -198,14 +198,14 @@ impl Solve for Solver<'_> {
         self.problem.heights.unscaled(self.nominal)
     }
 
-    fn curve(&mut self, tolerance: f64) -> Curve {
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let (end, start) = (self.vertex(Price::Zero), self.vertex(Price::Infinite));
         let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
-        Vertices::new(ends, tolerance * problem.heights.scale())
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
             .refine(settings, problem.units(), |prices| {
                 prices.iter().map(|&price| self.vertex(Price::At(price))).collect()
-            })
-            .into_curve(problem.units())
+            });
+        Ok(vertices.into_curve(problem.units()))
     }
 }

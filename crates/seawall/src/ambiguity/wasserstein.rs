@@ -357,14 +357,14 @@ impl Solve for Solver<'_> {
         self.reach.units().unscaled(start.value)
     }
 
-    fn curve(&mut self, tolerance: f64) -> Curve {
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         // From its two ends alone, so that it does not depend on what was asked before.
         let mut ends = self.seen.clone();
         ends.drain(1..(self.seen.len() - 1).max(1));
         let (mut settings, units) = (self.settings, self.reach.units());
         settings.max_vertices = settings.max_vertices.min(self.reach.vertices());
-        Vertices::new(ends, tolerance * units.scale())
-            .refine(settings, units, |prices| self.evaluate_all(prices))
-            .into_curve(units)
+        let vertices = Vertices::new(ends, tolerance * units.scale())
+            .refine(settings, units, |prices| self.evaluate_all(prices));
+        Ok(vertices.into_curve(units))
     }
 }

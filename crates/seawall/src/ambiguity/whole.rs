@@ -78,7 +78,7 @@ impl Whole {
     ) -> Result<Solver<'a>> {
         let reach = self.reach(function, direction, settings)?;
         let solver = wasserstein::Solver::new(reach, settings)?;
-        Ok(Solver::new(Box::new(solver), true))
+        Ok(Solver::new(Box::new(solver), super::Set::from(super::Wasserstein)))
     }
 
     /// The engine that suits a function. Hulls of the last one asked about are kept: a worst case and a

@@ -14,6 +14,7 @@ use crate::ambiguity::{
     Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, Solver, Whole, WorstCase,
 };
 use crate::error::{Error, Field, Result};
+use crate::known::Known;
 use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
@@ -86,6 +87,16 @@ impl Robust {
         let contexts = geometry.population().space().clone();
         let (points, geometry) = ((0..contexts.len()).collect(), geometry.shared());
         Robust { geometry, contexts, points, direction, whole: None, seen: None }
+    }
+
+    /// The same, where something is known of the population that is asked about: facts of the log's
+    /// contexts, or of another space with these columns and levels. For the set
+    /// [`Couplings`](crate::Couplings).
+    pub fn knowing(self, known: &Known) -> Result<Self> {
+        let population = self.geometry.population();
+        let known = Arc::new(known.on(population.space())?);
+        let geometry = Geometry::new(population).knowing(known)?.shared();
+        Ok(Robust { geometry, ..self })
     }
 
     fn centred(log: &Log, own: &Population, centre: &Population, support: Support) -> Result<Self> {

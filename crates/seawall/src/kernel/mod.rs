@@ -14,6 +14,7 @@ pub mod layers;
 pub mod lbfgs;
 mod lines;
 pub mod log_sum;
+pub mod masses;
 pub mod max_plus;
 pub mod metric;
 pub mod order;

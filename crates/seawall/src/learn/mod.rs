@@ -323,7 +323,7 @@ impl<'a> Task<'a> {
         let geometry = self.robust.geometry();
         let problem = Problem::on(geometry, costs)?;
         let nobody_moves =
-            within.radius == 0.0 && !within.set.is_smoothed() && !geometry.has_free_moves();
+            within.radius == 0.0 && within.set.stays_at_zero() && !geometry.has_free_moves();
         if nobody_moves {
             // The mean, without a look at every pair of points.
             let (mean, population) = (problem.nominal(), self.population().weights().to_vec());

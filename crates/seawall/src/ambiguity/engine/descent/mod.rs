@@ -290,7 +290,7 @@ mod tests {
                 begun.elapsed()
             );
             let solver = wasserstein::Solver::new(Box::new(descent), Settings::default()).unwrap();
-            let mut solver = Solver::new(Box::new(solver), true);
+            let mut solver = Solver::new(Box::new(solver), crate::Wasserstein.into());
             let nominal = solver.value_at_zero();
             for radius in [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0] {
                 let begun = seconds_of_work();

@@ -1,0 +1,363 @@
+//! The worst case given what is known of the target: populations that meet the facts, within a radius
+//! or without one.
+//!
+//! ```text
+//! V(ε) = max Σ_iz γ_iz f(z),   Σ_z γ_iz = p_i,   Σ γ c ≤ ε,   low_j ≤ Σ γ φ_j(z) ≤ high_j
+//!      = min_{λ≥0, ν} λε + Σ_j (high_j ν_j⁺ − low_j ν_j⁻)
+//!                     + Σ_i p_i max_z [f(z) − Σ_k (λ c_k(x_ik, z_k) + Σ_{j about k} ν_j φ_j(z_k))]
+//! ```
+//!
+//! Facts are about single columns ([`Known`]), so the bracket is separable but for `f` and every source
+//! is priced by one pass for each column, as ever. A column may have a limit of its own
+//! ([`Known::moving_at_most`]): `Σ γ c_k ≤ ε_k`.
+//!
+//! With an **infinite** radius nobody's place matters, only the facts: all couplings of the known
+//! margins, one row for each fact and none for the sources. A fixed column is then as free as its
+//! margin says; with a radius, or with a limit, nobody crosses it.
+//!
+//! Solved by column generation ([`search`]) over a simplex method whose basis has a row for each fact
+//! ([`crate::kernel::masses`]).
+
+mod pricing;
+mod program;
+mod search;
+
+use super::Set;
+use super::curve::{Curve, Vertices};
+use super::plan::Plan;
+use super::problem::Problem;
+use super::set::{About, Shift};
+use super::settings::{Detail, Settings};
+use super::solver::Solve;
+use super::worst_case::{Certificate, WorstCase};
+use crate::error::{Error, Field, Result};
+use crate::kernel::bracket::Vertex;
+use crate::kernel::masses::Masses;
+use crate::kernel::order::Price;
+use crate::known::Known;
+use pricing::Pricing;
+use program::{Costs, Facts, Program};
+use search::{Ended, Search};
+use std::sync::Arc;
+
+/// Significant digits of a radius that is offered.
+const DIGITS: i32 = 4;
+/// A radius below this is none.
+const NOTHING: f64 = 1e-11;
+/// A price that is a smaller share of the largest one takes no part in a contradiction.
+const INVOLVED: f64 = 1e-6;
+
+/// Every population that meets what is known of the target, within the radius or, where that is
+/// infinite, at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Couplings;
+
+impl Couplings {
+    pub(super) const ABOUT: About = About {
+        name: "couplings",
+        away: "Only populations that meet what is known of the target count. “Away” is measured by \
+               what it costs to turn one population into the other: moving everyone across the whole \
+               range of one numeric column, or to another level of one nominal column, costs 1 with \
+               the default weights. Without a radius every population that meets what is known counts.",
+        parameters: &[],
+        make: |_| Set::Couplings(Couplings),
+    };
+}
+
+impl Shift for Couplings {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
+    }
+
+    fn moves_mass(&self) -> bool {
+        true
+    }
+
+    fn has_exact_curve(&self) -> bool {
+        true
+    }
+
+    fn needs_known(&self) -> bool {
+        true
+    }
+
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let Some(known) = problem.geometry.known() else {
+            return Err(Error::field(
+                Field::Set,
+                "is couplings, which needs what is known of the target; expected its means or shares",
+            ));
+        };
+        let facts = Arc::new(Facts::new(known, problem.space()));
+        let known = known.clone();
+        Ok(Box::new(Solver { problem: problem.clone(), known, facts, settings }))
+    }
+}
+
+/// A problem, and what is known as rows.
+struct Solver<'a> {
+    problem: Problem<'a>,
+    known: Arc<Known>,
+    facts: Arc<Facts>,
+    settings: Settings<'a>,
+}
+
+/// Which program is asked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    /// The largest value within a radius, or without one.
+    Within(f64),
+    /// The largest value where a unit of cost takes so much off.
+    Priced(f64),
+    /// The least cost.
+    Cheapest,
+}
+
+impl<'a> Solver<'a> {
+    /// The program, everyone at home.
+    fn search(&self, asked: Asked, limited: bool) -> Search<'a> {
+        let (problem, geometry) = (&self.problem, &self.problem.geometry);
+        let (space, weights) = (problem.space(), problem.population().weights());
+        let limits = if limited { self.known.limits() } else { &[] };
+        let free = asked == Asked::Within(f64::INFINITY) && limits.is_empty();
+        let (mut right, mut room) = (self.facts.right.clone(), self.facts.room.clone());
+        let costs = (!free).then(|| {
+            let dearest = space.dearest();
+            let unit = if dearest > 0.0 { dearest.recip() } else { 1.0 };
+            let budget = match asked {
+                Asked::Within(radius) if radius.is_finite() => Some(radius),
+                _ => None,
+            };
+            right.extend(budget.iter().chain(limits.iter().map(|(_, r)| r)).map(|r| r * unit));
+            room.resize(right.len(), f64::INFINITY);
+            Costs {
+                columns: (0..space.names().len()).map(|k| space.column(k)).collect(),
+                metrics: space.metrics(),
+                sources: geometry.shared_sources(),
+                unit,
+                budget: budget.is_some(),
+                limits: limits.iter().map(|(k, _)| *k).collect(),
+            }
+        });
+        let (mass, keys) = match free {
+            true => (vec![1.0], vec![highest(problem)]),
+            false => {
+                let mass = problem.sources().iter().map(|&i| weights[i as usize]);
+                (mass.collect(), problem.sources().to_vec())
+            }
+        };
+        let price = match asked {
+            Asked::Within(_) => 0.0,
+            Asked::Priced(price) => price,
+            Asked::Cheapest => 1.0,
+        };
+        let program = Program {
+            heights: problem.heights,
+            facts: self.facts.clone(),
+            costs,
+            price,
+            valued: asked != Asked::Cheapest,
+        };
+        let masses = Masses::new(&program, mass, keys, right, room);
+        Search::new(program, Pricing::new(geometry), masses, self.settings)
+    }
+
+    /// Why nothing is within a radius.
+    fn impossible(&self, radius: f64, prices: &[f64]) -> Error {
+        let clash = |prices: &[f64]| {
+            Error::input(format!(
+                "what is known of the target cannot all be so on this support: {} contradict each \
+                 other or have no points",
+                self.involved(prices)
+            ))
+        };
+        let mut whatever = self.search(Asked::Within(f64::INFINITY), false);
+        match whatever.run() {
+            Ok(Ended::Impossible(prices)) => return clash(&prices),
+            Err(error) => return error,
+            Ok(Ended::Found { .. }) => {}
+        }
+        let mut least = self.search(Asked::Cheapest, true);
+        match least.run() {
+            Err(error) => error,
+            Ok(Ended::Found { lower, .. }) => {
+                let least = rounded_up(-lower);
+                Error::field(
+                    Field::Radius,
+                    format!(
+                        "is {radius}: nothing that meets what is known of the target is as near; \
+                         expected at least {least}"
+                    ),
+                )
+            }
+            Ok(Ended::Impossible(found)) => {
+                let prices = if radius.is_finite() { &found } else { prices };
+                Error::input(format!(
+                    "what is known of the target cannot be met by moving people as far as they may, \
+                     whatever the radius: see {}; nobody crosses a fixed column, and a limit holds \
+                     for its column",
+                    self.involved(prices)
+                ))
+            }
+        }
+    }
+
+    /// The columns whose rows have prices.
+    fn involved(&self, prices: &[f64]) -> String {
+        let most = prices.iter().fold(0.0, |most: f64, price| most.max(price.abs()));
+        let names: Vec<&str> = self.problem.space().names().collect();
+        let mut columns: Vec<usize> = Vec::new();
+        let limits = self.known.limits().iter().map(|(k, _)| *k);
+        // Of a budget's row, between the two, no column is told.
+        let limits = limits.rev().zip(prices.iter().rev());
+        let limits = limits.take(prices.len().saturating_sub(self.facts.right.len()));
+        let facts = self.facts.feature.iter().copied().zip(prices);
+        for (k, price) in facts.chain(limits) {
+            if price.abs() > INVOLVED * most && !columns.contains(&k) {
+                columns.push(k);
+            }
+        }
+        let columns: Vec<String> = columns.iter().map(|&k| format!("{:?}", names[k])).collect();
+        columns.join(", ")
+    }
+
+    /// A plan of the basis: who goes where; without sources who is where.
+    fn plan(&self, search: &Search<'_>) -> Plan {
+        let mut plan = Plan::new(self.problem.space());
+        let moves = search.masses.moves();
+        match &search.program.costs {
+            Some(costs) => moves.iter().for_each(|&(s, z, mass)| plan.push(costs.sources[s], z, mass)),
+            None => moves.iter().for_each(|&(_, z, mass)| plan.push_paid(z, z, mass, 0.0)),
+        }
+        plan
+    }
+
+    /// The vertex at a price, from the last one's basis.
+    fn vertex(&self, search: &mut Search<'a>, price: Price) -> Result<Vertex> {
+        search.program.price = price.get();
+        match search.run()? {
+            Ended::Found { stopped: true, .. } => Err(Error::stopped()),
+            Ended::Found { lower, upper, .. } => {
+                let (value, cost) = spent(search);
+                Ok(Vertex { price, cost, value, excess: rounding(upper - lower) })
+            }
+            Ended::Impossible(prices) => Err(self.impossible(f64::INFINITY, &prices)),
+        }
+    }
+
+    /// The beginning of the curve: the least radius, and the value there.
+    fn start(&self) -> Result<Vertex> {
+        let mut search = self.search(Asked::Cheapest, true);
+        let Ended::Found { lower, .. } = search.run()? else {
+            let mut search = self.search(Asked::Priced(0.0), true);
+            return match search.run()? {
+                Ended::Impossible(prices) => Err(self.impossible(f64::INFINITY, &prices)),
+                Ended::Found { .. } => Err(Error::internal("a program both possible and not")),
+            };
+        };
+        let least = if -lower > NOTHING { -lower } else { 0.0 };
+        let mut search = self.search(Asked::Within(least), true);
+        match search.run()? {
+            Ended::Found { lower, upper, .. } => {
+                let (value, excess) = (lower, rounding(upper - lower));
+                Ok(Vertex { price: Price::Infinite, cost: least, value, excess })
+            }
+            Ended::Impossible(prices) => Err(self.impossible(least, &prices)),
+        }
+    }
+}
+
+/// What the population of a basis reaches, and what it spends.
+fn spent(search: &Search<'_>) -> (f64, f64) {
+    let (mut value, mut cost) = (0.0, 0.0);
+    for (s, z, mass) in search.masses.moves() {
+        value += mass * search.program.heights.at(z as usize);
+        cost += mass * search.program.cost(s, z);
+    }
+    (value, cost)
+}
+
+/// What two bounds leave open, rounding apart.
+fn rounding(gap: f64) -> f64 {
+    if gap > 1e-12 { gap } else { 0.0 }
+}
+
+/// The point of the largest height, the first of several.
+fn highest(problem: &Problem<'_>) -> u32 {
+    let heights = problem.heights;
+    let higher = |best: usize, i: usize| if heights.at(i) > heights.at(best) { i } else { best };
+    (0..heights.len()).fold(0, higher) as u32
+}
+
+/// A radius that is not below another and has few digits.
+fn rounded_up(radius: f64) -> f64 {
+    if radius <= NOTHING {
+        return 0.0;
+    }
+    let digits = DIGITS - 1 - radius.log10().floor() as i32;
+    // What is above a number of few digits by rounding alone is that number.
+    let unit = 10f64.powi(digits);
+    let up = (radius * unit * (1.0 - 1e-12)).ceil();
+    format!("{}e{}", up, -digits).parse().unwrap_or(up / unit)
+}
+
+impl Solve for Solver<'_> {
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        let mut search = self.search(Asked::Within(radius), true);
+        let (lower, upper, prices, stopped) = match search.run()? {
+            Ended::Found { lower, upper, prices, stopped } => (lower, upper, prices, stopped),
+            Ended::Impossible(prices) => return Err(self.impossible(radius, &prices)),
+        };
+        let lambda = match &search.program.costs {
+            Some(costs) if costs.budget => prices[self.facts.right.len()] * costs.unit,
+            _ => 0.0,
+        };
+        let certificate = Certificate {
+            evaluations: search.looks,
+            stopped,
+            engine: search.program.costs.as_ref().map(|_| search.pricing.name()),
+            ..Certificate::new(lower, upper, lambda)
+        };
+        let plan = match self.settings.detail {
+            Detail::Value => Plan::new(self.problem.space()),
+            _ => self.plan(&search),
+        };
+        let (units, nominal) = (self.problem.units(), self.problem.population());
+        Ok(certificate.into_worst_case(units, nominal, &self.settings, plan))
+    }
+
+    fn value_at_zero(&self) -> f64 {
+        self.problem.nominal()
+    }
+
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+        let start = self.start()?;
+        let mut search = self.search(Asked::Priced(0.0), true);
+        let end = self.vertex(&mut search, Price::Zero)?;
+        let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
+        let (units, settings) = (self.problem.units(), self.settings);
+        let mut failed = None;
+        let vertices = Vertices::new(ends, tolerance * units.scale());
+        let vertices = vertices.refine(settings, units, |prices| {
+            let mut found = Vec::new();
+            for &price in prices {
+                match self.vertex(&mut search, Price::At(price)) {
+                    Ok(vertex) => found.push(vertex),
+                    Err(error) => {
+                        failed = Some(error);
+                        break;
+                    }
+                }
+            }
+            found
+        });
+        match failed.filter(|error| !error.is_stopped()) {
+            Some(error) => Err(error),
+            None => Ok(vertices.into_curve(units)),
+        }
+    }
+}

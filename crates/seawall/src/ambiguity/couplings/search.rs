@@ -1,0 +1,226 @@
+//! Column generation: the program over the columns seen, and a look at all of them for better ones.
+//!
+//! Every look at prices `(λ ≥ 0, ν)` is a bound from above, whatever state the program is in:
+//!
+//! ```text
+//! V ≤ λε + Σ_j (high_j ν_j⁺ − low_j ν_j⁻) + Σ_i p_i max_z [f(z) − λ c(x_i, z) − Σ_j ν_j φ_j(z)]
+//! ```
+//!
+//! and every basis within its bounds is a population, a bound from below.
+
+use super::pricing::Pricing;
+use super::program::Program;
+use crate::ambiguity::settings::Settings;
+use crate::error::{Error, Result};
+use crate::kernel::masses::{Columns, Masses, Prices};
+use crate::kernel::sum::sum;
+use crate::progress::Stage;
+
+/// A gain smaller than this, as a share of the largest price, is rounding.
+const ROUNDING: f64 = 1e-14;
+/// Bounds this close, as a share of the value, are one.
+const CLOSE: f64 = 4.0 * f64::EPSILON;
+/// Facts that contradict each other by less than this do not.
+const FORGIVEN: f64 = 1e-9;
+/// Columns taken along from one look at all of them.
+const TAKEN: usize = 256;
+
+/// A program being solved: another price or radius goes on from the last basis.
+pub(super) struct Search<'a> {
+    pub program: Program<'a>,
+    pub pricing: Pricing,
+    pub masses: Masses,
+    settings: Settings<'a>,
+    /// What a unit of a bound is in the values' units.
+    scale: f64,
+    /// What each point is worth at the last prices.
+    worth: Vec<f64>,
+    pub looks: usize,
+}
+
+/// How a search ended.
+pub(super) enum Ended {
+    /// Bounds, and the prices of the rows at the upper one.
+    Found { lower: f64, upper: f64, prices: Vec<f64>, stopped: bool },
+    /// Nothing is within all bounds; the prices of the rows that say so.
+    Impossible(Vec<f64>),
+}
+
+/// What a look at all columns found.
+struct Look {
+    /// The bound from above.
+    upper: f64,
+    /// The best columns, the best first: how much better than the source's key, source and place.
+    better: Vec<(f64, usize, u32)>,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        program: Program<'a>,
+        pricing: Pricing,
+        masses: Masses,
+        settings: Settings<'a>,
+    ) -> Self {
+        let scale = program.heights.scale();
+        let worth = vec![0.0; program.heights.len()];
+        Search { program, pricing, masses, settings, scale, worth, looks: 0 }
+    }
+
+    /// Solves from where it is.
+    pub fn run(&mut self) -> Result<Ended> {
+        self.masses.move_apart();
+        self.masses.refresh(&self.program);
+        let mut apart = true;
+        let mut best = (f64::INFINITY, Vec::new());
+        let first = self.looks;
+        let mut stopped = false;
+        loop {
+            let prices = self.prices();
+            let look = self.look(&prices);
+            if prices.feasible && look.upper < best.0 {
+                best = (look.upper, prices.rows.clone());
+            }
+            let lower = if prices.feasible { self.lower() } else { f64::NEG_INFINITY };
+            let close =
+                prices.feasible && best.0 - lower <= CLOSE * best.0.abs().max(lower.abs());
+            if look.better.is_empty() || close {
+                if apart {
+                    apart = false;
+                    self.masses.move_back(&self.program);
+                    continue;
+                }
+                if !prices.feasible {
+                    if self.masses.forgive(FORGIVEN) {
+                        continue;
+                    }
+                    return Ok(Ended::Impossible(prices.rows));
+                }
+                break;
+            }
+            let gap = (best.0 - lower) / self.scale;
+            if !self.settings.go_on(Stage::Solving, self.looks - first, gap) {
+                stopped = true;
+            }
+            if stopped || self.looks - first >= self.settings.max_evaluations {
+                if apart {
+                    self.masses.move_back(&self.program);
+                }
+                if !self.masses.prices(&self.program).feasible {
+                    return Err(match stopped {
+                        true => Error::stopped(),
+                        false => Error::numeric(
+                            "no population that meets what is known was found within the limit on \
+                             evaluations",
+                        ),
+                    });
+                }
+                break;
+            }
+            self.improve(&prices, &look.better);
+            if std::env::var("DBG").is_ok() {
+                eprintln!("look {} apart {apart} feasible {} better {} upper {} lower {lower} pivots {} zero {}", self.looks, prices.feasible, look.better.len(), look.upper, self.masses.count.0, self.masses.count.1);
+            }
+        }
+        self.masses.refresh(&self.program);
+        let (upper, prices) = best;
+        Ok(Ended::Found { lower: self.lower(), upper, prices, stopped })
+    }
+
+    /// Prices at which no slack gains by leaving its bound; those of one-sided rows are not negative
+    /// then, but for rounding, which is taken off.
+    fn prices(&mut self) -> Prices {
+        let mut prices = self.masses.prices(&self.program);
+        for _ in 0..4 * self.program.rows() + 16 {
+            let Some(row) = self.masses.best_slack(&prices, least(&prices)) else { break };
+            self.masses.enter_slack(&self.program, row);
+            prices = self.masses.prices(&self.program);
+        }
+        for (price, room) in prices.rows.iter_mut().zip(self.masses.room()) {
+            if room.is_infinite() && *price < 0.0 {
+                *price = 0.0;
+            }
+        }
+        prices
+    }
+
+    /// Looks at every column.
+    fn look(&mut self, prices: &Prices) -> Look {
+        self.looks += 1;
+        let (program, valued) = (&self.program, prices.feasible);
+        for (z, worth) in self.worth.iter_mut().enumerate() {
+            *worth = program.worth(z as u32, &prices.rows, valued);
+        }
+        let least = least(prices);
+        let mut better: Vec<(f64, usize, u32)> = Vec::new();
+        let reached = match &program.costs {
+            None => {
+                let key = self.masses.key_worth(program, prices, 0);
+                let gains = self.worth.iter().zip(0..).map(|(worth, z)| (worth - key, 0, z));
+                better.extend(gains.filter(|(gain, ..)| *gain > least));
+                self.worth.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            }
+            Some(costs) => {
+                let axes = program.axis_prices(&prices.rows, valued);
+                let best = self.pricing.best(costs, &self.worth, &axes);
+                for (s, &(worth, z)) in best.iter().enumerate() {
+                    let gain = worth - self.masses.key_worth(program, prices, s);
+                    if gain > least {
+                        better.push((gain, s, z));
+                    }
+                }
+                let mass = self.masses.mass();
+                sum(best.len(), |s| mass[s] * best[s].0)
+            }
+        };
+        let ahead = |a: &(f64, usize, u32), b: &(f64, usize, u32)| {
+            b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2)))
+        };
+        if better.len() > TAKEN {
+            better.select_nth_unstable_by(TAKEN, ahead);
+            better.truncate(TAKEN);
+        }
+        better.sort_unstable_by(ahead);
+        Look { upper: reached + self.masses.rows_at(&prices.rows), better }
+    }
+
+    /// Pivots among the columns taken along until none of them is better.
+    fn improve(&mut self, at: &Prices, better: &[(f64, usize, u32)]) {
+        let program = &self.program;
+        for _ in 0..4 * (better.len() + program.rows()) {
+            let prices = self.masses.prices(program);
+            if prices.feasible != at.feasible {
+                return;
+            }
+            let least = least(&prices);
+            if let Some(row) = self.masses.best_slack(&prices, least) {
+                self.masses.enter_slack(program, row);
+                continue;
+            }
+            let mut best = (least, None);
+            for &(_, s, z) in better {
+                let gain = if prices.feasible { program.gain(s, z) } else { 0.0 };
+                let worth = gain - program.paid(s, z, &prices.rows);
+                let more = worth - self.masses.key_worth(program, &prices, s);
+                if more > best.0 {
+                    best = (more, Some((s, z)));
+                }
+            }
+            let Some((s, z)) = best.1 else { return };
+            self.masses.enter_column(program, s, z);
+        }
+    }
+
+    /// What the population of the basis gains.
+    fn lower(&self) -> f64 {
+        let moves = self.masses.moves();
+        sum(moves.len(), |m| {
+            let (source, place, mass) = moves[m];
+            mass * self.program.gain(source, place)
+        })
+    }
+}
+
+/// What is more than rounding at these prices.
+fn least(prices: &Prices) -> f64 {
+    ROUNDING * prices.rows.iter().fold(1.0, |most: f64, price| most.max(price.abs()))
+}

@@ -1,0 +1,544 @@
+//! A linear program over where sources send their masses, few rows tying them together.
+//!
+//! ```text
+//! max Σ γ_iz g_iz    Σ_z γ_iz = p_i,    Σ γ_iz a_j(i, z) + s_j = right_j,    0 ≤ s_j ≤ room_j
+//! ```
+//!
+//! A primal simplex method. Every source has a **key** column, which takes what its other columns
+//! leave (generalised upper bounds, Dantzig and Van Slyke), so that the basis to be kept has one row
+//! for each of the m rows and none for the sources: a column stands there as its difference to its
+//! source's key. A slack that is out of its bounds is no artificial: while there is one, what is
+//! maximised is minus the sum of what is out of bounds. Rows that follow from others keep their slack
+//! in the basis and harm nothing.
+//!
+//! Not here: which column to try next. There are far too many to list; whoever drives this finds
+//! good ones at the prices that it asks for ([`Masses::prices`]).
+
+use super::random::Random;
+
+/// What is out of bounds by less is not.
+const BOUND: f64 = 1e-11;
+/// A bound is passed by at most this, if a larger pivot is to be had for it.
+const PASSED: f64 = 1e-12;
+/// A smaller rate does not block.
+const RATE: f64 = 1e-9;
+/// Pivots after which the inverse is worked out anew.
+const FRESH: usize = 64;
+/// By how much bounds are moved apart so that steps are not of length 0.
+const APART: f64 = 1e-8;
+
+/// The columns of a program.
+pub trait Columns {
+    /// What a unit of mass gains.
+    fn gain(&self, source: usize, place: u32) -> f64;
+
+    /// Adds a multiple of a column to the rows.
+    fn add(&self, source: usize, place: u32, times: f64, rows: &mut [f64]);
+
+    /// `Σ_j prices_j a_j(i, z)`.
+    fn paid(&self, source: usize, place: u32, prices: &[f64]) -> f64;
+}
+
+/// A variable of the basis that is no key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Basic {
+    Slack(usize),
+    Column(usize, u32),
+}
+
+/// What stops a step.
+#[derive(Clone, Copy, Debug)]
+enum Stop {
+    /// A variable of the basis, by its place there, at this bound.
+    Basic(usize, f64),
+    /// The key of a source.
+    Key(usize),
+    /// The slack that enters, at its other bound.
+    Itself,
+}
+
+/// The prices of the rows, in one of the two phases.
+pub struct Prices {
+    /// Whether everything is within its bounds, so that gains count.
+    pub feasible: bool,
+    pub rows: Vec<f64>,
+    /// Keys that are out of bounds, which first come first.
+    keys: Vec<usize>,
+}
+
+/// A basis of the program.
+#[derive(Clone)]
+pub struct Masses {
+    mass: Vec<f64>,
+    right: Vec<f64>,
+    room: Vec<f64>,
+    /// What the bounds are when nothing is moved apart.
+    true_right: Vec<f64>,
+    true_room: Vec<f64>,
+    keys: Vec<u32>,
+    basis: Vec<Basic>,
+    x: Vec<f64>,
+    /// The inverse of the basis, a row for each of its variables.
+    inverse: Vec<f64>,
+    /// Slacks out of the basis: whether they are at their upper bound.
+    up: Vec<bool>,
+    pivots: usize,
+    pub count: (usize, usize),
+}
+
+impl Masses {
+    /// Every source's mass at its key, every slack in the basis.
+    pub fn new(
+        columns: &impl Columns,
+        mass: Vec<f64>,
+        keys: Vec<u32>,
+        right: Vec<f64>,
+        room: Vec<f64>,
+    ) -> Self {
+        let rows = right.len();
+        let mut new = Masses {
+            mass,
+            true_right: right.clone(),
+            true_room: room.clone(),
+            right,
+            room,
+            keys,
+            basis: (0..rows).map(Basic::Slack).collect(),
+            x: vec![0.0; rows],
+            inverse: Vec::new(),
+            up: vec![false; rows],
+            pivots: 0,
+            count: (0, 0),
+        };
+        new.move_apart();
+        new.refresh(columns);
+        new
+    }
+
+    /// Moves the bounds a little apart, each by another random number: where many are met at once
+    /// steps would be of length 0 and might go in circles.
+    pub fn move_apart(&mut self) {
+        let mut random = Random::new(0x5ea, 0);
+        for j in 0..self.right.len() {
+            let (above, below) = (0.5 + 0.5 * random.unit(), 0.5 + 0.5 * random.unit());
+            self.right[j] = self.true_right[j] + APART * above;
+            self.room[j] = self.true_room[j] + APART * (above + below);
+        }
+    }
+
+    /// Takes the bounds back to where they are.
+    pub fn move_back(&mut self, columns: &impl Columns) {
+        self.right.copy_from_slice(&self.true_right);
+        self.room.copy_from_slice(&self.true_room);
+        self.refresh(columns);
+    }
+
+    /// Takes slacks that are out of bounds by next to nothing for within them; says whether all were.
+    pub fn forgive(&mut self, most: f64) -> bool {
+        for at in 0..self.basis.len() {
+            let (Basic::Slack(j), x) = (self.basis[at], self.x[at]) else { continue };
+            let beyond = (-x).max(x - self.room[j]);
+            if beyond > most {
+                return false;
+            }
+            if x < 0.0 {
+                (self.right[j], self.true_right[j]) =
+                    (self.right[j] - x, self.true_right[j] - x);
+                (self.room[j], self.true_room[j]) = (self.room[j] - x, self.true_room[j] - x);
+                self.x[at] = 0.0;
+            } else if x > self.room[j] {
+                self.true_room[j] += x - self.room[j];
+                self.room[j] = x;
+            }
+        }
+        true
+    }
+
+    /// The sources' masses.
+    pub fn mass(&self) -> &[f64] {
+        &self.mass
+    }
+
+    /// How far apart the bounds of each row are.
+    pub fn room(&self) -> &[f64] {
+        &self.true_room
+    }
+
+    /// What the rows' bounds are worth at prices, each at the end that the price pulls to.
+    pub fn rows_at(&self, prices: &[f64]) -> f64 {
+        let rows = prices.iter().zip(&self.true_right).zip(&self.true_room);
+        let at = |((price, right), room): ((&f64, &f64), &f64)| match *price < 0.0 {
+            true => price * (right - room),
+            false => price * right,
+        };
+        rows.map(at).sum()
+    }
+
+    /// The mass that is at a source's key.
+    fn key_mass(&self, source: usize) -> f64 {
+        self.mass[source] - self.of_source(source).map(|at| self.x[at]).sum::<f64>()
+    }
+
+    /// Where the columns of a source are in the basis.
+    fn of_source(&self, source: usize) -> impl Iterator<Item = usize> + '_ {
+        let is = move |b: &Basic| matches!(b, Basic::Column(s, _) if *s == source);
+        self.basis.iter().enumerate().filter(move |(_, b)| is(b)).map(|(at, _)| at)
+    }
+
+    /// The sources with columns in the basis, each once.
+    fn split(&self) -> Vec<usize> {
+        let source = |b: &Basic| match b {
+            Basic::Column(source, _) => Some(*source),
+            Basic::Slack(_) => None,
+        };
+        let mut all: Vec<usize> = self.basis.iter().filter_map(source).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The upper bound of a variable of the basis.
+    fn most(&self, basic: Basic) -> f64 {
+        match basic {
+            Basic::Slack(j) => self.room[j],
+            Basic::Column(..) => f64::INFINITY,
+        }
+    }
+
+    /// What of the basis is out of bounds: 1 below, −1 above.
+    fn outside(&self, at: usize) -> f64 {
+        match self.x[at] {
+            x if x < -BOUND => 1.0,
+            x if x > self.most(self.basis[at]) + BOUND => -1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// The prices at which every variable of the basis breaks even.
+    pub fn prices(&self, columns: &impl Columns) -> Prices {
+        let rows = self.right.len();
+        let split = self.split();
+        let keys: Vec<usize> =
+            split.into_iter().filter(|&s| self.key_mass(s) < -BOUND).collect();
+        let feasible = keys.is_empty() && (0..rows).all(|at| self.outside(at) == 0.0);
+        let mut prices = vec![0.0; rows];
+        for (at, basic) in self.basis.iter().enumerate() {
+            let gain = match (feasible, *basic) {
+                (true, Basic::Slack(_)) => 0.0,
+                (true, Basic::Column(s, z)) => {
+                    columns.gain(s, z) - columns.gain(s, self.keys[s])
+                }
+                (false, Basic::Slack(_)) => self.outside(at),
+                (false, Basic::Column(s, _)) => {
+                    self.outside(at) - f64::from(u8::from(keys.contains(&s)))
+                }
+            };
+            if gain != 0.0 {
+                let row = &self.inverse[at * rows..][..rows];
+                prices.iter_mut().zip(row).for_each(|(p, b)| *p += gain * b);
+            }
+        }
+        Prices { feasible, rows: prices, keys }
+    }
+
+    /// What a source's key is worth to it at the prices; a column worth more is worth trying.
+    pub fn key_worth(&self, columns: &impl Columns, prices: &Prices, source: usize) -> f64 {
+        let place = self.keys[source];
+        let gain = match prices.feasible {
+            true => columns.gain(source, place),
+            false => f64::from(u8::from(prices.keys.contains(&source))),
+        };
+        gain - columns.paid(source, place, &prices.rows)
+    }
+
+    /// The slack that gains most by leaving its bound, if one does by more than `least`.
+    pub fn best_slack(&self, prices: &Prices, least: f64) -> Option<usize> {
+        let mut best = (least, None);
+        for (j, price) in prices.rows.iter().enumerate() {
+            let gain = if self.up[j] { *price } else { -price };
+            if gain > best.0 && self.room[j] > 0.0 && !self.basis.contains(&Basic::Slack(j)) {
+                best = (gain, Some(j));
+            }
+        }
+        best.1
+    }
+
+    /// Lets a slack leave its bound.
+    pub fn enter_slack(&mut self, columns: &impl Columns, row: usize) {
+        let mut column = vec![0.0; self.right.len()];
+        column[row] = 1.0;
+        let sign = if self.up[row] { -1.0 } else { 1.0 };
+        self.enter(columns, Basic::Slack(row), column, sign);
+    }
+
+    /// Sends mass of a source to a place.
+    pub fn enter_column(&mut self, columns: &impl Columns, source: usize, place: u32) {
+        let mut column = vec![0.0; self.right.len()];
+        columns.add(source, place, 1.0, &mut column);
+        columns.add(source, self.keys[source], -1.0, &mut column);
+        self.enter(columns, Basic::Column(source, place), column, 1.0);
+    }
+
+    /// One step: as far as the basis allows, and the variable that stops it leaves.
+    fn enter(&mut self, columns: &impl Columns, entering: Basic, column: Vec<f64>, sign: f64) {
+        let mut rates = self.solve(&column);
+        let (length, stop) = self.blocked(entering, &rates, sign);
+        self.count.0 += 1;
+        self.count.1 += usize::from(length == 0.0);
+        for (x, rate) in self.x.iter_mut().zip(&rates) {
+            *x -= sign * rate * length;
+        }
+        let start = match entering {
+            Basic::Slack(j) if self.up[j] => self.room[j],
+            _ => 0.0,
+        };
+        let arrived = start + sign * length;
+        match stop {
+            Stop::Itself => {
+                if let Basic::Slack(j) = entering {
+                    self.up[j] = !self.up[j];
+                }
+                return;
+            }
+            Stop::Basic(at, bound) => self.replace(at, bound, entering, &rates, arrived),
+            Stop::Key(source) => {
+                let mine = match entering {
+                    Basic::Column(s, place) if s == source => Some(place),
+                    _ => None,
+                };
+                let Some(at) = self.of_source(source).next() else {
+                    // Nothing else of the source is in the basis: the key is another one.
+                    if let Some(place) = mine {
+                        self.keys[source] = place;
+                    }
+                    return;
+                };
+                let mut column = column;
+                if mine.is_some() {
+                    // The difference is to the new key from now on.
+                    columns.add(source, self.keys[source], 1.0, &mut column);
+                    self.swap_key(source, at);
+                    columns.add(source, self.keys[source], -1.0, &mut column);
+                } else {
+                    self.swap_key(source, at);
+                }
+                rates = self.solve(&column);
+                self.replace(at, 0.0, entering, &rates, arrived);
+            }
+        }
+        self.pivots += 1;
+        if self.pivots >= FRESH {
+            self.refresh(columns);
+        }
+    }
+
+    /// `B⁻¹ column`.
+    fn solve(&self, column: &[f64]) -> Vec<f64> {
+        let rows = column.len();
+        let mut rates = vec![0.0; rows];
+        for (at, rate) in rates.iter_mut().enumerate() {
+            let row = &self.inverse[at * rows..][..rows];
+            *rate = row.iter().zip(column).map(|(b, a)| b * a).sum();
+        }
+        rates
+    }
+
+    /// How far a step goes, and what stops it: of what stops it at about the same length, what does
+    /// so at the highest rate.
+    fn blocked(&self, entering: Basic, rates: &[f64], sign: f64) -> (f64, Stop) {
+        // Each: how far until the bound, the rate at which it comes nearer, and what it is.
+        let mut stops: Vec<(f64, f64, Stop)> = Vec::new();
+        for (at, &rate) in rates.iter().enumerate() {
+            let speed = -sign * rate;
+            if speed.abs() < RATE {
+                continue;
+            }
+            let (x, most) = (self.x[at], self.most(self.basis[at]));
+            let outside = self.outside(at);
+            let bound = match (speed > 0.0, outside) {
+                // Going up: from below its bounds to the lower one, else to the upper one.
+                (true, below) if below > 0.0 => 0.0,
+                (true, above) if above < 0.0 => continue,
+                (true, _) => most,
+                (false, above) if above < 0.0 => most,
+                (false, below) if below > 0.0 => continue,
+                (false, _) => 0.0,
+            };
+            if bound.is_finite() {
+                let far = ((bound - x) * speed.signum()).max(0.0);
+                stops.push((far, speed.abs(), Stop::Basic(at, bound)));
+            }
+        }
+        let mine = match entering {
+            Basic::Column(source, _) => Some(source),
+            Basic::Slack(_) => None,
+        };
+        let mut split = self.split();
+        if let Some(source) = mine.filter(|s| !split.contains(s)) {
+            split.push(source);
+        }
+        for source in split {
+            let mut speed: f64 = self.of_source(source).map(|at| sign * rates[at]).sum();
+            if mine == Some(source) {
+                speed -= sign;
+            }
+            let mass = self.key_mass(source);
+            if (speed <= -RATE && mass >= -BOUND) || (speed >= RATE && mass < -BOUND) {
+                stops.push((mass.abs().max(0.0), speed.abs(), Stop::Key(source)));
+            }
+        }
+        let reach = stops.iter().map(|(far, rate, _)| (far + PASSED) / rate);
+        let reach = reach.fold(f64::INFINITY, f64::min);
+        let itself = match entering {
+            Basic::Slack(j) => self.room[j],
+            Basic::Column(..) => f64::INFINITY,
+        };
+        let within = stops.iter().filter(|(far, rate, _)| far / rate <= reach);
+        let best = within.max_by(|a, b| a.1.total_cmp(&b.1));
+        match best {
+            Some(&(far, rate, stop)) if far / rate < itself => (far / rate, stop),
+            _ if itself.is_finite() => (itself, Stop::Itself),
+            // A step without end cannot be: masses are bounded. Rounding may say so: no step then.
+            _ => (0.0, Stop::Itself),
+        }
+    }
+
+    /// Puts a variable in the place of another, which stays at a bound.
+    fn replace(&mut self, at: usize, bound: f64, entering: Basic, rates: &[f64], value: f64) {
+        let rows = rates.len();
+        if let Basic::Slack(j) = self.basis[at] {
+            self.up[j] = bound > 0.0;
+        }
+        let pivot = rates[at];
+        let (before, rest) = self.inverse.split_at_mut(at * rows);
+        let (row, after) = rest.split_at_mut(rows);
+        row.iter_mut().for_each(|b| *b /= pivot);
+        let others = before.chunks_exact_mut(rows).chain(after.chunks_exact_mut(rows));
+        let others = others.zip(rates.iter().enumerate().filter(|(k, _)| *k != at));
+        for (other, (_, &rate)) in others {
+            if rate != 0.0 {
+                other.iter_mut().zip(row.iter()).for_each(|(o, b)| *o -= rate * b);
+            }
+        }
+        self.basis[at] = entering;
+        self.x[at] = value;
+    }
+
+    /// Makes a column of the basis its source's key, and the key that column.
+    fn swap_key(&mut self, source: usize, at: usize) {
+        let rows = self.right.len();
+        let mass = self.key_mass(source);
+        let all: Vec<usize> = self.of_source(source).collect();
+        let mut row = vec![0.0; rows];
+        for other in all {
+            let own = &self.inverse[other * rows..][..rows];
+            row.iter_mut().zip(own).for_each(|(r, b)| *r -= b);
+        }
+        self.inverse[at * rows..][..rows].copy_from_slice(&row);
+        if let Basic::Column(_, place) = self.basis[at] {
+            self.basis[at] = Basic::Column(source, self.keys[source]);
+            self.keys[source] = place;
+        }
+        self.x[at] = mass;
+    }
+
+    /// Works out the inverse and the masses from the basis alone. Where rounding made the basis
+    /// singular, slacks take the place of what depends on others.
+    pub fn refresh(&mut self, columns: &impl Columns) {
+        let rows = self.right.len();
+        self.pivots = 0;
+        let wide = 2 * rows;
+        // [Bᵀ | I], a row for each variable of the basis; reduced to [I | …].
+        let mut table = vec![0.0; rows * wide];
+        for (at, basic) in self.basis.iter().enumerate() {
+            let row = &mut table[at * wide..][..wide];
+            match *basic {
+                Basic::Slack(j) => row[j] = 1.0,
+                Basic::Column(s, z) => {
+                    columns.add(s, z, 1.0, &mut row[..rows]);
+                    columns.add(s, self.keys[s], -1.0, &mut row[..rows]);
+                }
+            }
+            row[rows + at] = 1.0;
+        }
+        let mut of_row: Vec<Option<usize>> = vec![None; rows];
+        let mut used = vec![false; rows];
+        let mut order: Vec<usize> = (0..rows).collect();
+        order.sort_by_key(|&at| matches!(self.basis[at], Basic::Column(..)));
+        for at in order {
+            let row = &table[at * wide..][..rows];
+            let free = (0..rows).filter(|&j| !used[j]);
+            let Some(j) = free.max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs())) else {
+                break;
+            };
+            if row[j].abs() < 1e-9 {
+                continue;
+            }
+            used[j] = true;
+            of_row[at] = Some(j);
+            eliminate(&mut table, wide, at, j);
+        }
+        let mut repaired = false;
+        for at in 0..rows {
+            if of_row[at].is_none()
+                && let Some(j) = (0..rows).find(|&j| !used[j])
+            {
+                used[j] = true;
+                self.basis[at] = Basic::Slack(j);
+                repaired = true;
+            }
+        }
+        if repaired {
+            return self.refresh(columns);
+        }
+        // Bᵀ = P table, so that the inverse's entry of variable `at` and row `j` is where the row
+        // that was reduced to j says it.
+        self.inverse = vec![0.0; rows * rows];
+        for (at, j) in of_row.iter().enumerate() {
+            let Some(j) = *j else { continue };
+            for k in 0..rows {
+                self.inverse[k * rows + j] = table[at * wide + rows + k];
+            }
+        }
+        let mut left = self.right.clone();
+        for (j, left) in left.iter_mut().enumerate() {
+            if self.up[j] && !self.basis.contains(&Basic::Slack(j)) {
+                *left -= self.room[j];
+            }
+        }
+        for (source, mass) in self.mass.iter().enumerate() {
+            columns.add(source, self.keys[source], -mass, &mut left);
+        }
+        self.x = self.solve(&left);
+    }
+
+    /// Where mass goes: source, place, mass; none below 0.
+    pub fn moves(&self) -> Vec<(usize, u32, f64)> {
+        let mut left = self.mass.clone();
+        let mut moves = Vec::with_capacity(self.mass.len() + self.basis.len());
+        for (basic, &x) in self.basis.iter().zip(&self.x) {
+            if let Basic::Column(source, place) = *basic {
+                let mass = x.clamp(0.0, left[source]);
+                left[source] -= mass;
+                moves.push((source, place, mass));
+            }
+        }
+        moves.extend(left.into_iter().enumerate().map(|(s, mass)| (s, self.keys[s], mass)));
+        moves.retain(|m| m.2 > 0.0);
+        moves
+    }
+}
+
+/// Makes a column of the table a unit one.
+fn eliminate(table: &mut [f64], wide: usize, at: usize, column: usize) {
+    let pivot = table[at * wide + column];
+    let (before, rest) = table.split_at_mut(at * wide);
+    let (row, after) = rest.split_at_mut(wide);
+    row.iter_mut().for_each(|a| *a /= pivot);
+    for other in before.chunks_exact_mut(wide).chain(after.chunks_exact_mut(wide)) {
+        let factor = other[column];
+        if factor != 0.0 {
+            other.iter_mut().zip(row.iter()).for_each(|(o, a)| *o -= factor * a);
+        }
+    }
+}
