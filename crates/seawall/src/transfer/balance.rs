@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
 use crate::log::Log;
 use crate::population::Population;
+use crate::space::Space;
 use serde::{Serialize, Serializer};
 
 /// Effective rows that every action keeps, unless something else is asked for.
@@ -140,7 +141,7 @@ impl Balance {
             )));
         }
         let here = log.population()?;
-        let own = known.measured_on(&here)?;
+        let own = measured(known, &here);
         let goals = Goals::new(known, &own)?;
         let task = Task::new(log, known, &here, goals.kept, effective);
         let (mixed, tilt) = match task.least_mixed() {
@@ -155,7 +156,7 @@ impl Balance {
             (odds[x], weights[x], place[x]) = (w / here.weights()[x], *w, row as u32);
         }
         let population = Population::from_weights(here.space().clone(), weights)?;
-        let after = known.measured_on(&population)?;
+        let after = measured(known, &population);
         Ok(Balance {
             effective: effective_rows(log, |x| odds[x]),
             population,
@@ -258,17 +259,17 @@ struct Goals {
 }
 
 impl Goals {
-    fn new(known: &Known, own: &Known) -> Result<Self> {
+    fn new(known: &Known, own: &[f64]) -> Result<Self> {
         let (mut kept, mut unseen, mut first) = (Vec::new(), Vec::new(), 0);
         for of_column in known.facts().chunk_by(|a, b| a.feature == b.feature) {
-            let before = &own.facts()[first..][..of_column.len()];
+            let before = &own[first..][..of_column.len()];
             let is_share = |fact: &Fact| fact.quantity != Quantity::Mean;
             let shares = || of_column.iter().zip(before).filter(|(fact, _)| is_share(fact));
             let said: f64 = shares().map(|(fact, _)| fact.value).sum();
             let all = shares().count() == known.space().levels(of_column[0].feature).len();
             // Values in the middle of ranges need not sum to 1.
             let scale = if said > 0.0 && (all || said > 1.0 - WHOLE) { 1.0 / said } else { 1.0 };
-            let lost = shares().filter(|(_, before)| before.value <= 0.0);
+            let lost = shares().filter(|(_, before)| **before <= 0.0);
             let lost = scale * lost.map(|(fact, _)| fact.value).sum::<f64>();
             if lost > 1.0 - WHOLE {
                 let name = known.space().names().nth(of_column[0].feature).unwrap_or_default();
@@ -284,7 +285,7 @@ impl Goals {
             }
             for (k, (fact, before)) in of_column.iter().zip(before).enumerate() {
                 match is_share(fact) {
-                    true if before.value <= 0.0 => {}
+                    true if *before <= 0.0 => {}
                     true => kept.push((first + k, fact.goal() * scale / (1.0 - lost))),
                     false => kept.push((first + k, fact.goal())),
                 }
@@ -346,12 +347,9 @@ impl<'a> Task<'a> {
                     of_level[level] = place;
                 }
             }
-            // A code that is no level, a missing value's, has none.
-            let at = |&x: &usize| {
-                let code = space.code(x, feature);
-                if code >= 0.0 { of_level.get(code as usize).copied() } else { None }
-            };
-            margin.at = contexts.iter().map(|x| at(x).unwrap_or(u32::MAX)).collect();
+            let at =
+                |&x: &usize| level(space, x, feature).map_or(u32::MAX, |level| of_level[level]);
+            margin.at = contexts.iter().map(at).collect();
         }
         let mass: Vec<f64> = contexts.iter().map(|&x| shares[x]).collect();
         let moments = Moments::new(mass.clone(), kept.len(), &margins, &means);
@@ -424,7 +422,7 @@ fn effective_rows(log: &Log, odds: impl Fn(usize) -> f64) -> Vec<f64> {
 fn clash(
     log: &Log,
     known: &Known,
-    own: &Known,
+    own: &[f64],
     here: &Population,
     effective: f64,
     failure: Failure,
@@ -434,7 +432,7 @@ fn clash(
         let some: Vec<Fact> = columns.iter().flat_map(|c| known.of(*c)).copied().collect();
         let of = || -> Result<bool> {
             let known = Known::new(known.space().clone(), some)?;
-            let goals = Goals::new(&known, &known.measured_on(here)?)?;
+            let goals = Goals::new(&known, &measured(&known, here))?;
             Ok(Task::new(log, &known, here, goals.kept, effective).mixed(most).is_err())
         };
         of().unwrap_or(true)
@@ -451,13 +449,13 @@ fn clash(
     }
     let names: Vec<&str> = known.space().names().collect();
     let told = |fact: &usize| {
-        let (wanted, before) = (&known.facts()[*fact], &own.facts()[*fact]);
-        let (value, found) = (round(wanted.value), round(before.value));
+        let wanted = &known.facts()[*fact];
+        let (value, found) = (round(wanted.value), round(own[*fact]));
         format!("{} is to be {value} (the log has {found})", known.describe(wanted))
     };
     let mut facts: Vec<usize> =
         (0..known.facts().len()).filter(|f| columns.contains(&known.facts()[*f].feature)).collect();
-    let apart = |f: &usize| (known.facts()[*f].value - own.facts()[*f].value).abs();
+    let apart = |f: &usize| (known.facts()[*f].value - own[*f]).abs();
     facts.sort_by(|a, b| {
         let column = |f: &usize| known.facts()[*f].feature;
         column(a).cmp(&column(b)).then(apart(b).total_cmp(&apart(a)))
@@ -484,19 +482,51 @@ fn clash(
     ))
 }
 
+/// What each fact's number is in a population, one pass a column.
+fn measured(known: &Known, population: &Population) -> Vec<f64> {
+    let (space, weights) = (known.space(), population.weights());
+    let some = || weights.iter().enumerate().filter(|(_, p)| **p > 0.0);
+    let mut values = Vec::new();
+    for of_column in known.facts().chunk_by(|a, b| a.feature == b.feature) {
+        let feature = of_column[0].feature;
+        let mut shares = vec![0.0; space.levels(feature).len()];
+        let (mut sum, mut mass) = (0.0, 0.0);
+        for (x, p) in some() {
+            if let Some(share) = level(space, x, feature).and_then(|level| shares.get_mut(level)) {
+                *share += p;
+            }
+            if let Some(number) = space.number_at(x, feature) {
+                (sum, mass) = (sum + p * number, mass + p);
+            }
+        }
+        values.extend(of_column.iter().map(|fact| match fact.quantity {
+            Quantity::Share(level) => shares[level],
+            Quantity::Mean if mass > 0.0 => sum / mass,
+            Quantity::Mean => 0.0,
+        }));
+    }
+    values
+}
+
+/// The level that a context has of a column; None where it has a number off a grid, or none.
+fn level(space: &Space, context: usize, feature: usize) -> Option<usize> {
+    let code = space.code(context, feature);
+    (code >= 0.0 && !space.levels(feature).is_empty()).then_some(code as usize)
+}
+
 /// Four digits are enough for a message.
 fn round(value: f64) -> f64 {
     let size = 10f64.powf(3.0 - value.abs().max(1e-300).log10().floor());
     if size.is_finite() && size > 0.0 { (value * size).round() / size } else { value }
 }
 
-fn facts(known: &Known, own: &Known, after: &Known) -> Vec<FactBalance> {
-    let all = known.facts().iter().zip(own.facts()).zip(after.facts());
-    let fact = |((fact, own), after): ((&Fact, &Fact), &Fact)| FactBalance {
+fn facts(known: &Known, own: &[f64], after: &[f64]) -> Vec<FactBalance> {
+    let all = known.facts().iter().zip(own).zip(after);
+    let fact = |((fact, before), after): ((&Fact, &f64), &f64)| FactBalance {
         name: known.describe(fact),
         wanted: fact.value,
-        before: own.value,
-        after: after.value,
+        before: *before,
+        after: *after,
     };
     all.map(fact).collect()
 }
@@ -504,16 +534,16 @@ fn facts(known: &Known, own: &Known, after: &Known) -> Vec<FactBalance> {
 /// The standardised differences of each column, by the spread before.
 fn columns(
     known: &Known,
-    own: &Known,
-    after: &Known,
+    own: &[f64],
+    after: &[f64],
     here: &Population,
     unseen: &[f64],
 ) -> Vec<ColumnBalance> {
     let space = known.space();
     let names: Vec<&str> = space.names().collect();
-    let spread = |fact: &Fact, own: &Fact| match fact.quantity {
+    let spread = |fact: &Fact, own: f64| match fact.quantity {
         Quantity::Share(_) => {
-            let (b, p) = (fact.value, own.value);
+            let (b, p) = (fact.value, own);
             (0.5 * (p * (1.0 - p) + b * (1.0 - b))).max(0.0).sqrt()
         }
         Quantity::Mean => {
@@ -521,17 +551,17 @@ fn columns(
             let (mut squares, mut mass) = (0.0, 0.0);
             for (x, p) in numbers.filter_map(|(i, p)| Some((space.number_at(i, fact.feature)?, p)))
             {
-                (squares, mass) = (squares + p * (x - own.value).powi(2), mass + p);
+                (squares, mass) = (squares + p * (x - own).powi(2), mass + p);
             }
             if mass > 0.0 { (squares / mass).sqrt() } else { 0.0 }
         }
     };
     let mut first = 0;
     let mut of_column = |(of_column, unseen): (&[Fact], &f64)| {
-        let apart = |of: &Known| {
+        let apart = |of: &[f64]| {
             let each = of_column.iter().enumerate().map(|(k, fact)| {
-                let apart = fact.value - of.facts()[first + k].value;
-                let spread = spread(fact, &own.facts()[first + k]);
+                let apart = fact.value - of[first + k];
+                let spread = spread(fact, own[first + k]);
                 let apart = if spread > 0.0 { apart / spread } else { 0.0 };
                 if fact.quantity == Quantity::Mean { apart } else { apart.abs() }
             });
