@@ -127,6 +127,29 @@ fn paule_mandel_solves_its_equation() {
         }
     }
     assert!((20..280).contains(&homogeneous));
+    // The thirteen BCG trials that textbooks have: vaccinated and not, with tuberculosis and without, as
+    // log risk ratios. Q is published (152.23); between 0.31807 solves the equation.
+    let trials: [[f64; 4]; 13] = [
+        [4.0, 119.0, 11.0, 128.0],
+        [6.0, 300.0, 29.0, 274.0],
+        [3.0, 228.0, 11.0, 209.0],
+        [62.0, 13536.0, 248.0, 12619.0],
+        [33.0, 5036.0, 47.0, 5761.0],
+        [180.0, 1361.0, 372.0, 1079.0],
+        [8.0, 2537.0, 10.0, 619.0],
+        [505.0, 87886.0, 499.0, 87892.0],
+        [29.0, 7470.0, 45.0, 7232.0],
+        [17.0, 1699.0, 65.0, 1600.0],
+        [186.0, 50448.0, 141.0, 27197.0],
+        [5.0, 2493.0, 3.0, 2338.0],
+        [27.0, 16886.0, 29.0, 17825.0],
+    ];
+    let ratio = |[a, b, c, d]: [f64; 4]| (a / (a + b) / (c / (c + d))).ln();
+    let noise = |[a, b, c, d]: [f64; 4]| 1.0 / a - 1.0 / (a + b) + 1.0 / c - 1.0 / (c + d);
+    let (scores, variances) = (trials.map(ratio), trials.map(noise));
+    assert!((equation(&scores, &variances, 0.0).1 - 152.233_008).abs() < 1e-6);
+    let (mean, between) = paule_mandel(&scores, &variances);
+    assert!((between - 0.318_068_452_2).abs() < 1e-9 && (mean + 0.714_968_153_5).abs() < 1e-9);
     // By hand: equal variances v leave the sample variance less v.
     let (mean, between) = paule_mandel(&[1.0, 2.0, 3.0, 6.0], &[0.5; 4]);
     assert!((mean - 3.0).abs() < 1e-12 && (between - (14.0 / 3.0 - 0.5)).abs() < 1e-9);
@@ -225,11 +248,9 @@ fn held(effects: Effects, spread: f64, count: usize, worlds: u64) -> (Option<f64
     let seed = |w: u64| (w + 1) * 1_000_003 + count as u64;
     let all: Vec<(Option<bool>, bool)> =
         (0..worlds).into_par_iter().map(|w| world(effects, spread, count, seed(w))).collect();
-    let share = |of: &dyn Fn(&(Option<bool>, bool)) -> bool| {
-        all.iter().filter(|w| of(w)).count() as f64 / worlds as f64
-    };
-    let rank = all[0].0.map(|_| share(&|w| w.0 == Some(true)));
-    (rank, share(&|w| w.1))
+    let share = |held: usize| held as f64 / worlds as f64;
+    let rank = share(all.iter().filter(|w| w.0 == Some(true)).count());
+    (all[0].0.map(|_| rank), share(all.iter().filter(|w| w.1).count()))
 }
 
 #[test]

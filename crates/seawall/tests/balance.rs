@@ -432,6 +432,44 @@ fn long_columns_and_many_contexts_take_no_time() {
     assert!(known.holds_for(balance.population(), 1e-8).unwrap());
 }
 
+#[test]
+fn extremes_are_matched() {
+    let facts = |value: f64, share: f64| vec![mean_age(value), share_of(0, share)];
+    for scale in [1e-200, 1.0, 1e200] {
+        let log = people(|age, sex, _| scale * (1.0 + (age * 7 + sex * 3) as f64));
+        for (value, share) in [
+            (8.999_999, 0.5),
+            (1e-9, 0.5),
+            (4.0, 1e-9),
+            (4.0, 1.0 - 1e-9),
+            (8.99, 1e-6),
+            (0.0, 0.0),
+        ] {
+            let known = Known::new(log.contexts().clone(), facts(value, share)).unwrap();
+            let balance = Balance::new(&log, &known, 0.0).unwrap();
+            assert_eq!(balance.status(), BalanceStatus::Matched, "{value} {share}");
+            assert!(known.holds_for(balance.population(), 1e-8).unwrap(), "{value} {share}");
+        }
+    }
+    // Masses that differ by 8 orders, and numbers far from 0.
+    let space = Space::grid([Feature::numeric("year").levels([1e9, 1e9 + 1.0, 1e9 + 2.0])]);
+    let space = Arc::new(space.unwrap());
+    let log = log_of(&space, &[1.0, 1e-4, 1e-8]);
+    let known = Known::new(space.clone(), vec![Fact::exact(0, Quantity::Mean, 1e9 + 1.5)]).unwrap();
+    let balance = Balance::new(&log, &known, 0.0).unwrap();
+    let [one, two, three] = balance.population().weights() else { unreachable!() };
+    assert!((two + 2.0 * three - 1.5).abs() < 1e-6, "{one} {two} {three}");
+    // Shares in the middle of ranges need not sum to 1.
+    let log = people(|_, _, _| 20.0);
+    let about = |level, value| share_of(level, value).give_or_take(0.05);
+    let balance = balanced(&log, vec![about(0, 0.3), about(1, 0.68)]).unwrap();
+    let women: f64 = balance.population().weights().iter().step_by(2).sum();
+    assert!((women - 0.3 / 0.98).abs() < 1e-9 && balance.status() == BalanceStatus::Matched);
+    assert!(Balance::new(&log, &known, 0.0).is_err());
+    let known = Known::new(log.contexts().clone(), vec![mean_age(5.0)]).unwrap();
+    assert!(Balance::new(&log, &known, f64::NAN).is_err());
+}
+
 const AGES: usize = 10;
 
 /// Ten ages by two sexes, two actions, outcomes 0 or 1; a target of which the margins are known.
