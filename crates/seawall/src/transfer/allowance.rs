@@ -177,7 +177,7 @@ impl Spread {
         // What the sum of squares is expected to be; K − 1 where every group counts for 1.
         let freedom = weight - squares / weight;
         // Groups without noise are weighed by what little is left of it.
-        let least = (1e-12 * apart / weight).max(f64::MIN_POSITIVE);
+        let least = (1e-12 * apart / weight).max(1e-150);
         let at = |between: f64| {
             let each = || past.iter().map(|p| (p.weight / (p.variance + between).max(least), p));
             let (mut mass, mut sum) = (0.0, 0.0);

@@ -8,8 +8,11 @@
 //! c = E_p̃[l̂] + Σ_a M_a c_a,      c_a = Σ_{i: a} ω_i ρ_i r_i / W_a
 //! ```
 //!
-//! so that an action's weights sum to what the policy does of it under `p̃`. It needs the outcome model,
-//! or weights that are right, not both. Its variance is that of the rows' influences
+//! so that an action's weights sum to what the policy does of it under `p̃`. Two ways lead to the truth:
+//! the target is a tilt of the log's population (`log ω` linear in the facts), whatever the model; or the
+//! policy's true values are linear in the facts, whatever the target. Where neither is so, what is known
+//! does not say what the policy costs, and no model helps: `p̃` is one coupling of the margins among many,
+//! and worst cases given them are the answer. Its variance is that of the rows' influences
 //!
 //! ```text
 //! (ω (g(x) − E_p̃ g) − ω Bᵀ(φ(x) − b) + η Bᵀ(φ(x) − E_p φ))/n        g = l̂ + Σ_a c_a π(a|·)

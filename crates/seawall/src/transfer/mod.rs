@@ -47,6 +47,7 @@ mod balance;
 mod centre;
 mod coverage;
 mod dealt;
+mod goals;
 mod odds;
 mod realised;
 mod target;

@@ -191,64 +191,65 @@ impl Moments {
         Some(Tilt { weights: state.weights, goals, curvature })
     }
 
-    /// The masses of the contexts that may have any weight at all; None if no context may, or if a
-    /// mean is out of reach for every one that may.
+    /// The masses of the contexts that may have any weight at all; None if a mean is out of reach.
     fn on_the_face(&self, goals: &[f64]) -> Option<Vec<f64>> {
         let mut mass = self.mass.clone();
-        loop {
-            let mut left = 0;
-            let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY, 0); goals.len()];
-            for (i, _) in mass.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-                left += 1;
-                for (fact, x) in self.at(i) {
-                    let (low, high, count) = &mut ends[*fact as usize];
-                    (*low, *high, *count) = (low.min(*x), high.max(*x), *count + 1);
-                }
-            }
-            if left == 0 {
-                return None;
-            }
-            let mut touched = vec![false; goals.len()];
-            for ((&(low, high, count), goal), touched) in ends.iter().zip(goals).zip(&mut touched) {
-                let (low, high) =
-                    if count < left { (low.min(0.0), high.max(0.0)) } else { (low, high) };
-                if low > goal + TOUCHES || high < goal - TOUCHES {
-                    return None;
-                }
-                *touched = (low >= goal - TOUCHES || high <= goal + TOUCHES) && high > low;
-            }
-            // Shares that sum to 1 leave nothing for the other levels.
-            let whole = |facts: &&Vec<u32>| {
-                facts.iter().map(|f| goals[*f as usize]).sum::<f64>() >= 1.0 - TOUCHES
-            };
-            let whole: Vec<&Vec<u32>> = self.columns.iter().filter(whole).collect();
-            let mut in_whole = vec![false; goals.len()];
-            whole.iter().for_each(|facts| facts.iter().for_each(|f| in_whole[*f as usize] = true));
-            let off = |fact: usize, x: f64| (x - goals[fact]).abs() > TOUCHES;
-            let all_touched: Vec<usize> = (0..goals.len()).filter(|f| touched[*f]).collect();
-            let mut changed = false;
-            for i in 0..mass.len() {
-                if mass[i] == 0.0 {
-                    continue;
-                }
-                let at = self.at(i);
-                let covered = at.iter().filter(|(f, _)| in_whole[*f as usize]).count();
-                let value = |fact: usize| {
-                    at.iter().find(|(f, _)| *f as usize == fact).map_or(0.0, |(_, x)| *x)
-                };
-                let out = at.iter().any(|(f, x)| touched[*f as usize] && off(*f as usize, *x))
-                    || all_touched.iter().any(|&f| goals[f].abs() > TOUCHES && off(f, value(f)));
-                if covered < whole.len() || out {
-                    mass[i] = 0.0;
-                    changed = true;
-                }
-            }
-            if !changed {
-                let total: f64 = mass.iter().sum();
-                mass.iter_mut().for_each(|p| *p /= total);
-                return Some(mass);
+        while self.narrow(goals, &mut mass)? {}
+        let total: f64 = mass.iter().sum();
+        mass.iter_mut().for_each(|p| *p /= total);
+        Some(mass)
+    }
+
+    /// Facts whose goal is an end of what contexts have: only those at that end may have weight. None
+    /// if a goal is beyond the ends, or nobody is left.
+    fn ends(&self, goals: &[f64], mass: &[f64]) -> Option<Vec<bool>> {
+        let mut left = 0;
+        let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY, 0); goals.len()];
+        for (i, _) in mass.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            left += 1;
+            for (fact, x) in self.at(i) {
+                let (low, high, count) = &mut ends[*fact as usize];
+                (*low, *high, *count) = (low.min(*x), high.max(*x), *count + 1);
             }
         }
+        let at_end = |(&(low, high, count), goal): (&(f64, f64, i32), &f64)| {
+            // Where a fact is not told it is 0.
+            let (low, high) =
+                if count < left { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+            let within = low <= goal + TOUCHES && high >= goal - TOUCHES;
+            within.then_some((low >= goal - TOUCHES || high <= goal + TOUCHES) && high > low)
+        };
+        if left > 0 { ends.iter().zip(goals).map(at_end).collect() } else { None }
+    }
+
+    /// Takes out contexts that can have no weight, and says whether there were any.
+    fn narrow(&self, goals: &[f64], mass: &mut [f64]) -> Option<bool> {
+        let at_end = self.ends(goals, mass)?;
+        // Shares that sum to 1 leave nothing for the other levels.
+        let sum = |facts: &[u32]| facts.iter().map(|f| goals[*f as usize]).sum::<f64>();
+        let whole = self.columns.iter().filter(|facts| sum(facts) >= 1.0 - TOUCHES);
+        let (mut columns, mut in_whole) = (0, vec![false; goals.len()]);
+        for facts in whole {
+            columns += 1;
+            facts.iter().for_each(|f| in_whole[*f as usize] = true);
+        }
+        // Facts that are to be something else than 0 must be told.
+        let told: Vec<usize> =
+            (0..goals.len()).filter(|&f| at_end[f] && goals[f].abs() > TOUCHES).collect();
+        let mut narrower = false;
+        for (i, p) in mass.iter_mut().enumerate().filter(|(_, p)| **p > 0.0) {
+            let at = self.at(i);
+            let covered = at.iter().filter(|(f, _)| in_whole[*f as usize]).count() == columns;
+            let off = |(f, x): &(u32, f64)| {
+                at_end[*f as usize] && (x - goals[*f as usize]).abs() > TOUCHES
+            };
+            let silent = |f: &usize| at.iter().all(|(told, _)| *told as usize != *f);
+            if !covered || at.iter().any(off) || told.iter().any(silent) {
+                *p = 0.0;
+                narrower = true;
+            }
+        }
+        Some(narrower)
     }
 
     fn state(&self, mass: &[f64], goals: &[f64], multipliers: &[f64]) -> State {
