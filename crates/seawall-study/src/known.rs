@@ -2,7 +2,8 @@
 //!
 //! A share that is from `n` people is in Wilson's interval, a mean within `1.96 sd / √n`; `within` says
 //! outright by how much a number may be off, and the wider of the two holds. Shares of all levels sum
-//! to one: those that do not, by rounding or by no more than what is left open, are moved until they do.
+//! to one: those that do not, by rounding or by no more than ranges and `within` leave open, are moved
+//! until they do. A sample's size excuses no sum: the shares of any sample sum to one.
 //!
 //! A bin stands for its middle, so the mean of a binned column is that of the middles.
 //!
@@ -105,12 +106,19 @@ impl Loaded {
                 let label = &space.levels(feature)[at];
                 return Err(spec.error(format!("the share of {label:?} is said twice")));
             }
-            let (low, high) = open(*said, spec.within.unwrap_or(0.0), people);
+            let within = spec.within.unwrap_or(0.0);
+            let (low, high) = ((said.low - within).max(0.0), (said.high + within).min(1.0));
             let value = said.middle();
             facts.push(Fact { feature, quantity: Quantity::Share(at), value, low, high });
         }
         let whole = facts.len() == space.levels(feature).len();
         summed(&mut facts, whole).map_err(|what| spec.error(what))?;
+        if let Some(people) = people {
+            for (fact, (_, said)) in facts.iter_mut().zip(&spec.shares) {
+                fact.low = fact.low.min(wilson(said.low, people).0);
+                fact.high = fact.high.max(wilson(said.high, people).1);
+            }
+        }
         Ok(facts)
     }
 }
@@ -167,15 +175,6 @@ fn level_of(
         "{text:?} is none of the column's levels{near} (there are: {some}{more}); one that the log \
          does not have is declared under [context], with levels = [...]"
     ))
-}
-
-/// What a share may be: as said, off by so much, or as a sample of so many people leaves it open.
-fn open(said: Span, within: f64, people: Option<f64>) -> (f64, f64) {
-    let (low, high) = ((said.low - within).max(0.0), (said.high + within).min(1.0));
-    match people {
-        None => (low, high),
-        Some(n) => (low.min(wilson(said.low, n).0), high.max(wilson(said.high, n).1)),
-    }
 }
 
 /// Wilson's interval of a share of so many people; the share is in it.

@@ -36,7 +36,7 @@ pub(super) struct Describe {
     #[arg(long)]
     means: bool,
     /// Leave out levels with fewer rows than this, and as many others as it takes to hide these
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     at_least: usize,
     /// Write the block to a file; printed if not said
     #[arg(long, value_name = "OUT.toml")]
