@@ -47,7 +47,7 @@ pub mod sql;
 mod strata;
 pub mod study;
 pub mod target;
-pub mod transfer;
 pub mod trace;
+pub mod transfer;
 pub mod words;
 pub mod write;

@@ -158,7 +158,10 @@ fn equal_to_a_linear_program_with_certified_bounds() {
             let truth = direction.sign() * truth.unwrap();
             let (lower, upper) = (worst.lower(), worst.upper());
             let size = case.values.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
-            assert!(lower - 1e-9 <= truth && truth <= upper + 1e-9, "{seed} {radius}: {lower} {truth} {upper}");
+            assert!(
+                lower - 1e-9 <= truth && truth <= upper + 1e-9,
+                "{seed} {radius}: {lower} {truth} {upper}"
+            );
             assert!(worst.gap() <= 1e-9 * size, "{seed} {radius}: {lower} to {upper}, {truth}");
             assert_eq!(worst.status(), seawall::Status::Optimal, "{seed}");
             let weights = worst.weights();
@@ -208,7 +211,8 @@ fn trial_sized() {
         let leaves: Vec<f64> = (0..60).map(|_| r.unit()).collect();
         (0..space.len())
             .map(|i| {
-                let leaf = (0..6).fold(0, |h, k| h * 3 + (3.0 * space.code(i, k)) as usize / axes[k]);
+                let leaf =
+                    (0..6).fold(0, |h, k| h * 3 + (3.0 * space.code(i, k)) as usize / axes[k]);
                 leaves[leaf % 60]
             })
             .collect()
@@ -225,7 +229,12 @@ fn trial_sized() {
             match solver.worst_case(radius) {
                 Ok(w) => println!(
                     "{radius}: {} to {} (gap {:.1e}, λ {:.3}) {} looks, {:?}",
-                    w.lower(), w.upper(), w.gap(), w.lambda(), w.evaluations(), begun.elapsed()
+                    w.lower(),
+                    w.upper(),
+                    w.gap(),
+                    w.lambda(),
+                    w.evaluations(),
+                    begun.elapsed()
                 ),
                 Err(e) => println!("{radius}: {e} {:?}", begun.elapsed()),
             }

@@ -80,7 +80,9 @@ impl HistoryArgs {
             (true, _) => HistorySpec::by(self.by),
             (false, Some(own)) => own,
             (false, None) if self.history.is_some() => {
-                return Err(Failure::usage("--history needs --by: the column that names its groups"));
+                return Err(Failure::usage(
+                    "--history needs --by: the column that names its groups",
+                ));
             }
             (false, None) => return Ok(None),
         };

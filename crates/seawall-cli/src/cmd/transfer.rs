@@ -11,7 +11,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What the words typed make of the study's own history.
-pub type HistoryChange = Box<dyn FnOnce(Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure>>;
+pub type HistoryChange =
+    Box<dyn FnOnce(Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure>>;
 
 /// What is asked.
 pub struct Asked {

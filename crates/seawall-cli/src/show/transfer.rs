@@ -40,10 +40,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
         Method::Prediction => "a prediction from what past groups needed",
         Method::Couplings => "the worst coupling of what is known, and noise",
     };
-    wrapped(
-        &format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction),
-        out,
-    )?;
+    wrapped(&format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction), out)?;
     if !first.groups.is_empty() {
         writeln!(out)?;
         groups(answer, first, out)?;
@@ -80,9 +77,15 @@ fn balance(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
     }
     let mut shown = table(&["column", "standardised difference before", "after"]);
     for column in &balance.columns {
-        shown.add_row([label(&column.name), short(column.before), short(column.after)]);
+        shown.add_row([label(&column.name), apart(column.before), apart(column.after)]);
     }
     writeln!(out, "{shown}")
+}
+
+/// A standardised difference: two digits are what it deserves.
+fn apart(difference: f64) -> String {
+    // Adding 0 takes a minus away from nothing.
+    format!("{:.2}", (difference * 100.0).round() / 100.0 + 0.0)
 }
 
 /// Past groups: predicted, real and needed.

@@ -137,9 +137,8 @@ impl RowColumns {
         let group = match self.history.is_empty() {
             true => Entry::ALONE,
             false => {
-                let missing = |&&c: &&usize| {
-                    columns.distinct[c].is_missing(columns.codes[c][row] as usize)
-                };
+                let missing =
+                    |&&c: &&usize| columns.distinct[c].is_missing(columns.codes[c][row] as usize);
                 if let Some(c) = self.history.iter().find(missing) {
                     let what = "the group is missing; expected one for every row: leave such rows out \
                                 with where = { ... = { missing = false } }";

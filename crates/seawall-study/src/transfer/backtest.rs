@@ -228,9 +228,8 @@ fn record(
     groups: &[GroupBounds],
     direction: Direction,
 ) -> Option<ProcedureRecord> {
-    let excess = |g: &GroupBounds| {
-        g.bounds.get(&name).map(|bound| direction.sign() * (bound - g.real))
-    };
+    let excess =
+        |g: &GroupBounds| g.bounds.get(&name).map(|bound| direction.sign() * (bound - g.real));
     let mut all: Vec<f64> = groups.iter().filter_map(excess).collect();
     if all.is_empty() {
         return None;
@@ -316,12 +315,8 @@ impl Task<'_> {
             && recorded.groups.iter().any(|group| group.inside);
         let needed = if paired { self.pairs(count, watch)? } else { Vec::new() };
         let sign = self.trial.loaded.log().direction().sign();
-        let request = Request {
-            policies: Vec::new(),
-            level: self.level,
-            method: None,
-            compare: false,
-        };
+        let request =
+            Request { policies: Vec::new(), level: self.level, method: None, compare: false };
         let alone: Vec<Option<Score>> =
             judged.iter().map(|j| j.as_ref().map(|j| j.score)).collect();
         for (g, own) in judged.iter_mut().enumerate() {

@@ -75,19 +75,14 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
             let slack = aim.couplings(&contrasts, listed(loaded.study.support), watch)?;
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
             for (centre, couplings) in centres.iter().zip(slack) {
-                let parts =
-                    AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
+                let parts = AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
                 bounds.push((Method::Couplings, parts, Vec::new()));
             }
         }
         Some(recorded) => {
             let trial_of = quick(&loaded);
-            let trial = Trial {
-                loaded: &trial_of,
-                recorded,
-                knowledge: &knowledge,
-                contrasts: &contrasts,
-            };
+            let trial =
+                Trial { loaded: &trial_of, recorded, knowledge: &knowledge, contrasts: &contrasts };
             let scores = trial.all(watch)?;
             left_out = LeftOutGroups {
                 few_rows: recorded.few,
@@ -127,7 +122,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         by: recorded.as_ref().map(|r| r.by.words()),
         in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
         condition: condition(recorded.as_ref(), transfers.first()),
-        notes: notes(&aim, recorded.as_ref()),
+        notes: notes(&aim),
         left_out,
         transfers,
         differences,
@@ -147,7 +142,8 @@ fn check_level(level: f64) -> Result<()> {
 
 /// Refuses an estimate that is none.
 fn check_finite(contrasts: &[Contrast], centres: &[Estimate]) -> Result<()> {
-    let bad = contrasts.iter().zip(centres).find(|(_, e)| !(e.value.is_finite() && e.se.is_finite()));
+    let bad =
+        contrasts.iter().zip(centres).find(|(_, e)| !(e.value.is_finite() && e.se.is_finite()));
     match bad {
         None => Ok(()),
         Some((contrast, _)) => Err(Error::input(format!(
@@ -172,10 +168,8 @@ fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec
         false => &request.policies,
     };
     let policies = policies(loaded, specs, watch)?;
-    let mut all: Vec<Contrast> = policies
-        .iter()
-        .map(|policy| Contrast { policy: policy.clone(), against: None })
-        .collect();
+    let mut all: Vec<Contrast> =
+        policies.iter().map(|policy| Contrast { policy: policy.clone(), against: None }).collect();
     if let (true, Some((first, others))) = (request.compare, policies.split_first()) {
         all.extend(others.iter().map(|policy| {
             let against = Some(first.clone());
@@ -351,7 +345,7 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
 }
 
 /// What to know before believing it.
-fn notes(aim: &Aim<'_>, recorded: Option<&Recorded>) -> Vec<String> {
+fn notes(aim: &Aim<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if aim.balance.status() == BalanceStatus::MatchedInPart {
         notes.push(
@@ -359,12 +353,6 @@ fn notes(aim: &Aim<'_>, recorded: Option<&Recorded>) -> Vec<String> {
              like"
                 .to_owned(),
         );
-    }
-    if let Some(recorded) = recorded.filter(|r| r.few + r.lacking > 0) {
-        notes.push(format!(
-            "{} groups of fewer than {} rows and {} without one of the actions are not counted",
-            recorded.few, recorded.by.least, recorded.lacking
-        ));
     }
     notes
 }

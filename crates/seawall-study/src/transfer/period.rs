@@ -52,7 +52,8 @@ fn moment(text: &str) -> Option<Moment> {
     let text = text.trim();
     let year = || text.get(..4).filter(|y| y.bytes().all(|b| b.is_ascii_digit()));
     if let (Some(year), Some(rest)) = (year(), text.get(4..)) {
-        let quarter = rest.strip_prefix("-Q").or(rest.strip_prefix('Q')).or(rest.strip_prefix(" Q"));
+        let quarter =
+            rest.strip_prefix("-Q").or(rest.strip_prefix('Q')).or(rest.strip_prefix(" Q"));
         if let Some(quarter @ 1..=4) = quarter.and_then(|q| q.parse::<usize>().ok()) {
             return Moment::parse(&format!("{year}-{:02}-01", 3 * quarter - 2));
         }

@@ -76,7 +76,8 @@ impl Recorded {
             return Ok(self.log.clone());
         }
         let later = |g: u32| self.by.in_time && g != Entry::ALONE && g as usize >= group;
-        let out = |g: u32| g as usize == group || later(g) || another.is_some_and(|o| o as u32 == g);
+        let out =
+            |g: u32| g as usize == group || later(g) || another.is_some_and(|o| o as u32 == g);
         let rest = self.log.without_groups(out)?;
         let totals = rest.action_totals();
         match totals.iter().position(|n| *n == 0.0) {
@@ -132,7 +133,8 @@ impl Recorded {
                 by.least
             )));
         }
-        let log = log.regrouped(|g| number.get(g as usize).copied().unwrap_or(Entry::ALONE)).shared();
+        let log =
+            log.regrouped(|g| number.get(g as usize).copied().unwrap_or(Entry::ALONE)).shared();
         Ok(Recorded { by, groups, few, lacking, log })
     }
 }
