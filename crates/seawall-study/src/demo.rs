@@ -16,10 +16,15 @@
 //! ischaemic  logit⁻¹(−3.1 + 0.2 s − 0.6 t)
 //! haemorrhage logit⁻¹(−5.0 + 1.2 t + 0.01 (systolic − 160))
 //! bleed      logit⁻¹(−4.6 + 1.1 t)            (t = 1 in the treat arm)
+//! site       one of 24: P(s|patient) ∝ exp(0.35 a_s z + 0.08 b_s (cost − 0.47)), cost as in the study,
+//!            a_s and b_s standard normal, one pair a site
 //! ```
 //!
-//! So the treatment helps younger, alert patients and harms older, drowsy ones: a rule for all
-//! must choose, and a shift of the population changes which rule is best.
+//! Sites are drawn last, from numbers of their own, given the patient: so they differ in age, and in what
+//! happens to patients who are alike.
+//!
+//! The treatment helps younger, alert patients and harms older, drowsy ones: a rule for all must choose,
+//! and a shift of the population changes which rule is best.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -27,8 +32,12 @@ use std::fmt::Write;
 
 /// The seed of the trial.
 const SEED: u64 = 2024;
+/// The seed of the sites.
+const SITE_SEED: u64 = 16;
 /// Patients.
 const PATIENTS: usize = 6000;
+/// Sites.
+const SITES: usize = 24;
 
 /// The study file that goes with the trial.
 pub const STUDY: &str = include_str!("demo.toml");
@@ -39,12 +48,44 @@ pub const DATA: &str = "trial.csv";
 pub fn trial() -> String {
     let mut random = Random(ChaCha8Rng::seed_from_u64(SEED));
     let mut text = String::from(
-        "patient,conscious,sex,age,woke,systolic,stroke,arm,ischaemic,haemorrhage,bleed,dead\n",
+        "patient,site,conscious,sex,age,woke,systolic,stroke,arm,ischaemic,haemorrhage,bleed,dead\n",
     );
+    let mut sites = Sites::new();
     for patient in 1..=PATIENTS {
-        random.patient(patient, &mut text);
+        random.patient(patient, &mut sites, &mut text);
     }
     text
+}
+
+/// What draws a patient to each site.
+struct Sites {
+    random: Random,
+    /// Older patients, and worse outcomes.
+    draws: Vec<(f64, f64)>,
+}
+
+impl Sites {
+    fn new() -> Self {
+        let mut random = Random(ChaCha8Rng::seed_from_u64(SITE_SEED));
+        let draws = (0..SITES).map(|_| (random.normal(), random.normal())).collect();
+        Sites { random, draws }
+    }
+
+    /// The site of a patient, counted from 1.
+    fn site(&mut self, older: f64, cost: f64) -> usize {
+        let pull = |(a, b): &(f64, f64)| (0.35 * a * older / 11.0 + 0.08 * b * (cost - 0.47)).exp();
+        let pulls: Vec<f64> = self.draws.iter().map(pull).collect();
+        let mut left = self.random.uniform() * pulls.iter().sum::<f64>();
+        let mut site = 1;
+        for pull in &pulls[..SITES - 1] {
+            left -= pull;
+            if left < 0.0 {
+                break;
+            }
+            site += 1;
+        }
+        site
+    }
 }
 
 struct Random(ChaCha8Rng);
@@ -69,7 +110,7 @@ impl Random {
         self.chance(1.0 / (1.0 + (-logit).exp()))
     }
 
-    fn patient(&mut self, number: usize, text: &mut String) {
+    fn patient(&mut self, number: usize, sites: &mut Sites, text: &mut String) {
         let age = (72.0 + 11.0 * self.normal()).clamp(30.0, 99.0).floor();
         let systolic = (160.0 + 27.0 * self.normal()).clamp(80.0, 259.0).floor();
         let sex = if self.chance(0.42 + 0.006 * (age - 70.0)) { "F" } else { "M" };
@@ -101,10 +142,12 @@ impl Random {
         let haemorrhage = u8::from(self.event(-5.0 + 1.2 * t + 0.01 * (systolic - 160.0)));
         let bleed = u8::from(self.event(-4.6 + 1.1 * t));
         let arm = if treat { "treat" } else { "control" };
+        let events = f64::from(ischaemic + haemorrhage + bleed);
+        let site = sites.site(older, events + 3.0 * is(dead == "Y"));
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{number},{conscious},{sex},{age},{woke},{systolic},{stroke},{arm},{ischaemic},\
+            "{number},S{site:02},{conscious},{sex},{age},{woke},{systolic},{stroke},{arm},{ischaemic},\
              {haemorrhage},{bleed},{dead}"
         );
     }

@@ -45,6 +45,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
     let changes = Changes { halves: Some(Halving::default()), ..Changes::default() };
     super::evaluate::run(&study, &changes, &Outputs::default())?;
+    super::transfer::demo(&study)?;
     writeln!(
         std::io::stdout(),
         "\nNext: edit {0} and run `seawall evaluate {0}`; try --radius 0.2, --support observed or \

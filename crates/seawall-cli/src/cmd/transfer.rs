@@ -5,7 +5,7 @@ use super::check::Toward;
 use crate::show;
 use seawall::Watch;
 use seawall_study::load::{Loaded, load};
-use seawall_study::study::{HistorySpec, Study, study};
+use seawall_study::study::{HistorySpec, KnownSpec, Study, study};
 use seawall_study::transfer::{Request, transfer};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,24 @@ pub(super) fn counted(study: Study, wait: &show::Wait) -> Result<Loaded, Failure
     let outside = study.history.as_ref().is_some_and(|history| history.path.is_some());
     let study = if outside { study } else { study.grouped() };
     Ok(load(study, Watch::new(&wait.follow()))?)
+}
+
+/// What is known of the demo's target: an older and drowsier population.
+const DEMO: [&str; 2] = ["age:mean=76", "conscious:alert=0.7,drowsy=0.24,unconscious=0.06"];
+
+/// Asks the demo about a hospital that sent two lines about its patients.
+pub(super) fn demo(study: &Path) -> Result<(), Failure> {
+    let options: Vec<String> = DEMO.iter().map(|known| format!("--known {known}")).collect();
+    writeln!(std::io::stdout(), "\n$ seawall transfer {} {}", study.display(), options.join(" "))?;
+    let known = DEMO.iter().map(|text| KnownSpec::typed(text)).collect::<Result<_, _>>()?;
+    let request = Request { policies: Vec::new(), level: 0.95, method: None, compare: true };
+    run(Asked {
+        study: study.to_owned(),
+        toward: Toward { known, ..Toward::default() },
+        history: Box::new(Ok),
+        request,
+        json: false,
+    })
 }
 
 /// Transfers and prints.
