@@ -6,9 +6,10 @@ use seawall_study::describe::Asked;
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
-The block has the shares of each column's levels, or mean and standard deviation of numbers that are
-not cut into bins, and from how many people they are. What columns have to do with each other is not in
-it. Levels that the study's log does not have are kept, with a comment that says how to declare them.
+The block has the shares of each column's levels, or mean and standard deviation of numbers that
+are not cut into bins, and from how many people they are. What columns have to do with each other
+is not in it. Levels that the study's log does not have are kept, with a comment that says how to
+declare them.
 
 Examples:
   What a hospital can send when it may not send rows, no number being of fewer than 10 people:
