@@ -2,6 +2,7 @@
 
 use super::known::KnownArgs;
 use super::study::SupportName;
+use super::transfer::HistoryArgs;
 use super::{SET, set_text};
 use crate::cmd::Failure;
 use crate::cmd::learn::Outputs;
@@ -29,6 +30,9 @@ Examples:
 
   At most 30% treated in any population within the radius:
     seawall learn study.toml --policy groups:SEX --worst-budget treat=0.3
+
+  A tree for a hospital that sent its margins, valued on hospitals that did not choose it:
+    seawall learn study.toml --policy tree:1 --known SEX:F=0.47,M=0.53 --by HOSPNUM
 
   The paper's stochastic gradients, twenty runs, with their traces:
     seawall learn study.toml --policy groups:SEX --method bsgd --delta 0.02 --seeds 20 \\
@@ -127,6 +131,11 @@ pub(super) struct Learn {
     target: Option<PathBuf>,
     #[command(flatten)]
     known: KnownArgs,
+    #[command(flatten)]
+    history: HistoryArgs,
+    /// How often the bounds from past groups (--by) are to hold
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
+    level: f64,
     /// Learn on one half of the rows and value on the other, both ways: the usual thing
     #[arg(long, overrides_with = "no_honest")]
     honest: bool,
@@ -237,6 +246,7 @@ impl Learn {
         };
         let mut outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
         outputs.toward = self.known.toward(self.target)?;
+        outputs.groups = self.history.groups(self.level)?;
         Ok((self.study, changes, outputs))
     }
 }

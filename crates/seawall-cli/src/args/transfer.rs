@@ -73,6 +73,17 @@ enum Period {
 }
 
 impl HistoryArgs {
+    /// Whether the words name groups: then a learned policy is valued on them.
+    pub(super) fn groups(self, level: f64) -> Result<Option<(HistorySpec, f64)>, Failure> {
+        let asked = !self.by.is_empty();
+        let others = self.history.is_some() || self.least.is_some() || self.each.is_some();
+        if !asked && (others || self.in_time || self.half_life.is_some()) {
+            return Err(Failure::usage("past groups are asked about with --by COL"));
+        }
+        let spec = if asked { self.meaning(None)? } else { None };
+        Ok(spec.map(|spec| (spec, level)))
+    }
+
     /// What the words change about the study's own history.
     fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
         let given = !self.by.is_empty();

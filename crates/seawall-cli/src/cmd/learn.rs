@@ -1,12 +1,14 @@
 //! `seawall learn`.
 
 use super::check::Toward;
+use super::transfer::counted_toward;
 use super::{Failure, destinations};
 use crate::show;
 use seawall::learn::State;
 use seawall::{Error, Log, Progress, Watch};
 use seawall_study::forecast;
-use seawall_study::learn::{Changes, Method, Spec, learn};
+use seawall_study::learn::{Changes, Method, Spec, by_group, learn};
+use seawall_study::study::HistorySpec;
 use seawall_study::trace;
 use seawall_study::write::{destination, prepare};
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,8 @@ pub struct Outputs {
     json: bool,
     /// Another population.
     pub toward: Toward,
+    /// Past groups that the policy is valued on, and how often the bounds are to hold.
+    pub groups: Option<(HistorySpec, f64)>,
 }
 
 impl Outputs {
@@ -56,7 +60,7 @@ impl Outputs {
                 all[k].display()
             )));
         }
-        Ok(Outputs { out, trace, resume, state, json, toward: Toward::default() })
+        Ok(Outputs { out, trace, resume, state, json, toward: Toward::default(), groups: None })
     }
 }
 
@@ -114,7 +118,14 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         !stopped.load(Ordering::Relaxed)
     };
     show::forecast::say(forecast::learning(&loaded, &question)?);
-    let answer = learn(&loaded, &question, state, Watch::new(&follow))?;
+    let mut answer = learn(&loaded, &question, state, Watch::new(&follow))?;
+    if let (Some((history, level)), false) = (&outputs.groups, stopped.load(Ordering::Relaxed)) {
+        let history = history.clone();
+        let history = Box::new(move |_| Ok(Some(history)));
+        let counted = counted_toward(path, history, &outputs.toward, &wait)?;
+        let found = by_group(&counted, &question, &answer, *level, Watch::new(&follow))?;
+        answer.groups = Some(found);
+    }
     drop(wait);
     let mut files = Vec::new();
     if let Some(path) = &outputs.out {

@@ -38,6 +38,19 @@ pub(super) fn with_history(path: &Path, change: HistoryChange) -> Result<Study, 
     Ok(study)
 }
 
+/// A study with its past groups, asked about a target.
+pub(super) fn counted_toward(
+    path: &Path,
+    history: HistoryChange,
+    toward: &Toward,
+    wait: &show::Wait,
+) -> Result<Loaded, Failure> {
+    let study = with_history(path, history)?.with_known(toward.known.clone(), toward.size)?;
+    let loaded = counted(study, wait)?;
+    let target = toward.target.as_deref();
+    Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
+}
+
 /// Counts by group, unless the groups are in a table of their own.
 pub(super) fn counted(study: Study, wait: &show::Wait) -> Result<Loaded, Failure> {
     let outside = study.history.as_ref().is_some_and(|history| history.path.is_some());
@@ -66,10 +79,7 @@ pub(super) fn demo(study: &Path) -> Result<(), Failure> {
 /// Transfers and prints.
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let study = with_history(&asked.study, asked.history)?;
-    let loaded = counted(study.with_known(asked.toward.known, asked.toward.size)?, &wait)?;
-    let target = asked.toward.target.as_deref();
-    let loaded = loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded);
+    let loaded = counted_toward(&asked.study, asked.history, &asked.toward, &wait)?;
     let answer = transfer(&loaded, &asked.request, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = std::io::stdout().lock();

@@ -147,6 +147,7 @@ pub fn print(
         )?;
     }
     honest(answer, out)?;
+    by_group(answer, out)?;
     if let Some(path) = &outputs.out {
         writeln!(
             out,
@@ -189,4 +190,29 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
         row(format!("{what}: {}", super::label(&v.policy)), v.value, v.nominal_value, None);
     }
     writeln!(out, "{shown}")
+}
+
+/// The value on past groups that did not choose the policy.
+fn by_group(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
+    let Some(found) = &answer.groups else { return Ok(()) };
+    let own = &found.difference;
+    let against = own.against.as_deref().map_or(String::new(), super::label);
+    super::wrapped(
+        &format!(
+            "On past groups by {} that did not choose it (learned {} times without some of them): to \
+             {against} {} in the target, {} with the allowance of {} ({}); by itself {}, {} with its \
+             allowance. The bound would have held for {} of {} groups.",
+            super::label(&found.by),
+            found.folds,
+            super::short(own.centre),
+            super::short(own.bound),
+            super::percent(own.level),
+            own.method,
+            super::short(found.value.centre),
+            super::short(found.value.bound),
+            own.held,
+            own.groups.len()
+        ),
+        out,
+    )
 }

@@ -105,7 +105,7 @@ impl Sum {
 
 /// What is compared with where there is no baseline: what the log did; or, on the whole space, where
 /// that is not known, each action as often as the others.
-fn usual(
+pub(super) fn usual(
     loaded: &Loaded,
     question: &Question,
     values: &Values,

@@ -1,15 +1,17 @@
 //! Learning a policy from a study: from the question to a policy file and what is known of it.
 
+mod by_group;
 mod changes;
 mod described;
 mod honest;
 mod result;
 mod spec;
 
+pub use by_group::by_group;
 pub use changes::Changes;
 pub use result::{
-    AgainstResult, HonestResult, HonestValue, LearnSupport, LearnedPolicy, MixtureResult,
-    RunsResult,
+    AgainstResult, GroupsResult, HonestResult, HonestValue, LearnSupport, LearnedPolicy,
+    MixtureResult, RunsResult,
 };
 pub use spec::Spec;
 
@@ -200,6 +202,7 @@ pub fn learn(
         against: found.against.clone(),
         honest: halves,
         no_honest: no_halves,
+        groups: None,
         words: file.explain(),
         file,
         names: names(rule, actions),

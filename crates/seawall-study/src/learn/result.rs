@@ -2,6 +2,7 @@
 
 use super::Question;
 use crate::evaluate::set_name;
+use crate::transfer::Transfer;
 use seawall::learn::{self, Bounds, Schedule, State};
 use seawall::policy::file::PolicyFile;
 use seawall::{Direction, Set, Status};
@@ -87,6 +88,9 @@ pub struct LearnedPolicy {
     /// Why there is none though it was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_honest: Option<String>,
+    /// The value on past groups that did not choose the policy, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupsResult>,
     /// The policy itself.
     #[serde(skip)]
     pub file: PolicyFile,
@@ -102,6 +106,19 @@ pub struct LearnedPolicy {
     /// What was asked.
     #[serde(skip)]
     pub question: Question,
+}
+
+/// A policy valued on past groups that did not choose it.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupsResult {
+    /// What groups are recorded by.
+    pub by: String,
+    /// How often the policy was learned anew.
+    pub folds: usize,
+    /// By how much it is above the baseline in the target.
+    pub difference: Transfer,
+    /// What it costs in the target.
+    pub value: Transfer,
 }
 
 /// A mixture of trees.

@@ -24,11 +24,12 @@ pub(crate) use recorded::Recorded;
 
 use crate::load::Loaded;
 use crate::study::{HistorySpec, PolicySpec};
-use score::{Score, Trial, quick, weight};
+use score::weight;
+pub(crate) use score::{Score, Trial, each, possible, quick};
 use seawall::evaluate::{Estimate, Support};
 use seawall::policy::Policy;
-use seawall::transfer::{Allowance, BalanceStatus, Past};
-use seawall::{Error, Field, Log, Result, Settings, Wasserstein, Watch};
+use seawall::transfer::{Allowance, BalanceStatus, BalanceSummary, Past};
+use seawall::{Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
     let centres = aim.estimates(&contrasts, watch)?;
     check_finite(&contrasts, &centres)?;
     let balance = aim.balance.summary();
-    let mut bounds = Vec::new();
+    let mut bounds: Vec<Bounded> = Vec::new();
     let mut left_out = LeftOutGroups::default();
     match &recorded {
         None => {
@@ -76,7 +77,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
             for (centre, couplings) in centres.iter().zip(slack) {
                 let parts = AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
-                bounds.push((Method::Couplings, parts, Vec::new()));
+                bounds.push(Bounded { method: Method::Couplings, parts, groups: Vec::new() });
             }
         }
         Some(recorded) => {
@@ -98,26 +99,14 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         }
     }
     let all = contrasts.iter().zip(&centres).zip(bounds);
-    let transfers = all.map(|((contrast, centre), (method, parts, groups))| {
-        let sign = fitted.log().direction().sign();
-        Transfer {
-            policy: contrast.policy.name().to_owned(),
-            against: contrast.against.as_ref().map(|p| p.name().to_owned()),
-            centre: centre.value,
-            se: centre.se,
-            bound: centre.value + sign * parts.total(),
-            level: request.level,
-            method,
-            allowance: parts,
-            balance: balance.clone(),
-            held: groups.iter().filter(|g: &&GroupScore| g.held).count(),
-            groups,
-        }
+    let (direction, level) = (fitted.log().direction(), request.level);
+    let transfers = all.map(|((contrast, centre), bounded)| {
+        bounded.around(contrast, centre, (level, direction), balance.clone())
     });
     let (transfers, differences): (Vec<Transfer>, Vec<Transfer>) =
         transfers.partition(|t| t.against.is_none());
     Ok(Transfers {
-        direction: fitted.log().direction(),
+        direction,
         known: knowledge_words(&knowledge)?,
         by: recorded.as_ref().map(|r| r.by.words()),
         in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
@@ -141,7 +130,7 @@ fn check_level(level: f64) -> Result<()> {
 }
 
 /// Refuses an estimate that is none.
-fn check_finite(contrasts: &[Contrast], centres: &[Estimate]) -> Result<()> {
+pub(crate) fn check_finite(contrasts: &[Contrast], centres: &[Estimate]) -> Result<()> {
     let bad =
         contrasts.iter().zip(centres).find(|(_, e)| !(e.value.is_finite() && e.se.is_finite()));
     match bad {
@@ -209,7 +198,7 @@ fn grouped_errors(
 }
 
 /// The variance of the target's own mean around what is expected, if its size is known.
-fn own_noise(loaded: &Loaded, knowledge: &Knowledge) -> f64 {
+pub(crate) fn own_noise(loaded: &Loaded, knowledge: &Knowledge) -> f64 {
     let size = match knowledge {
         Knowledge::Sample(sample) => Some(sample.rows() as f64),
         Knowledge::Facts(_) => loaded.study.target.size,
@@ -228,11 +217,43 @@ fn outcome_variance(log: &Log) -> f64 {
     (squares - mean * mean).max(0.0)
 }
 
+/// How a bound is made, and of what.
+pub(crate) struct Bounded {
+    method: Method,
+    parts: AllowanceParts,
+    groups: Vec<GroupScore>,
+}
+
+impl Bounded {
+    /// The bound around a centre.
+    pub(crate) fn around(
+        self,
+        contrast: &Contrast,
+        centre: &Estimate,
+        (level, direction): (f64, Direction),
+        balance: BalanceSummary,
+    ) -> Transfer {
+        Transfer {
+            policy: contrast.policy.name().to_owned(),
+            against: contrast.against.as_ref().map(|p| p.name().to_owned()),
+            centre: centre.value,
+            se: centre.se,
+            bound: centre.value + direction.sign() * self.parts.total(),
+            level,
+            method: self.method,
+            allowance: self.parts,
+            balance,
+            held: self.groups.iter().filter(|g| g.held).count(),
+            groups: self.groups,
+        }
+    }
+}
+
 /// One policy's scores.
-struct Own<'a> {
-    recorded: &'a Recorded,
-    scores: &'a [Option<Vec<Score>>],
-    at: usize,
+pub(crate) struct Own<'a> {
+    pub(crate) recorded: &'a Recorded,
+    pub(crate) scores: &'a [Option<Vec<Score>>],
+    pub(crate) at: usize,
 }
 
 impl Own<'_> {
@@ -244,12 +265,8 @@ impl Own<'_> {
         scored.map(|(g, s)| (g, s, s.past(weight(half_life, count - g)))).collect()
     }
 
-    fn allowance(
-        &self,
-        request: &Request,
-        se: f64,
-        own_noise: f64,
-    ) -> Result<(Method, AllowanceParts, Vec<GroupScore>)> {
+    /// What the groups say to allow.
+    pub(crate) fn allowance(&self, request: &Request, se: f64, own_noise: f64) -> Result<Bounded> {
         let scored = self.past();
         let past: Vec<Past> = scored.iter().map(|s| s.2).collect();
         let allowance = allowance(&past, request, (se, own_noise), &self.recorded.by)?;
@@ -274,7 +291,7 @@ impl Own<'_> {
                 held: score.needed <= allowance.total,
             }
         };
-        Ok((method, parts, scored.iter().map(group).collect()))
+        Ok(Bounded { method, parts, groups: scored.iter().map(group).collect() })
     }
 }
 

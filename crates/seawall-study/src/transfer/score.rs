@@ -12,32 +12,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A group that was left out, for one policy or difference.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Score {
-    pub(super) predicted: Estimate,
-    pub(super) real: Estimate,
+pub(crate) struct Score {
+    pub(crate) predicted: Estimate,
+    pub(crate) real: Estimate,
     /// What it cost more than was predicted; of rewards, what it brought less.
-    pub(super) needed: f64,
+    pub(crate) needed: f64,
 }
 
 impl Score {
     /// As a past group that counts for so much.
-    pub(super) fn past(&self, weight: f64) -> Past {
+    pub(crate) fn past(&self, weight: f64) -> Past {
         let variance = self.predicted.se.powi(2) + self.real.se.powi(2);
         Past { score: self.needed, variance, weight }
     }
 }
 
 /// What is asked of every group.
-pub(super) struct Trial<'a> {
-    pub(super) loaded: &'a Loaded,
-    pub(super) recorded: &'a Recorded,
-    pub(super) knowledge: &'a Knowledge,
-    pub(super) contrasts: &'a [Contrast],
+pub(crate) struct Trial<'a> {
+    pub(crate) loaded: &'a Loaded,
+    pub(crate) recorded: &'a Recorded,
+    pub(crate) knowledge: &'a Knowledge,
+    pub(crate) contrasts: &'a [Contrast],
 }
 
 impl Trial<'_> {
     /// What is fitted to the log without a group, and without another.
-    pub(super) fn fitted_without(
+    pub(crate) fn fitted_without(
         &self,
         group: usize,
         another: Option<usize>,
@@ -48,7 +48,7 @@ impl Trial<'_> {
     }
 
     /// A group's scores, given what was fitted without it; none where the rest cannot be made like it.
-    pub(super) fn scores(
+    pub(crate) fn scores(
         &self,
         fitted: &Fitted,
         group: usize,
@@ -71,7 +71,7 @@ impl Trial<'_> {
     }
 
     /// Every group's scores, each left out of the log; none where it cannot be predicted.
-    pub(super) fn all(&self, watch: Watch<'_>) -> Result<Vec<Option<Vec<Score>>>> {
+    pub(crate) fn all(&self, watch: Watch<'_>) -> Result<Vec<Option<Vec<Score>>>> {
         let count = self.recorded.len();
         // Groups that are not in the log leave nothing out of it.
         let whole = match self.recorded.groups.iter().any(|g| g.inside) {
@@ -91,7 +91,7 @@ impl Trial<'_> {
 }
 
 /// What there is; none where a rest of the log lacks an action or is too small.
-pub(super) fn possible<T>(found: Result<T>) -> Result<Option<T>> {
+pub(crate) fn possible<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(e) if e.is_input() => Ok(None),
@@ -100,7 +100,7 @@ pub(super) fn possible<T>(found: Result<T>) -> Result<Option<T>> {
 }
 
 /// Does something for each of so many, on all cores, in order.
-pub(super) fn each<T: Send>(
+pub(crate) fn each<T: Send>(
     count: usize,
     watch: Watch<'_>,
     of: impl Fn(usize, Watch<'_>) -> Result<T> + Sync,
@@ -121,12 +121,12 @@ pub(super) fn each<T: Send>(
 }
 
 /// What a group counts for that was so many groups ago, 1 being the last.
-pub(super) fn weight(half_life: Option<f64>, ago: usize) -> f64 {
+pub(crate) fn weight(half_life: Option<f64>, ago: usize) -> f64 {
     half_life.map_or(1.0, |half| (-((ago - 1) as f64) / half).exp2())
 }
 
 /// The study with one deal to folds: what is left out is fitted as often as there are groups.
-pub(super) fn quick(loaded: &Loaded) -> Arc<Loaded> {
+pub(crate) fn quick(loaded: &Loaded) -> Arc<Loaded> {
     let mut quick = loaded.clone();
     quick.study.deals.repeats = quick.study.deals.repeats.or(Some(1));
     Arc::new(quick)

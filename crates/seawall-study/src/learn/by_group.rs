@@ -1,0 +1,110 @@
+//! A learned policy valued on past groups that did not choose it.
+//!
+//! Groups are dealt to folds; without each fold the policy is learned anew, and each of its groups is
+//! predicted for that policy with what will be known of the target and then looked at. What was needed is
+//! the allowance of the policy learned from all rows: its centre is as optimistic as theirs were, so the
+//! allowance covers the choosing, too. The difference to a baseline comes first: what groups have in
+//! common cancels in it.
+
+use super::honest::usual;
+use super::{Found, GroupsResult, LearnedPolicy, Question, baseline};
+use crate::load::Loaded;
+use crate::transfer::{
+    Aim, Contrast, Knowledge, Own, Recorded, Request, Score, Trial, check_finite, each, own_noise,
+    possible, quick,
+};
+use seawall::evaluate::Fitted;
+use seawall::policy::Policy;
+use seawall::{Error, Log, Result, Settings, Status, Wasserstein, Watch};
+
+/// Folds that groups are dealt to at most: the policy is learned as often.
+const FOLDS: usize = 10;
+
+/// Values a learned policy on past groups; `loaded` is counted by them.
+pub fn by_group(
+    loaded: &Loaded,
+    question: &Question,
+    learned: &LearnedPolicy,
+    level: f64,
+    watch: Watch<'_>,
+) -> Result<GroupsResult> {
+    let anywhere = loaded.on_support(question.support)?;
+    let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
+    let quick = quick(&loaded);
+    let knowledge = Knowledge::of_target(&loaded)?;
+    let folds = recorded.len().min(FOLDS);
+    let parts = each(folds, watch, |fold, inside| {
+        let own = (fold..recorded.len()).step_by(folds).collect::<Vec<_>>();
+        fold_scores(&quick, question, (&recorded, &knowledge), &own, inside)
+    })?;
+    let mut scores: Vec<Option<Vec<Score>>> = vec![None; recorded.len()];
+    for (group, score) in parts.into_iter().flatten() {
+        scores[group] = score;
+    }
+    let log = loaded.log();
+    let policy = learned.file.on(log.contexts(), log.actions())?;
+    let fitted = loaded.fitted(watch)?;
+    let contrasts = contrasts(&loaded, question, fitted, policy, watch)?;
+    let aim = Aim::new(fitted, &knowledge)?;
+    let centres = aim.estimates(&contrasts, watch)?;
+    check_finite(&contrasts, &centres)?;
+    let request = Request { policies: Vec::new(), level, method: None, compare: true };
+    let noise = own_noise(&loaded, &knowledge);
+    let mut transfers = Vec::new();
+    for (at, (contrast, centre)) in contrasts.iter().zip(&centres).enumerate() {
+        let bounded = Own { recorded: &recorded, scores: &scores, at }
+            .allowance(&request, centre.se, noise)?;
+        let balance = aim.balance.summary();
+        transfers.push(bounded.around(contrast, centre, (level, log.direction()), balance));
+    }
+    let value = transfers.pop().ok_or_else(|| Error::internal("a policy without a value"))?;
+    let difference = transfers.pop().ok_or_else(|| Error::internal("no difference"))?;
+    Ok(GroupsResult { by: recorded.by.words(), folds, difference, value })
+}
+
+/// The difference to the baseline, and the policy itself.
+fn contrasts(
+    loaded: &Loaded,
+    question: &Question,
+    fitted: &Fitted,
+    policy: Policy,
+    watch: Watch<'_>,
+) -> Result<[Contrast; 2]> {
+    let settings = Settings { watch, ..Settings::default() };
+    let contexts = observed(fitted.log())?;
+    let values = fitted.values_on(&contexts, Wasserstein.at(0.0), settings)?;
+    let base = match baseline(loaded, question, &values, watch)? {
+        Some(policy) => policy,
+        None => usual(loaded, question, &values, watch)?,
+    };
+    let own = Contrast { policy: policy.clone(), against: None };
+    Ok([Contrast { policy, against: Some(base) }, own])
+}
+
+/// The contexts that rows have.
+fn observed(log: &Log) -> Result<Vec<usize>> {
+    let population = log.population()?;
+    Ok((0..population.weights().len()).filter(|&i| population.weights()[i] > 0.0).collect())
+}
+
+/// Learns without some groups, and looks at each of them; none where it cannot be predicted.
+fn fold_scores(
+    loaded: &Loaded,
+    question: &Question,
+    (recorded, knowledge): (&Recorded, &Knowledge),
+    own: &[usize],
+    watch: Watch<'_>,
+) -> Result<Vec<(usize, Option<Vec<Score>>)>> {
+    let rest = recorded.log.without_groups(|g| own.contains(&(g as usize)))?.shared();
+    let Some(fitted) = possible(loaded.fitted_to(&rest, watch))? else { return Ok(Vec::new()) };
+    let Some(found) = possible(Found::new(loaded, &fitted, question, None, watch))? else {
+        return Ok(Vec::new());
+    };
+    if found.learned.status() == Status::Stopped {
+        return Err(Error::stopped());
+    }
+    let policy = found.learned.policy().clone();
+    let contrasts = contrasts(loaded, question, &fitted, policy, watch)?;
+    let trial = Trial { loaded, recorded, knowledge, contrasts: &contrasts };
+    own.iter().map(|&group| Ok((group, trial.scores(&fitted, group, watch)?))).collect()
+}
