@@ -432,6 +432,59 @@ fn long_columns_and_many_contexts_take_no_time() {
     assert!(known.holds_for(balance.population(), 1e-8).unwrap());
 }
 
+/// Whether any weights on the cells that have rows have these margins.
+fn attainable(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> bool {
+    let mut program = microlp::Problem::new(microlp::OptimizationDirection::Minimize);
+    let mut sums = vec![microlp::LinearExpr::empty(); rows.len() + columns.len()];
+    for (i, row) in table.iter().enumerate() {
+        for (k, _) in row.iter().enumerate().filter(|(_, n)| **n > 0.0) {
+            let cell = program.add_var(0.0, (0.0, f64::INFINITY));
+            sums[i].add(cell, 1.0);
+            sums[rows.len() + k].add(cell, 1.0);
+        }
+    }
+    for (sum, goal) in sums.into_iter().zip(rows.iter().chain(columns)) {
+        program.add_constraint(sum, microlp::ComparisonOp::Eq, *goal);
+    }
+    program.solve().is_ok()
+}
+
+#[test]
+fn what_a_linear_program_attains_is_attained() {
+    let (mut can, mut cannot) = (0, 0);
+    for seed in 0..600 {
+        let r = &mut Random(seed);
+        let (height, width) = (2 + r.below(3), 2 + r.below(3));
+        // Every row and column of the table has somebody.
+        let table: Vec<Vec<f64>> = (0..height)
+            .map(|i| {
+                let cell = |k: usize| i % width == k || k % height == i || r.chance(0.4);
+                (0..width).map(cell).map(|some| if some { 30.0 } else { 0.0 }).collect()
+            })
+            .collect();
+        // Small counts, many of them 0: margins are often at the end of what can be.
+        let mut other: Vec<Vec<f64>> = vec![vec![0.0; width]; height];
+        for _ in 0..1 + r.below(12) {
+            let (i, k) = (r.below(height), r.below(width));
+            if table[i][k] > 0.0 || r.chance(0.3) {
+                other[i][k] += 1.0;
+            }
+        }
+        let rows: Vec<f64> = other.iter().map(|row| row.iter().sum()).collect();
+        let columns: Vec<f64> = (0..width).map(|k| other.iter().map(|row| row[k]).sum()).collect();
+        if rows.iter().sum::<f64>() == 0.0 {
+            continue;
+        }
+        let expected = attainable(&table, &rows, &columns);
+        let (log, known) = table_case(&table, &rows, &columns);
+        let found = Balance::new(&log, &known, 0.0).is_ok_and(|b| b.mixed() == 0.0);
+        assert_eq!(found, expected, "{seed}: {table:?} {rows:?} {columns:?}");
+        if expected { can += 1 } else { cannot += 1 }
+    }
+    println!("{can} attainable, {cannot} not");
+    assert!(can > 100 && cannot > 50, "{can} {cannot}");
+}
+
 #[test]
 fn extremes_are_matched() {
     let facts = |value: f64, share: f64| vec![mean_age(value), share_of(0, share)];
@@ -627,6 +680,21 @@ fn centres_hold_the_truth_with_either_nuisance_wrong() {
             }
         }
     }
+}
+
+/// A target that is no tilt of the log, and values that are not linear in what is known: a large log
+/// and the right model do not help.
+#[test]
+fn margins_do_not_tell_everything() {
+    let world = World::new(false);
+    let log = world.draw(60_000, None, &mut Random(1));
+    let fitted = fitted(&log, true);
+    let balance = Balance::new(&log, &world.known, EFFECTIVE).unwrap();
+    let centre = Centre::new(&fitted, &balance, Watch::NOBODY).unwrap();
+    let policy = world.policy(&log, 4);
+    let found = centre.estimate(&policy).unwrap();
+    let off = found.value - world.truth(&policy);
+    assert!(off < -0.01 && off.abs() > 4.0 * found.se, "{off} {}", found.se);
 }
 
 #[test]

@@ -202,7 +202,7 @@ pub(super) fn effective_rows(log: &Log, odds: impl Fn(usize) -> f64) -> Vec<f64>
     sums.into_iter().map(worth).collect()
 }
 
-/// The error that names a smallest set of columns that cannot be had together.
+/// The error that names columns that cannot be had together, none of which can be left out.
 pub(super) fn clash(
     log: &Log,
     known: &Known,

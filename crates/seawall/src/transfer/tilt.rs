@@ -11,6 +11,7 @@
 //! `ν` would be infinite.
 //!
 //! No weights do exactly if some ν has `s_i < 0` at every context (Farkas), and that is where ν then goes.
+//! Where neither weights nor such a ν are found, the facts count as not attainable.
 
 use crate::kernel::cholesky::Cholesky;
 
