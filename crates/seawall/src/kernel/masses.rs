@@ -159,6 +159,11 @@ impl Masses {
         &self.mass
     }
 
+    /// The place of a source's key.
+    pub fn key(&self, source: usize) -> u32 {
+        self.keys[source]
+    }
+
     /// How far apart the bounds of each row are.
     pub fn room(&self) -> &[f64] {
         &self.true_room
