@@ -124,9 +124,6 @@ impl<'a> Search<'a> {
                 break;
             }
             self.improve(prices.feasible, &look.better);
-            if std::env::var("DBG").is_ok() {
-                eprintln!("look {} best {} apart {apart} feasible {} better {} known {} upper {} lower {lower} pivots {} zero {}", self.looks, best.0, prices.feasible, look.better.len(), self.known.len(), look.upper, self.masses.count.0, self.masses.count.1);
-            }
         }
         self.masses.refresh(&self.program);
         let (upper, prices) = best;
@@ -230,9 +227,10 @@ impl<'a> Search<'a> {
         // The newest first: they are the better ones.
         let (mut at, mut quiet) = (self.known.len(), 0);
         for _ in 0..PIVOTS {
-            while let Some(row) = self.masses.best_slack(&prices, least(&prices)) {
+            if let Some(row) = self.masses.best_slack(&prices, least(&prices)) {
                 self.masses.enter_slack(program, row);
                 prices = self.masses.prices(program);
+                continue;
             }
             if prices.feasible != feasible {
                 return;
