@@ -140,8 +140,7 @@ impl Masses {
                 return false;
             }
             if x < 0.0 {
-                (self.right[j], self.true_right[j]) =
-                    (self.right[j] - x, self.true_right[j] - x);
+                (self.right[j], self.true_right[j]) = (self.right[j] - x, self.true_right[j] - x);
                 (self.room[j], self.true_room[j]) = (self.room[j] - x, self.true_room[j] - x);
                 self.x[at] = 0.0;
             } else if x > self.room[j] {
@@ -221,16 +220,13 @@ impl Masses {
     pub fn prices(&self, columns: &impl Columns) -> Prices {
         let rows = self.right.len();
         let split = self.split();
-        let keys: Vec<usize> =
-            split.into_iter().filter(|&s| self.key_mass(s) < -BOUND).collect();
+        let keys: Vec<usize> = split.into_iter().filter(|&s| self.key_mass(s) < -BOUND).collect();
         let feasible = keys.is_empty() && (0..rows).all(|at| self.outside(at) == 0.0);
         let mut prices = vec![0.0; rows];
         for (at, basic) in self.basis.iter().enumerate() {
             let gain = match (feasible, *basic) {
                 (true, Basic::Slack(_)) => 0.0,
-                (true, Basic::Column(s, z)) => {
-                    columns.gain(s, z) - columns.gain(s, self.keys[s])
-                }
+                (true, Basic::Column(s, z)) => columns.gain(s, z) - columns.gain(s, self.keys[s]),
                 (false, Basic::Slack(_)) => self.outside(at),
                 (false, Basic::Column(s, _)) => {
                     self.outside(at) - f64::from(u8::from(keys.contains(&s)))
