@@ -23,7 +23,7 @@ const PASSED: f64 = 1e-12;
 /// A smaller rate does not block.
 const RATE: f64 = 1e-9;
 /// Pivots after which the inverse is worked out anew.
-const FRESH: usize = 64;
+const FRESH: usize = 192;
 /// By how much bounds are moved apart so that steps are not of length 0.
 const APART: f64 = 1e-8;
 
@@ -83,7 +83,6 @@ pub struct Masses {
     /// Slacks out of the basis: whether they are at their upper bound.
     up: Vec<bool>,
     pivots: usize,
-    pub count: (usize, usize),
 }
 
 impl Masses {
@@ -108,7 +107,6 @@ impl Masses {
             inverse: Vec::new(),
             up: vec![false; rows],
             pivots: 0,
-            count: (0, 0),
         };
         new.move_apart();
         new.refresh(columns);
@@ -156,6 +154,11 @@ impl Masses {
     /// The sources' masses.
     pub fn mass(&self) -> &[f64] {
         &self.mass
+    }
+
+    /// The place of a source's key.
+    pub fn key(&self, source: usize) -> u32 {
+        self.keys[source]
     }
 
     /// How far apart the bounds of each row are.
@@ -279,8 +282,6 @@ impl Masses {
     fn enter(&mut self, columns: &impl Columns, entering: Basic, column: Vec<f64>, sign: f64) {
         let mut rates = self.solve(&column);
         let (length, stop) = self.blocked(entering, &rates, sign);
-        self.count.0 += 1;
-        self.count.1 += usize::from(length == 0.0);
         for (x, rate) in self.x.iter_mut().zip(&rates) {
             *x -= sign * rate * length;
         }

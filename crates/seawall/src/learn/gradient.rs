@@ -173,6 +173,7 @@ fn check_asked(asked: &Gradient) -> Result<()> {
 /// Learns a softmax policy.
 pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Result<Learned> {
     check_asked(&asked)?;
+    task.needs_gradient("softmax")?;
     let design = Design::new(task)?;
     let set = task.within.set.smoothed(asked.sharpness / task.size());
     let within = Ambiguity { set, ..task.within };

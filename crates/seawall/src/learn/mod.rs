@@ -284,6 +284,21 @@ impl<'a> Task<'a> {
         Ok(*self.greedy.get_or_init(|| (worst.lower, worst.upper)))
     }
 
+    /// Refuses a set whose worst case has no gradient and nothing smooth that stands in for it.
+    fn needs_gradient(&self, what: &str) -> Result<()> {
+        match self.within.set.needs_known() {
+            true => Err(Error::field(
+                Field::Set,
+                format!(
+                    "is {}, which has no gradient for {what}; learn groups or trees, or use another",
+                    self.within.set.name()
+                ),
+            )
+            .advise(Field::Set, &["wasserstein", "kl"])),
+            false => Ok(()),
+        }
+    }
+
     /// What the inner step leaves open.
     fn slack(&self) -> f64 {
         self.baseline.as_ref().map_or_else(|| self.values.slack(), |b| b.range.slack())

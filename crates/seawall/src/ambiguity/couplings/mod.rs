@@ -15,8 +15,10 @@
 //! margins, one row for each fact and none for the sources. A fixed column is then as free as its
 //! margin says; with a radius, or with a limit, nobody crosses it.
 //!
-//! Solved by column generation ([`search`]) over a simplex method whose basis has a row for each fact
-//! ([`crate::kernel::masses`]).
+//! A mean is one among those who have a value: a population in which nobody has one meets it.
+//!
+//! Solved by column generation (`search`) over a simplex method whose basis has a row for each fact
+//! (`kernel::masses`).
 
 mod pricing;
 mod program;

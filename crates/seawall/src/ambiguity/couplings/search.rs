@@ -22,8 +22,16 @@ const ROUNDING: f64 = 1e-14;
 const CLOSE: f64 = 4.0 * f64::EPSILON;
 /// Facts that contradict each other by less than this do not.
 const FORGIVEN: f64 = 1e-9;
-/// Columns taken along from one look at all of them.
+/// Columns taken along from one look at all of them, where there is one source.
 const TAKEN: usize = 256;
+/// Columns among which the best is taken.
+const FEW: usize = 48;
+/// Columns known at most.
+const MOST: usize = 1 << 18;
+/// Pivots, at most, between two looks.
+const PIVOTS: usize = 1 << 16;
+/// How much of the prices looked at are those of the lowest bound seen.
+const STEADY: f64 = 0.5;
 
 /// A program being solved: another price or radius goes on from the last basis.
 pub(super) struct Search<'a> {
@@ -35,6 +43,8 @@ pub(super) struct Search<'a> {
     scale: f64,
     /// What each point is worth at the last prices.
     worth: Vec<f64>,
+    /// Columns that were better than others once: source and place.
+    known: Vec<(u32, u32)>,
     pub looks: usize,
 }
 
@@ -50,7 +60,7 @@ pub(super) enum Ended {
 struct Look {
     /// The bound from above.
     upper: f64,
-    /// The best columns, the best first: how much better than the source's key, source and place.
+    /// Columns that are better, the best last: how much better than the source's key, source and place.
     better: Vec<(f64, usize, u32)>,
 }
 
@@ -63,7 +73,7 @@ impl<'a> Search<'a> {
     ) -> Self {
         let scale = program.heights.scale();
         let worth = vec![0.0; program.heights.len()];
-        Search { program, pricing, masses, settings, scale, worth, looks: 0 }
+        Search { program, pricing, masses, settings, scale, worth, known: Vec::new(), looks: 0 }
     }
 
     /// Solves from where it is.
@@ -76,10 +86,7 @@ impl<'a> Search<'a> {
         let mut stopped = false;
         loop {
             let prices = self.prices();
-            let look = self.look(&prices);
-            if prices.feasible && look.upper < best.0 {
-                best = (look.upper, prices.rows.clone());
-            }
+            let look = self.look_around(&prices, &mut best);
             let lower = if prices.feasible { self.lower() } else { f64::NEG_INFINITY };
             let close =
                 prices.feasible && best.0 - lower <= CLOSE * best.0.abs().max(lower.abs());
@@ -116,10 +123,7 @@ impl<'a> Search<'a> {
                 }
                 break;
             }
-            self.improve(&prices, &look.better);
-            if std::env::var("DBG").is_ok() {
-                eprintln!("look {} apart {apart} feasible {} better {} upper {} lower {lower} pivots {} zero {}", self.looks, prices.feasible, look.better.len(), look.upper, self.masses.count.0, self.masses.count.1);
-            }
+            self.improve(prices.feasible, &look.better);
         }
         self.masses.refresh(&self.program);
         let (upper, prices) = best;
@@ -143,70 +147,113 @@ impl<'a> Search<'a> {
         prices
     }
 
-    /// Looks at every column.
-    fn look(&mut self, prices: &Prices) -> Look {
+    /// Looks at every column: first at prices between those of the lowest bound seen and the program's
+    /// own, which jump about while few columns are known; at its own if that finds nothing better.
+    fn look_around(&mut self, prices: &Prices, best: &mut (f64, Vec<f64>)) -> Look {
+        if !prices.feasible {
+            return self.look(prices, &prices.rows);
+        }
+        if self.program.costs.is_some() && !best.1.is_empty() {
+            let mixed = best.1.iter().zip(&prices.rows);
+            let mixed: Vec<f64> = mixed.map(|(b, own)| STEADY * b + (1.0 - STEADY) * own).collect();
+            let look = self.look(prices, &mixed);
+            if look.upper < best.0 {
+                *best = (look.upper, mixed);
+            }
+            if !look.better.is_empty() {
+                return look;
+            }
+        }
+        let look = self.look(prices, &prices.rows);
+        if look.upper < best.0 {
+            *best = (look.upper, prices.rows.clone());
+        }
+        look
+    }
+
+    /// Looks for the best columns at prices of the rows, and takes those that are better than their
+    /// sources' keys at the program's own.
+    fn look(&mut self, prices: &Prices, rows: &[f64]) -> Look {
         self.looks += 1;
-        let (program, valued) = (&self.program, prices.feasible);
+        let (program, masses, valued) = (&self.program, &self.masses, prices.feasible);
         for (z, worth) in self.worth.iter_mut().enumerate() {
-            *worth = program.worth(z as u32, &prices.rows, valued);
+            *worth = program.worth(z as u32, rows, valued);
         }
         let least = least(prices);
         let mut better: Vec<(f64, usize, u32)> = Vec::new();
         let reached = match &program.costs {
             None => {
-                let key = self.masses.key_worth(program, prices, 0);
+                let key = masses.key_worth(program, prices, 0);
                 let gains = self.worth.iter().zip(0..).map(|(worth, z)| (worth - key, 0, z));
                 better.extend(gains.filter(|(gain, ..)| *gain > least));
                 self.worth.iter().copied().fold(f64::NEG_INFINITY, f64::max)
             }
             Some(costs) => {
-                let axes = program.axis_prices(&prices.rows, valued);
+                let axes = program.axis_prices(rows, valued);
                 let best = self.pricing.best(costs, &self.worth, &axes);
-                for (s, &(worth, z)) in best.iter().enumerate() {
-                    let gain = worth - self.masses.key_worth(program, prices, s);
+                for (s, &(_, z)) in best.iter().enumerate().filter(|(s, b)| b.1 != masses.key(*s)) {
+                    let gain = if valued { program.gain(s, z) } else { 0.0 };
+                    let gain = gain - program.paid(s, z, &prices.rows);
+                    let gain = gain - masses.key_worth(program, prices, s);
                     if gain > least {
                         better.push((gain, s, z));
                     }
                 }
-                let mass = self.masses.mass();
+                let mass = masses.mass();
                 sum(best.len(), |s| mass[s] * best[s].0)
             }
         };
         let ahead = |a: &(f64, usize, u32), b: &(f64, usize, u32)| {
             b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2)))
         };
-        if better.len() > TAKEN {
+        if program.costs.is_none() && better.len() > TAKEN {
             better.select_nth_unstable_by(TAKEN, ahead);
             better.truncate(TAKEN);
         }
-        better.sort_unstable_by(ahead);
-        Look { upper: reached + self.masses.rows_at(&prices.rows), better }
+        // The best last: columns are tried from the newest on.
+        better.sort_unstable_by(|a, b| ahead(b, a));
+        Look { upper: reached + masses.rows_at(rows), better }
     }
 
-    /// Pivots among the columns taken along until none of them is better.
-    fn improve(&mut self, at: &Prices, better: &[(f64, usize, u32)]) {
+    /// Pivots among the columns known until none of them is better: the best of a few at a time, for
+    /// prices change with every pivot.
+    fn improve(&mut self, feasible: bool, better: &[(f64, usize, u32)]) {
+        if self.known.len() > MOST {
+            self.known.clear();
+        }
+        self.known.extend(better.iter().map(|&(_, s, z)| (s as u32, z)));
         let program = &self.program;
-        for _ in 0..4 * (better.len() + program.rows()) {
-            let prices = self.masses.prices(program);
-            if prices.feasible != at.feasible {
-                return;
-            }
-            let least = least(&prices);
-            if let Some(row) = self.masses.best_slack(&prices, least) {
+        let mut prices = self.masses.prices(program);
+        // The newest first: they are the better ones.
+        let (mut at, mut quiet) = (self.known.len(), 0);
+        for _ in 0..PIVOTS {
+            if let Some(row) = self.masses.best_slack(&prices, least(&prices)) {
                 self.masses.enter_slack(program, row);
+                prices = self.masses.prices(program);
                 continue;
             }
-            let mut best = (least, None);
-            for &(_, s, z) in better {
-                let gain = if prices.feasible { program.gain(s, z) } else { 0.0 };
-                let worth = gain - program.paid(s, z, &prices.rows);
-                let more = worth - self.masses.key_worth(program, &prices, s);
-                if more > best.0 {
-                    best = (more, Some((s, z)));
+            if prices.feasible != feasible {
+                return;
+            }
+            let mut best = (least(&prices), None);
+            while best.1.is_none() && quiet < self.known.len() {
+                let from = at.saturating_sub(FEW);
+                for &(s, z) in &self.known[from..at] {
+                    let s = s as usize;
+                    let gain = if feasible { program.gain(s, z) } else { 0.0 };
+                    let worth = gain - program.paid(s, z, &prices.rows);
+                    let more = worth - self.masses.key_worth(program, &prices, s);
+                    if more > best.0 {
+                        best = (more, Some((s, z)));
+                    }
                 }
+                quiet += at - from;
+                at = if from == 0 { self.known.len() } else { from };
             }
             let Some((s, z)) = best.1 else { return };
+            quiet = 0;
             self.masses.enter_column(program, s, z);
+            prices = self.masses.prices(program);
         }
     }
 

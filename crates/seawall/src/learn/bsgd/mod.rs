@@ -178,6 +178,7 @@ pub fn bsgd(
     if asked.seeds == 0 {
         return Err(Error::field(Field::Seeds, "is 0; expected at least 1"));
     }
+    task.needs_gradient("bsgd")?;
     let (set, radius) = (task.within.set, task.within.radius);
     if !set.moves_mass() {
         let what = "bsgd is for sets that move people; this one is solved exactly";
