@@ -1,5 +1,6 @@
 //! What was learned, in words.
 
+use super::transfer::to_noise;
 use super::{gap, number};
 use crate::cmd::learn::Outputs;
 use seawall::Direction;
@@ -204,12 +205,12 @@ fn by_group(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
              allowance. The bound would have held for {} of {} groups.",
             super::label(&found.by),
             found.folds,
-            super::short(own.centre),
-            super::short(own.bound),
+            to_noise(own.centre, own.se),
+            to_noise(own.bound, own.se),
             super::percent(own.level),
             own.method,
-            super::short(found.value.centre),
-            super::short(found.value.bound),
+            to_noise(found.value.centre, found.value.se),
+            to_noise(found.value.bound, found.value.se),
             own.held,
             own.groups.len()
         ),

@@ -1,6 +1,6 @@
 //! What policies would cost in a target, in words.
 
-use super::{label, number, percent, short, table, wrapped};
+use super::{label, number, percent, table, wrapped};
 use seawall::transfer::{BalanceStatus, BalanceSummary};
 use seawall_study::transfer::{LeftOutGroups, Method, Transfer, Transfers};
 use std::io::{Result, Write};
@@ -23,14 +23,15 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
             None => label(&t.policy),
             Some(against) => format!("{} − {}", label(&t.policy), label(against)),
         };
+        let told = |x: f64| to_noise(x, t.se);
         shown.add_row([
             name,
-            short(t.centre),
-            short(t.se),
-            short(t.bound),
-            short(t.allowance.sampling),
-            short(t.allowance.between),
-            short(t.allowance.couplings),
+            told(t.centre),
+            told(t.se),
+            told(t.bound),
+            told(t.allowance.sampling),
+            told(t.allowance.between),
+            told(t.allowance.couplings),
         ]);
     }
     writeln!(out, "{shown}")?;
@@ -82,6 +83,14 @@ fn balance(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{shown}")
 }
 
+/// A number to the digits that its noise leaves it.
+pub(super) fn to_noise(x: f64, se: f64) -> String {
+    let digits = if se > 0.0 { (1.0 - se.log10().floor()).clamp(0.0, 6.0) } else { 6.0 };
+    // Adding 0 takes a minus away from nothing.
+    let unit = 10f64.powf(digits);
+    format!("{:.*}", digits as usize, (x * unit).round() / unit + 0.0)
+}
+
 /// A standardised difference: two digits are what it deserves.
 fn apart(difference: f64) -> String {
     // Adding 0 takes a minus away from nothing.
@@ -109,9 +118,9 @@ fn groups(answer: &Transfers, first: &Transfer, out: &mut dyn Write) -> Result<(
         shown.add_row([
             label(&g.group),
             number(g.rows),
-            short(g.predicted),
-            short(g.real),
-            short(g.score),
+            to_noise(g.predicted, g.real_se),
+            to_noise(g.real, g.real_se),
+            to_noise(g.score, g.real_se),
             if g.held { String::new() } else { "missed".to_owned() },
         ]);
     }
