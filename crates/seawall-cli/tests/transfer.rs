@@ -241,15 +241,18 @@ fn slips_are_told() {
         assert_eq!((found.code, found.out.as_str()), (2, ""), "{args}: {}", found.err);
         assert!(found.err.contains(what), "{args}: {}", found.err);
     };
-    slip("transfer study.toml --by sexx", "no column \"sexx\"");
+    slip("transfer study.toml --by sexx", "no column named \"sexx\"");
     slip("transfer study.toml --by age", "\"age\" is a context column, too");
-    slip("transfer study.toml --by y,arm --least 500", "one group only");
+    std::fs::write(there.path().join("one.csv"), rows(0..1, extra)).unwrap();
+    let one = STUDY.replace("log.csv", "one.csv");
+    std::fs::write(there.path().join("one.toml"), one).unwrap();
+    slip("transfer one.toml", "one group only");
     slip("transfer study.toml --least 61", "no group of at least 61 rows");
     slip("transfer study.toml --level 1.5", "expected a number above 0.5 and below 1");
     slip("transfer study.toml --known sex:F=0.3,M=0.3", "sum to 0.6");
     slip("transfer study.toml --known age:mean=400", "expected a number from");
     slip("transfer study.toml --known sex:X=0.3", "\"X\"");
-    slip("transfer study.toml --known sex:F=1,M=0 --known age:35=1", "cannot be matched");
+    slip("transfer study.toml --known age:35=1,mean=60", "cannot be at once");
     slip("backtest study.toml --policy constant:z", "no action named \"z\"");
     let nothing = STUDY.replace("[history]\nby = \"site\"\n", "");
     std::fs::write(there.path().join("plain.toml"), nothing).unwrap();
@@ -257,7 +260,7 @@ fn slips_are_told() {
     slip("backtest plain.toml", "no groups are recorded");
     let both = STUDY.replace("by = \"site\"", "by = \"sex\"");
     std::fs::write(there.path().join("both.toml"), both).unwrap();
-    slip("check both.toml", "line 33");
+    slip("check both.toml", "line 30");
     slip("learn study.toml --policy tree:1 --least 3", "asked about with --by");
 }
 

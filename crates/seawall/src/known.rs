@@ -14,7 +14,7 @@
 
 use crate::error::{Error, Result};
 use crate::population::Population;
-use crate::space::{Kind, Space};
+use crate::space::{Kind, Space, Value};
 use std::sync::Arc;
 
 /// Shares that sum to 1 but for this are all of a column's.
@@ -341,7 +341,48 @@ fn check_column(space: &Space, facts: &[Fact]) -> Result<()> {
     if shares == space.levels(facts[0].feature).len() && shares > 0 && high < 1.0 - WHOLE {
         return refused(format!("the shares sum to {high}; expected 1"));
     }
-    Ok(())
+    let mean = facts.iter().find(|f| f.quantity == Quantity::Mean);
+    match mean.filter(|mean| shares > 0 && !can_be(space, facts, mean)) {
+        None => Ok(()),
+        Some(mean) => {
+            refused(format!("a mean of {} and these shares cannot be at once", mean.value))
+        }
+    }
+}
+
+/// Whether some shares within their ranges have a mean within its range: whether `Σ q (x − low)` can be 0
+/// or more, and `Σ q (x − high)` 0 or less, over those who have a value.
+fn can_be(space: &Space, facts: &[Fact], mean: &Fact) -> bool {
+    let range = |level: usize| {
+        let own = facts.iter().find(|f| f.quantity == Quantity::Share(level));
+        own.map_or((0.0, 1.0), |f| (f.low, f.high))
+    };
+    let from = |origin: f64| -> Vec<(f64, (f64, f64))> {
+        let levels = space.level_values(mean.feature).enumerate();
+        levels
+            .map(|(level, value)| match value {
+                Value::Number(x) => (x - origin, range(level)),
+                _ => (0.0, range(level)),
+            })
+            .collect()
+    };
+    let slack = WHOLE * (1.0 + mean.value.abs());
+    let mut upward = from(mean.low);
+    upward.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut downward = from(mean.high);
+    downward.sort_by(|a, b| a.0.total_cmp(&b.0));
+    filled(&upward) >= -slack && filled(&downward) <= slack
+}
+
+/// `Σ q v` where everyone has the least share and the rest goes to the first ones, as far as it may.
+fn filled(levels: &[(f64, (f64, f64))]) -> f64 {
+    let mut rest = 1.0 - levels.iter().map(|(_, (low, _))| low).sum::<f64>();
+    let share = |&(value, (low, high)): &(f64, (f64, f64))| {
+        let more = rest.clamp(0.0, high - low);
+        rest -= more;
+        value * (low + more)
+    };
+    levels.iter().map(share).sum()
 }
 
 #[cfg(test)]
@@ -386,6 +427,12 @@ mod tests {
         refused(vec![share(0, 0.5), share(0, 0.5)], "twice");
         refused(vec![Fact::exact(0, Quantity::Mean, 99.0)], "from 40 to 80");
         refused(vec![Fact::exact(1, Quantity::Mean, 0.5)], "only a numeric column");
+        let old = |share| Fact::exact(0, Quantity::Share(2), share);
+        let mean = Fact::exact(0, Quantity::Mean, 60.0);
+        // With nine in ten at 80 the mean is at least 76.
+        refused(vec![mean, old(0.9)], "cannot be at once");
+        Known::new(space(), vec![mean, old(0.5)]).unwrap();
+        Known::new(space(), vec![mean.give_or_take(16.0), old(0.9)]).unwrap();
         Known::new(space(), vec![share(0, 0.5), share(1, 0.4).give_or_take(0.2)]).unwrap();
     }
 }
