@@ -48,7 +48,7 @@ pub const DATA: &str = "trial.csv";
 pub fn trial() -> String {
     let mut random = Random(ChaCha8Rng::seed_from_u64(SEED));
     let mut text = String::from(
-        "patient,site,conscious,sex,age,woke,systolic,stroke,arm,ischaemic,haemorrhage,bleed,dead\n",
+        "patient,conscious,sex,age,woke,systolic,stroke,arm,ischaemic,haemorrhage,bleed,dead,site\n",
     );
     let mut sites = Sites::new();
     for patient in 1..=PATIENTS {
@@ -147,8 +147,8 @@ impl Random {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{number},S{site:02},{conscious},{sex},{age},{woke},{systolic},{stroke},{arm},{ischaemic},\
-             {haemorrhage},{bleed},{dead}"
+            "{number},{conscious},{sex},{age},{woke},{systolic},{stroke},{arm},{ischaemic},\
+             {haemorrhage},{bleed},{dead},S{site:02}"
         );
     }
 }
