@@ -87,7 +87,7 @@ impl Evaluation {
     fn claims(&self) -> Vec<Vec<(Option<[String; 2]>, Option<String>)>> {
         let (direction, model) = (self.found.direction, self.found.diagnostics.model);
         let of = |r: &RobustValue| {
-            (r.claims(direction, self.found.target.is_some(), model), r.noise(direction, model))
+            (r.claims(direction, self.found.has_target(), model), r.noise(direction, model))
         };
         self.found.policies.iter().map(|p| p.results.iter().map(of).collect()).collect()
     }

@@ -37,6 +37,10 @@ pub struct Forecast {
 
 /// What an evaluation will take, if that is long.
 pub fn evaluation(loaded: &Loaded, question: &Question) -> Result<Option<Forecast>> {
+    // Without a radius nobody's move is looked at.
+    if question.context.radii.iter().all(|r| r.is_infinite()) {
+        return Ok(None);
+    }
     let count = question.policies.len();
     let pairs = if question.compare { count * count.saturating_sub(1) } else { 0 };
     let radii = (question.context.radii.len() + 1) * question.cost.radii.len().max(1);
@@ -45,6 +49,9 @@ pub fn evaluation(loaded: &Loaded, question: &Question) -> Result<Option<Forecas
 
 /// What learning will take, if that is long.
 pub fn learning(loaded: &Loaded, question: &learn::Question) -> Result<Option<Forecast>> {
+    if question.context.radius.is_infinite() {
+        return Ok(None);
+    }
     let runs = if question.honest { 3.0 } else { 1.0 };
     worst_cases(loaded, question.support, SEARCH * runs)
 }

@@ -44,6 +44,7 @@ pub mod read;
 pub mod report;
 pub mod shift;
 pub mod sql;
+mod start;
 mod strata;
 pub mod study;
 pub mod target;

@@ -5,7 +5,7 @@ use crate::other_table::rows_on_contexts;
 use crate::read::{named, same};
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::{PlacedTarget, TargetFacts};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, logistic};
+use seawall::evaluate::{FitOptions, Fitted, Propensity, Support, logistic};
 use seawall::outcome::{
     AutoSearch, BoostedSettings, Choice, Compared, ModelKind, Predictions, Recipe, Values, auto,
     choose, choose_additive, choose_rounds,
@@ -218,17 +218,6 @@ impl Loaded {
         let repeats = repeats.unwrap_or(FitOptions::for_log(self.log()).repeats);
         let options = FitOptions { clip, unseen, folds, repeats, seed };
         Fitted::new(log, &self.recipe, &self.propensity, options, watch)
-    }
-
-    /// The contexts that worst cases start from, on a support: the target's, or the log's own.
-    pub(crate) fn robust(&self, fitted: &Fitted, support: Support) -> Result<Arc<Robust>> {
-        match &self.target {
-            None => fitted.robust(support),
-            Some(target) => {
-                let population = target.sample.population();
-                Ok(Arc::new(Robust::around(fitted.log(), population, support)?))
-            }
-        }
     }
 
     /// The contexts of a support: all, or those with rows of the log or the target.

@@ -16,7 +16,6 @@ use seawall::distance::distance;
 use seawall::evaluate::Robust;
 use seawall::outcome::{Forest, Model};
 use seawall::policy::Policy;
-use seawall::transfer::Transport;
 use seawall::{
     Entry, Error, Field, Geometry, Kind, Log, Population, Progress, Result, Settings, Space, Stage,
     Support, Watch,
@@ -255,6 +254,14 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     }
     let mut question = Question::from_study(loaded);
     question.worst = false;
+    if question.context.set.needs_known() {
+        let set = question.context.set.name();
+        let what = format!(
+            "is {set}, which needs no radius: leave it out, and every population counts \
+                            that meets what is known of the target"
+        );
+        return Err(Error::field(Field::Set, what));
+    }
     let anywhere = loaded.on_support(question.support)?;
     let loaded = anywhere.as_deref().unwrap_or(loaded);
     let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
@@ -262,12 +269,10 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         Some(_) => loaded.clone(),
         None => loaded.without_target(),
     };
-    let there = centred.target.as_ref();
-    let robust = centred.robust(fitted, question.support)?;
-    let transport = match there {
-        Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
-        None => None,
-    };
+    let start = centred.start(fitted.log())?;
+    let there = start.population();
+    let robust = start.robust_of(fitted, question.support, question.within())?;
+    let carrier = start.carrier(fitted, watch)?;
     let settings = Settings { watch, ..Settings::default() };
     let values = {
         let costs = question.cost.set.at(question.cost.radii[0]);
@@ -280,7 +285,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let used = used_features(loaded, fitted.model(), &made);
     let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
     let own = loaded.log().population()?;
-    let centre = there.map_or(&own, |target| target.sample.population());
+    let centre = there.unwrap_or(&own);
     // On the whole space a move is paid for along no column that does not count.
     let relevant = match question.support {
         seawall::evaluate::Support::Space => None,
@@ -288,8 +293,8 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     };
     let mut policies = Vec::new();
     for (_, policy) in &made {
-        let nominal = match &transport {
-            Some(transport) => transport.estimates(policy)?.dm,
+        let nominal = match &carrier {
+            Some(carrier) => carrier.estimates(policy)?.direct(),
             None => fitted.nominal(policy, watch)?.dm,
         };
         policies.push(match &relevant {

@@ -37,6 +37,8 @@ pub fn changes(space: &Space, step: &Move) -> Vec<Change> {
     changed.collect()
 }
 
+/// A change below this is rounding.
+const ROUNDING: f64 = 1e-12;
 /// Changes of one move that are told; more are counted.
 const TOLD: usize = 6;
 
@@ -107,6 +109,13 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
         return "nobody moves; people are weighed anew".to_owned();
     }
     let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
+    if moved == 0.0 && set.needs_known() {
+        return format!(
+            "columns go together otherwise, within what is known; {} of the worst-case population is \
+             where nobody was seen",
+            percent(worst.unobserved_mass())
+        );
+    }
     if moved == 0.0 {
         return "nobody moves".to_owned();
     }
@@ -124,7 +133,8 @@ pub fn main_change(worst: &WorstCase, set: Set) -> Option<String> {
     let space = population.space();
     let features = space.names().len();
     let mut moved = vec![0.0; features];
-    if set.moves_mass() {
+    // Without a radius nobody comes from anywhere.
+    if set.moves_mass() && !(set.needs_known() && worst.plan().iter().all(|m| m.from == m.to)) {
         for step in worst.plan().iter().filter(|m| m.from != m.to) {
             for (k, moved) in moved.iter_mut().enumerate() {
                 *moved += step.mass * space.feature_cost(k, step.from, step.to);
@@ -137,7 +147,7 @@ pub fn main_change(worst: &WorstCase, set: Set) -> Option<String> {
         }
     }
     let most = (0..features).max_by(|&a, &b| moved[a].total_cmp(&moved[b]).then(b.cmp(&a)))?;
-    if moved[most] <= 0.0 {
+    if moved[most] <= ROUNDING {
         return None;
     }
     let name = space.names().nth(most)?;

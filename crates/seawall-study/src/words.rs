@@ -29,6 +29,11 @@ pub fn short(x: f64) -> String {
     number((x * digits).round() / digits)
 }
 
+/// A radius; an infinite one is none.
+pub fn radius(x: f64) -> String {
+    if x.is_infinite() { "no radius".to_owned() } else { number(x) }
+}
+
 /// An interval, four digits each.
 pub fn between((low, high): (f64, f64)) -> String {
     format!("({}, {})", short(low), short(high))

@@ -59,6 +59,9 @@ Examples:
   In another hospital, whose patients are known and whose outcomes are not:
     seawall evaluate study.toml --target other-hospital.csv
 
+  In a hospital that sent its means and shares alone: anyone who meets them, whatever goes with what:
+    seawall evaluate study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --set couplings
+
   Outcomes may shift too, and mass may go only where somebody was seen:
     seawall evaluate study.toml --cost-radius 0.01 --support observed";
 
@@ -139,7 +142,8 @@ pub(super) struct Evaluate {
     /// How far the population of contexts may be
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     radius: Vec<f64>,
-    /// The set of populations of contexts: wasserstein, entropic, kl or tv
+    /// The set of populations of contexts: wasserstein, entropic, kl, tv or couplings (those that meet
+    /// what is known of a target, with a radius or without one)
     #[arg(long, value_name = SET, value_parser = set_text)]
     set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value

@@ -1,7 +1,9 @@
 //! The answers of `seawall evaluate` on one screen: what nothing shifting would bring, the worst mean
 //! within each radius, and which policy in one population. `--full` prints the tables.
 
-use super::{ends, label, number, percent, shift, supported, table, verdict, width, wrapped};
+use super::{
+    ends, label, number, percent, radius, shift, supported, table, verdict, width, wrapped,
+};
 use crate::cmd::evaluate::Outputs;
 use seawall::Status;
 use seawall::evaluate::{Estimate, Support};
@@ -47,6 +49,9 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     let head = format!("{files}: {rows}{left}; {seen}. {direction}.");
     wrapped(&head, out)?;
     target(found, out)?;
+    if let Some(balance) = &found.balance {
+        super::balance::print(balance, out)?;
+    }
     for note in facts.notes.iter().take(NOTES) {
         wrapped(&format!("Note: {note}."), out)?;
     }
@@ -121,14 +126,14 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 /// The doubly robust and the direct estimate; in the target if there is one.
 fn estimates(policy: &PolicyResult) -> (Estimate, Estimate) {
     match &policy.target {
-        Some(there) => (there.dr, there.dm),
+        Some(there) => (there.dr, there.direct()),
         None => (policy.nominal.dr, policy.nominal.dm),
     }
 }
 
 /// A policy a row, a radius a column, and below each worst case its limits; as many radii as fit.
 fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
-    let place = if found.target.is_some() { "in the target" } else { "if nothing shifts" };
+    let place = if found.has_target() { "in the target" } else { "if nothing shifts" };
     let extreme = match found.direction {
         seawall::Direction::Cost => "highest",
         seawall::Direction::Reward => "lowest",
@@ -137,7 +142,8 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
     let mut header = vec!["policy".to_owned(), "doubly robust".to_owned()];
     header.extend(costs.then(|| "cost radius".to_owned()));
     let first = header.len();
-    header.extend(radii.iter().map(|r| number(*r)));
+    let first_policy = found.policies.first().map_or(&[][..], |p| &p.results);
+    header.extend(first_policy.iter().take(radii.len()).map(RobustValue::radius_words));
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (policy, name) in found.policies.iter().zip(names) {
         let (dr, dm) = estimates(policy);
@@ -165,10 +171,11 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
         1 => " (one more radius: --full)".to_owned(),
         more => format!(" ({more} more radii: --full)"),
     };
-    wrapped(
-        &format!("The mean {place}, and the {extreme} it could be within each radius{beyond}:"),
-        out,
-    )?;
+    let sets = match found.question.context.set.needs_known() {
+        true => " where what is known holds",
+        false => " within each radius",
+    };
+    wrapped(&format!("The mean {place}, and the {extreme} it could be{sets}{beyond}:"), out)?;
     let header: Vec<&str> = header.iter().take(kept).map(String::as_str).collect();
     let mut shown = table(&header);
     for row in &rows {
@@ -240,7 +247,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
         for (k, r) in c.results.iter().take(ROWS).enumerate() {
             let se = Some(r.shown_se()).filter(|se| !se.is_nan()).unwrap_or(plain.se);
             let pair = format!("{} − {}", of(&c.policy), of(&c.against));
-            let mut row = vec![if k == 0 { pair } else { String::new() }, number(r.radius)];
+            let mut row = vec![if k == 0 { pair } else { String::new() }, radius(r.radius)];
             row.extend(costs.then(|| number(r.cost_radius)));
             row.extend([supported(r.worst, se), supported(r.best, se)]);
             row.extend(interval.as_ref().map(|_| ends(r.shown(), se)));
@@ -281,8 +288,11 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
         let changes = shift::changes(worst, set, CHANGES);
         if !changes.is_empty() {
-            let radius = number(policy.results[k].radius);
-            wrapped(&format!("Worst for {name} at {radius}: {}.", changes.join("; ")), out)?;
+            let at = match policy.results[k].radius.is_finite() {
+                true => format!(" at {}", number(policy.results[k].radius)),
+                false => String::new(),
+            };
+            wrapped(&format!("Worst for {name}{at}: {}.", changes.join("; ")), out)?;
         }
     }
     Ok(())
@@ -348,7 +358,7 @@ fn uncapital(text: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);
     first.into_iter().flatten().chain(letters).collect()

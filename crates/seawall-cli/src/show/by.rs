@@ -1,7 +1,7 @@
 //! The answers within each level of a column: policies and differences, each with its limits.
 
 use super::brief::short_names;
-use super::{ends, label, level, number, supported, table, verdict, wrapped};
+use super::{ends, label, level, number, radius, supported, table, verdict, wrapped};
 use seawall_study::evaluate::{ByLevel, Evaluation, LevelAnswer};
 use seawall_study::words::estimate;
 use std::io::{Result, Write};
@@ -67,7 +67,7 @@ fn policies(
                 let se = r.shown_se();
                 let mut row = Vec::from(std::mem::take(&mut first));
                 row.extend(std::mem::take(&mut own));
-                row.extend([number(r.radius), supported(r.value, se), ends(r.shown(), se)]);
+                row.extend([r.radius_words(), supported(r.value, se), ends(r.shown(), se)]);
                 rows.add_row(row);
             }
         }
@@ -94,7 +94,7 @@ fn pairs(
                 let se = r.shown_se();
                 let mut row = vec![std::mem::take(&mut first)];
                 row.extend(std::mem::take(&mut own));
-                row.extend([number(r.radius), supported(r.worst, se), ends(r.shown(), se)]);
+                row.extend([radius(r.radius), supported(r.worst, se), ends(r.shown(), se)]);
                 row.push(verdict(c.verdict(k)).to_owned());
                 rows.add_row(row);
             }

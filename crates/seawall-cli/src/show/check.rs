@@ -49,6 +49,10 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
         number(found.outcome_range.1)
     )?;
     model(found, out)?;
+    if let Some(balance) = &found.balance {
+        writeln!(out)?;
+        super::balance::print(balance, out)?;
+    }
     match &found.target {
         Some(found) => target(found, out),
         None => Ok(()),

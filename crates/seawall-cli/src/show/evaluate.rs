@@ -1,7 +1,10 @@
 //! The answers of `seawall evaluate --full`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
-use super::{between, check, gap, label, level, number, percent, shift, short, supported, table};
+use super::{
+    balance, between, check, gap, label, level, number, percent, radius, shift, short, supported,
+    table,
+};
 use crate::cmd::evaluate::Outputs;
 use seawall::Curve;
 use seawall::Direction;
@@ -23,7 +26,11 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         Direction::Cost => "highest",
         Direction::Reward => "lowest",
     };
-    writeln!(out, "\nWithin each radius, the {worst} it could be:\n")?;
+    let sets = match question.context.set.needs_known() {
+        true => "Where what is known of the target holds",
+        false => "Within each radius",
+    };
+    writeln!(out, "\n{sets}, the {worst} it could be:\n")?;
     writeln!(out, "{}\n", robust(question, found))?;
     if is_entropic(question) {
         writeln!(
@@ -102,7 +109,7 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
         header.push("rows clipped");
     }
     let unobserved: Vec<String> =
-        question.context.radii.iter().map(|r| format!("unobserved at {}", number(*r))).collect();
+        question.context.radii.iter().map(|r| format!("unobserved at {}", radius(*r))).collect();
     header.extend(unobserved.iter().map(String::as_str));
     let mut shown = table(&header);
     for policy in &found.policies {
@@ -150,7 +157,7 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
             let mut row = vec![
                 label(&policy.name),
                 name(answer.set.name(), answer.eta),
-                number(answer.radius),
+                answer.radius_words(),
             ];
             if several_costs {
                 row.push(name(answer.cost_set.name(), answer.cost_eta));
@@ -199,7 +206,7 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
         |(value, se): (f64, f64)| format!("{} ({})", supported(value, se), supported(se, se));
     for policy in &found.policies {
         for answer in &policy.results {
-            let mut row = vec![label(&policy.name), number(answer.radius)];
+            let mut row = vec![label(&policy.name), answer.radius_words()];
             row.extend(several_costs.then(|| number(answer.cost_radius)));
             row.push(number(answer.value));
             if let (Some(h), Some(l)) = (answer.honest, answer.limits) {
@@ -246,7 +253,7 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let mut shown = table(&header);
     for c in &found.comparisons {
         for r in &c.results {
-            let mut row = vec![label(&c.policy), label(&c.against), number(r.radius)];
+            let mut row = vec![label(&c.policy), label(&c.against), radius(r.radius)];
             row.extend([number(r.cost_radius), number(r.worst), number(r.lower), number(r.upper)]);
             row.extend([number(r.best), gap(r.gap), r.status.to_string()]);
             row.push(r.unobserved_mass.map_or(String::new(), percent));
@@ -276,17 +283,36 @@ fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         true => Ok(()),
         false => writeln!(
             out,
-            "Where {} is worst beside {}, radius {}: {}.",
+            "Where {} is worst beside {}, {}: {}.",
             label(&c.policy),
             label(&c.against),
-            number(c.results[k].radius),
+            match c.results[k].radius {
+                r if r.is_finite() => format!("radius {}", number(r)),
+                r => radius(r),
+            },
             told.join("; ")
         ),
     }
 }
 
+/// How the log was made like the target, and the estimates there.
+fn balanced(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let Some(summary) = &found.balance else { return Ok(()) };
+    writeln!(out)?;
+    balance::print(summary, out)?;
+    writeln!(out, "\nIn the target ({}; 95% intervals):\n", found.direction)?;
+    let mut shown = table(&["policy", "doubly robust", "effective rows"]);
+    for policy in &found.policies {
+        let Some(there) = &policy.target else { continue };
+        let rows = number(there.effective_rows.round());
+        shown.add_row([label(&policy.name), estimate(&there.dr), rows]);
+    }
+    writeln!(out, "{shown}")
+}
+
 /// How well the log covers the target, and the estimates there.
 fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    balanced(found, out)?;
     let Some(target) = &found.target else { return Ok(()) };
     check::target(target, out)?;
     writeln!(out, "\nIn the target ({}; 95% intervals):\n", found.direction)?;
@@ -294,10 +320,11 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         table(&["policy", "direct method", "inverse odds", "doubly robust", "effective rows"]);
     for policy in &found.policies {
         let Some(there) = &policy.target else { continue };
+        let cell = |e: &Option<Estimate>| e.as_ref().map_or(String::new(), estimate);
         shown.add_row([
             label(&policy.name),
-            estimate(&there.dm),
-            estimate(&there.odds),
+            cell(&there.dm),
+            cell(&there.odds),
             estimate(&there.dr),
             number(there.effective_rows.round()),
         ]);
@@ -340,10 +367,18 @@ fn explain(question: &Question, policy: &PolicyResult, out: &mut dyn Write) -> R
     let radii = question.context.radii.len();
     let cases = policy.results.iter().zip(&policy.worst).take(radii);
     for (answer, worst) in cases.clone() {
-        writeln!(out, " Radius {}: {}.", answer.radius, sentence(worst, question.context.set))?;
+        let told = sentence(worst, question.context.set);
+        match answer.radius.is_finite() {
+            true => writeln!(out, " Radius {}: {told}.", answer.radius)?,
+            false => writeln!(out, " {}: {told}.", super::brief::capital(&answer.radius_words()))?,
+        }
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
-        writeln!(out, " At radius {}:", answer.radius)?;
+        match answer.radius.is_finite() {
+            true => writeln!(out, " At radius {}:", answer.radius)?,
+            false => writeln!(out, " With {}:", answer.radius_words().replace("by", "radii by"))?,
+        }
+        let moves = moves && worst.plan().iter().any(|m| m.from != m.to);
         shift::tables(worst, moves, out)?;
     }
     writeln!(out)

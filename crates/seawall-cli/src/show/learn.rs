@@ -1,7 +1,7 @@
 //! What was learned, in words.
 
 use super::transfer::to_noise;
-use super::{gap, number};
+use super::{balance, gap, number};
 use crate::cmd::learn::Outputs;
 use seawall::Direction;
 use seawall::learn::Method;
@@ -23,14 +23,16 @@ pub fn print(
         0.0 => String::new(),
         radius => format!(", {} costs of radius {}", answer.cost_set.name(), number(radius)),
     };
+    if let Some(balance) = &answer.balance {
+        balance::print(balance, out)?;
+        writeln!(out)?;
+    }
     writeln!(
         out,
-        "Learned {} ({}) over {} {} set of radius {}{cost}; {}.\n",
+        "Learned {} ({}) over {}{cost}; {}.\n",
         answer.policy,
         answer.method,
-        if answer.set.name().starts_with('e') { "an" } else { "a" },
-        answer.set.name(),
-        number(answer.radius),
+        over(answer),
         answer.direction
     )?;
     for line in answer.words.iter().take(LINES) {
@@ -48,8 +50,11 @@ pub fn print(
         Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
     };
     let nominal = answer.against.as_ref().map_or(answer.nominal_value, |a| a.nominal_difference);
-    let place =
-        if outputs.toward.target.is_some() { "In the target itself" } else { "If nothing shifts" };
+    let place = if outputs.toward.target.is_some() || answer.balance.is_some() {
+        "In the target itself"
+    } else {
+        "If nothing shifts"
+    };
     let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
@@ -63,14 +68,19 @@ pub fn print(
         _ => writeln!(out, "\n{worst}: {}. {}: {}.", number(answer.value), place, number(nominal))?,
     }
     if let Some(against) = &answer.against {
-        let (name, radius) = (super::label(&against.policy), number(answer.radius));
+        let name = super::label(&against.policy);
+        let among = match (answer.set.needs_known(), answer.radius.is_finite()) {
+            (false, _) => format!("within {}", number(answer.radius)),
+            (true, true) => format!("that meets what is known within {}", number(answer.radius)),
+            (true, false) => "that meets what is known".to_owned(),
+        };
         let words = match against.no_worse {
             true => format!(
-                "Certified for the fitted values: no worse than {name} in any population within {radius}."
+                "Certified for the fitted values: no worse than {name} in any population {among}."
             ),
-            false => format!(
-                "Not certified: in some population within {radius} it is worse than {name}."
-            ),
+            false => {
+                format!("Not certified: in some population {among} it is worse than {name}.")
+            }
         };
         writeln!(out, "{words}")?;
         let sign = answer.direction.sign();
@@ -162,6 +172,18 @@ pub fn print(
         writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
     }
     Ok(())
+}
+
+/// The set that it was learned over.
+fn over(answer: &LearnedPolicy) -> String {
+    if !answer.column_radii.is_empty() {
+        return "all couplings of what is known within the columns' radii".to_owned();
+    }
+    if answer.radius.is_infinite() {
+        return format!("all {} of what is known", answer.set.name());
+    }
+    let article = if answer.set.name().starts_with('e') { "an" } else { "a" };
+    format!("{article} {} set of radius {}", answer.set.name(), number(answer.radius))
 }
 
 /// The values on rows that did not choose the policy, beside the best constant's and the baseline's.

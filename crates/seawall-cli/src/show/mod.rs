@@ -1,6 +1,7 @@
 //! What people see: tables, words, progress.
 
 pub mod backtest;
+mod balance;
 pub mod bound;
 pub mod brief;
 mod by;
@@ -17,7 +18,7 @@ pub mod transfer;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seawall::Progress;
-pub use seawall_study::words::{between, gap, level, number, percent, short, supported};
+pub use seawall_study::words::{between, gap, level, number, percent, radius, short, supported};
 use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

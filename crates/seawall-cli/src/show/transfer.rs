@@ -1,7 +1,6 @@
 //! What policies would cost in a target, in words.
 
-use super::{label, number, percent, table, wrapped};
-use seawall::transfer::{BalanceStatus, BalanceSummary};
+use super::{balance, label, number, percent, table, wrapped};
 use seawall_study::transfer::{LeftOutGroups, Method, Transfer, Transfers};
 use std::io::{Result, Write};
 
@@ -13,7 +12,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     };
     wrapped(&format!("Known of the target: {known}."), out)?;
     if let Some(first) = answer.transfers.first() {
-        balance(&first.balance, out)?;
+        balance::print(&first.balance, out)?;
     }
     writeln!(out)?;
     let mut shown =
@@ -55,46 +54,12 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// How the log was made like the target.
-fn balance(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
-    let rows = |(action, n): &(String, f64)| format!("{} {}", label(action), number(n.round()));
-    let rows: Vec<String> = balance.effective_rows.iter().map(rows).collect();
-    let status = match balance.status {
-        BalanceStatus::Matched => "matched".to_owned(),
-        BalanceStatus::MatchedInPart => {
-            let mut why = Vec::new();
-            if balance.mixed > 0.0 {
-                why.push(format!("{} of the log's own margins mixed in", percent(balance.mixed)));
-            }
-            if balance.unseen > 0.0 {
-                why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
-            }
-            format!("matched in part ({})", why.join("; "))
-        }
-    };
-    wrapped(&format!("Balance: {status}. Effective rows: {}.", rows.join(", ")), out)?;
-    if balance.columns.is_empty() {
-        return Ok(());
-    }
-    let mut shown = table(&["column", "standardised difference before", "after"]);
-    for column in &balance.columns {
-        shown.add_row([label(&column.name), apart(column.before), apart(column.after)]);
-    }
-    writeln!(out, "{shown}")
-}
-
 /// A number to the digits that its noise leaves it.
 pub(super) fn to_noise(x: f64, se: f64) -> String {
     let digits = if se > 0.0 { (1.0 - se.log10().floor()).clamp(0.0, 6.0) } else { 6.0 };
     // Adding 0 takes a minus away from nothing.
     let unit = 10f64.powf(digits);
     format!("{:.*}", digits as usize, (x * unit).round() / unit + 0.0)
-}
-
-/// A standardised difference: two digits are what it deserves.
-fn apart(difference: f64) -> String {
-    // Adding 0 takes a minus away from nothing.
-    format!("{:.2}", (difference * 100.0).round() / 100.0 + 0.0)
 }
 
 /// Past groups: predicted, real and needed.

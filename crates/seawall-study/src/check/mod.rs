@@ -6,12 +6,13 @@ mod twins;
 pub(crate) use notes::{given_note, policy_notes, target_note};
 
 use crate::load::Loaded;
+use crate::start::{Carrier, balance_note};
 use crate::study::{PolicySpec, Scale};
 use crate::target::TargetAnswer;
 use crate::words::{percent, short};
 use seawall::evaluate::{Fitted, PropensitySource, Support};
 use seawall::outcome::{Compared, ModelKind, Recipe, Unseen};
-use seawall::transfer::Transport;
+use seawall::transfer::BalanceSummary;
 use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -70,6 +71,9 @@ pub struct Check {
     /// The study's target and how well the log covers it, where the data alone are looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetAnswer>,
+    /// How the log can be made what is known of the target, where the data alone are looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<BalanceSummary>,
 }
 
 /// One kind of model beside the others.
@@ -203,8 +207,11 @@ pub struct PropensityFacts {
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     let fitted = loaded.fitted(watch)?;
     let mut check = facts(loaded, fitted, loaded.study.support, watch)?;
-    if let Some(target) = &loaded.target {
-        check.target = Some(target.answer(&Transport::new(fitted, &target.sample, watch)?));
+    let start = loaded.start(loaded.log())?;
+    check.balance = start.summary();
+    let carrier = start.carrier(fitted, watch)?;
+    if let (Some(target), Some(Carrier::Sample(transport))) = (&loaded.target, &carrier) {
+        check.target = Some(target.answer(transport));
     }
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
@@ -217,6 +224,7 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
             check.notes.extend(policy_notes(policy.name(), &nominal, rows));
         }
     }
+    check.notes.extend(start.balance().and_then(balance_note));
     Ok(check)
 }
 
@@ -271,6 +279,7 @@ pub(crate) fn facts(
         unseen: study.unseen,
         notes: Vec::new(),
         target: None,
+        balance: None,
     };
     check.notes = notes::notes(loaded, &check, &errors);
     Ok(check)

@@ -4,10 +4,10 @@ use super::{Check, twins};
 use crate::count::RowPredictions;
 use crate::load::Loaded;
 use crate::memory::size;
+use crate::start::TargetEstimates;
 use crate::words::{number, percent, rows, supported};
 use seawall::Kind;
 use seawall::evaluate::{Nominal, PropensitySource, Support};
-use seawall::transfer::Transported;
 
 /// More different numbers than this in a column are better binned.
 const MANY_LEVELS: usize = 1000;
@@ -160,7 +160,7 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<Stri
 }
 
 /// A note about a policy's estimates in a target: too few rows like it, or estimates that disagree.
-pub(crate) fn target_note(name: &str, there: &Transported) -> Option<String> {
+pub(crate) fn target_note(name: &str, there: &TargetEstimates) -> Option<String> {
     if there.effective_rows < FEW_ROWS {
         return Some(format!(
             "the log weighed like the target is worth {} of {name}: its estimates and intervals there \
@@ -168,7 +168,7 @@ pub(crate) fn target_note(name: &str, there: &Transported) -> Option<String> {
             rows(there.effective_rows)
         ));
     }
-    let apart = (there.dm.value - there.dr.value).abs();
+    let apart = (there.dm?.value - there.dr.value).abs();
     (apart > APART * there.dr.se).then(|| {
         format!(
             "in the target the direct method and the doubly robust estimate of {name} differ by {}, \

@@ -1,12 +1,13 @@
 //! The answers of an evaluation, as plain data.
 
-use super::{ByLevel, Comparison, PolicyRadii, Question};
+use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
 use crate::check::Check;
 use crate::target::TargetAnswer;
+use crate::words::radius;
 use seawall::evaluate::{Estimate, Nominal, Overlap, Support};
 use seawall::inference::{Interval, Limits};
 use seawall::policy::Policy;
-use seawall::transfer::Transported;
+use seawall::transfer::BalanceSummary;
 use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
 use serde::{Serialize, Serializer};
 
@@ -33,6 +34,10 @@ pub struct Evaluation {
     /// The target that the worst cases start from, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetAnswer>,
+    /// How the log was made what is known of the target, if something is and there is no sample of it:
+    /// then worst cases start from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<BalanceSummary>,
     /// Every pair of policies in one population, in both orders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
@@ -51,6 +56,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Whether worst cases start from another population than the log's own: a sample of the target, or
+    /// the log made what is known of it.
+    pub fn has_target(&self) -> bool {
+        self.target.is_some() || self.balance.is_some()
+    }
+
     /// Every pair once: of its two orders the one whose policy leads.
     pub fn leading_pairs(&self) -> Vec<&Comparison> {
         let mut pairs: Vec<&Comparison> = Vec::new();
@@ -70,13 +81,13 @@ impl Evaluation {
             let n = &mut policy.nominal;
             [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(of_level);
             if let Some(t) = &mut policy.target {
-                [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(of_level);
+                t.each().for_each(of_level);
             }
         }
         for c in &mut self.comparisons {
             [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(of_level);
             if let Some(t) = &mut c.target {
-                [&mut t.dm, &mut t.odds, &mut t.dr].into_iter().for_each(of_level);
+                t.each().for_each(of_level);
             }
         }
     }
@@ -95,7 +106,7 @@ pub struct PolicyResult {
     pub chosen_here: bool,
     /// The estimates in the target, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Transported>,
+    pub target: Option<TargetEstimates>,
     /// The radius that covers chance, and the one beyond which nothing worsens, at the first cost
     /// radius.
     pub radii: PolicyRadii,
@@ -121,8 +132,11 @@ pub struct RobustValue {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
     pub set: Set,
-    /// Its radius.
+    /// Its radius; infinite (null) where there is none.
     pub radius: f64,
+    /// What moves along single columns may cost on average, where that is said by column.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     #[serde(serialize_with = "set_name")]
     pub cost_set: Set,
@@ -176,6 +190,11 @@ pub struct RobustValue {
 }
 
 impl RobustValue {
+    /// The radius for people: `0.03`, `by column`, `no radius`.
+    pub fn radius_words(&self) -> String {
+        if self.column_radii.is_empty() { radius(self.radius) } else { "by column".to_owned() }
+    }
+
     /// The interval as it is shown: the limits; without them the basic one of the bootstrap; and the
     /// value itself, which of a smoothed set may be beyond the limits of the exact worst case.
     pub fn shown(&self) -> Option<(f64, f64)> {
@@ -257,6 +276,14 @@ pub struct FiniteSampleBounds {
 /// A set by its name alone; its parameters have fields of their own.
 pub(crate) fn set_name<S: Serializer>(set: &Set, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(set.name())
+}
+
+/// Names and numbers as a map.
+pub(crate) fn by_name<S: Serializer>(
+    pairs: &[(String, f64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, number)| (name, number)))
 }
 
 fn whole<S: Serializer>(rows: &f64, serializer: S) -> Result<S::Ok, S::Error> {

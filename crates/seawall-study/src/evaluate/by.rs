@@ -49,6 +49,14 @@ pub struct LevelAnswer {
 
 /// The column's place among the contexts; refused if it has no levels.
 pub(super) fn feature(loaded: &Loaded, by: &By) -> Result<usize> {
+    if loaded.known()?.is_some() {
+        let what = format!(
+            "is {:?}, but what is known of the target is about all of its people and says nothing of \
+             those within a level",
+            by.column
+        );
+        return Err(Error::field(Field::By, what));
+    }
     let space = loaded.log().contexts();
     let names: Vec<&str> = space.names().collect();
     let feature = names.iter().position(|n| *n == by.column).ok_or_else(|| {

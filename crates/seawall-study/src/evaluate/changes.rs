@@ -47,6 +47,9 @@ pub(crate) fn changed_sets(
     let change = |name: &Option<String>| SetChange { name: name.clone(), eta };
     let context = change(set).apply(context)?;
     let cost = change(other).apply(cost).map_err(cost_set)?;
+    if cost.needs_known() {
+        return Err(cost_set_refused(cost));
+    }
     let takes = |set: &Set| set.parameter("eta").is_some();
     match eta {
         Some(eta) if !takes(&context) && !takes(&cost) => Err(Error::field(
@@ -55,6 +58,30 @@ pub(crate) fn changed_sets(
         )
         .advise(Field::Set, &["entropic"])),
         _ => Ok((context, cost)),
+    }
+}
+
+/// Refuses a set of contexts as a set of outcomes.
+pub(super) fn cost_set_refused(set: Set) -> Error {
+    let what =
+        format!("is {}, a set of contexts: what is known of a target is about those", set.name());
+    Error::field(Field::CostSet, what)
+}
+
+/// Another set of contexts and other radii in place of the study's. A set that is about what is known of
+/// the target has no radius where none is given.
+pub(crate) fn changed_radii(own: &SetSpec, set: Set, radii: &[f64]) -> Result<SetSpec> {
+    if !radii.is_empty() {
+        return Ok(SetSpec { set, radii: radii.to_vec(), column_radii: Vec::new() });
+    }
+    match (own.set.needs_known(), set.needs_known()) {
+        (false, true) => Ok(SetSpec { set, radii: vec![f64::INFINITY], column_radii: Vec::new() }),
+        (true, false) if own.radii.iter().any(|r| r.is_infinite()) => Err(Error::field(
+            Field::Radius,
+            format!("is missing: the study has none, and the set {} needs one", set.name()),
+        )),
+        (true, false) => Ok(SetSpec { set, radii: own.radii.clone(), column_radii: Vec::new() }),
+        _ => Ok(SetSpec { set, ..own.clone() }),
     }
 }
 
@@ -105,8 +132,11 @@ impl Changes {
         }
         let own = (question.context.set, question.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
-        change(&mut question.context, context, &self.radii);
-        change(&mut question.cost, cost, &self.cost_radii);
+        question.context = changed_radii(&question.context, context, &self.radii)?;
+        question.cost.set = cost;
+        if !self.cost_radii.is_empty() {
+            question.cost.radii.clone_from(&self.cost_radii);
+        }
         question.support = self.support.unwrap_or(question.support);
         question.compare = !self.no_compare;
         if let Some(b) = &self.bootstrap {
@@ -170,12 +200,5 @@ pub(crate) fn check_radii(field: Field, radii: &[f64]) -> Result<()> {
     match radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
         Some(r) => Err(Error::field(field, format!("is {r}; expected a finite number ≥ 0"))),
         None => Ok(()),
-    }
-}
-
-fn change(spec: &mut SetSpec, set: Set, radii: &[f64]) {
-    spec.set = set;
-    if !radii.is_empty() {
-        spec.radii = radii.to_vec();
     }
 }

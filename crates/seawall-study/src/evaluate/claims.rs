@@ -12,7 +12,7 @@ impl Evaluation {
     pub fn claim(&self, policy: &PolicyResult, result: usize) -> Option<String> {
         let at = policy.results.get(result)?;
         let model = self.diagnostics.model;
-        let [most, least] = at.claims(self.direction, self.target.is_some(), model)?;
+        let [most, least] = at.claims(self.direction, self.has_target(), model)?;
         let mut words = format!("{most}, and {least}.");
         if let Some(noise) = at.noise(self.direction, model) {
             words.push_str(&format!(" The worst case is {noise}."));
@@ -42,19 +42,30 @@ impl RobustValue {
             Direction::Cost => ("costs more than", "costs at least"),
             Direction::Reward => ("brings less than", "brings at most"),
         };
-        let around = if target { " of the target" } else { "" };
-        let within = format!("{}{around}", number(self.radius));
+        let within = self.among(target);
+        let that = if self.set.needs_known() { "and" } else { "that" };
         // On the side on which it holds: the bad limit is high for costs, low for rewards.
         let tell = |x: f64, up: bool| limit(x, self.shown_se(), up);
         let costs = direction == Direction::Cost;
         let sure = level(limits.level);
         Some([
-            format!(
-                "With {sure} confidence no population within {within} {beyond} {}",
-                tell(bad, costs)
-            ),
-            format!("there is a population within {within} that {least} {}", tell(good, !costs)),
+            format!("With {sure} confidence no population {within} {beyond} {}", tell(bad, costs)),
+            format!("there is a population {within} {that} {least} {}", tell(good, !costs)),
         ])
+    }
+
+    /// Which populations it is about: `within 0.03 of the target`.
+    fn among(&self, target: bool) -> String {
+        if !self.set.needs_known() {
+            let around = if target { " of the target" } else { "" };
+            return format!("within {}{around}", number(self.radius));
+        }
+        let within = match (self.column_radii.is_empty(), self.radius.is_finite()) {
+            (false, _) => ", within the columns' radii,".to_owned(),
+            (true, true) => format!(", within {},", number(self.radius)),
+            (true, false) => String::new(),
+        };
+        format!("that meets what is known of the target{within}")
     }
 
     /// How much of the worst case may be noise, and what to try; None without halves, and where the

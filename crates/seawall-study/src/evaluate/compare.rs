@@ -2,12 +2,13 @@
 
 use super::{
     CURVE_TOLERANCE, CertainRadius, Comparison, DifferenceValue, FEW_RADII, PolicyResult, Question,
+    TargetEstimates,
 };
 use crate::load::Loaded;
 use crate::shift;
+use crate::start::Carrier;
 use seawall::evaluate::{Fitted, NominalDifference, Robust, ValueRange};
 use seawall::policy::Policy;
-use seawall::transfer::{Transport, Transported};
 use seawall::{
     Curve, Detail, Direction, Error, Progress, Result, Settings, Stage, Status, Watch, WorstCase,
 };
@@ -22,7 +23,7 @@ const EVALUATIONS: f64 = 12.0;
 pub(super) fn comparisons(
     question: &Question,
     (fitted, robust): (&Fitted, &Robust),
-    transport: Option<&Transport<'_>>,
+    carrier: Option<&Carrier<'_>>,
     policies: &[PolicyResult],
     notes: &mut Vec<String>,
     watch: Watch<'_>,
@@ -60,7 +61,7 @@ pub(super) fn comparisons(
         let progress = Progress::at(Stage::Policy(policy.name()));
         watch.tell(progress)?;
         let nominal = fitted.nominal_difference(policy, against, watch)?;
-        let target = transport.map(|t| t.difference(policy, against)).transpose()?;
+        let target = carrier.map(|c| c.difference(policy, against)).transpose()?;
         let pair = Pair { question, robust, policy, against };
         let one = pair.worst(&ranges, (nominal, target), watch)?;
         let reversed_by = pair.reversed_by(&one, &ranges, watch)?;
@@ -92,7 +93,7 @@ pub(crate) fn worst_populations(
     let anywhere = loaded.on_support(question.support)?;
     let loaded = anywhere.as_deref().unwrap_or(loaded);
     let fitted = loaded.fitted(watch)?;
-    let robust = loaded.robust(fitted, question.support)?;
+    let robust = loaded.robust(fitted, question.support, question.within())?;
     let settings = Settings { plan_floor: 1e-5, watch, ..Settings::default() };
     let costs = question.cost.set.at(question.cost.radii[0]);
     let range = fitted.value_range_on(robust.points(), costs, settings)?;
@@ -118,7 +119,7 @@ impl Pair<'_> {
     fn worst(
         &self,
         ranges: &[ValueRange],
-        (nominal, target): (NominalDifference, Option<Transported>),
+        (nominal, target): (NominalDifference, Option<TargetEstimates>),
         watch: Watch<'_>,
     ) -> Result<Comparison> {
         let (question, robust) = (self.question, self.robust);
@@ -193,6 +194,7 @@ impl Pair<'_> {
             curves,
             values,
             reversed_by: None,
+            knowing: set.needs_known(),
             direction: robust.direction(),
         })
     }

@@ -1,11 +1,10 @@
 //! Pairs of policies in one population: by how much one could be worse than the other, by how much
 //! better, how far nothing reverses that, and what can be said.
 
-use super::{Doubled, Honest};
+use super::{Doubled, Honest, TargetEstimates};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
 use seawall::inference::{Interval, Limits};
-use seawall::transfer::Transported;
 use seawall::{Curve, Direction, Status, WorstCase};
 use serde::Serialize;
 
@@ -23,7 +22,7 @@ pub struct Comparison {
     pub nominal: NominalDifference,
     /// By how much in the target, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Transported>,
+    pub target: Option<TargetEstimates>,
     /// The largest radius within which it is no worse than the other in every population, at the
     /// first cost radius.
     pub certain_radius: CertainRadius,
@@ -44,6 +43,9 @@ pub struct Comparison {
     /// What kind of population would reverse it just beyond the certain radius, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reversed_by: Option<String>,
+    /// Whether only populations count that meet what is known of the target.
+    #[serde(skip)]
+    pub knowing: bool,
     /// Whether lower or higher is better.
     #[serde(skip)]
     pub direction: Direction,
@@ -69,7 +71,7 @@ pub struct CertainRadius {
 /// The worst and the best difference within one radius.
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceValue {
-    /// The radius.
+    /// The radius; infinite (null) where there is none.
     pub radius: f64,
     /// The cost radius.
     pub cost_radius: f64,
@@ -158,7 +160,7 @@ impl Comparison {
     /// target if there is one.
     pub fn estimate(&self) -> Estimate {
         let (dr, dm) = match &self.target {
-            Some(there) => (there.dr, there.dm),
+            Some(there) => (there.dr, there.direct()),
             None => (self.nominal.dr, self.nominal.dm),
         };
         if dr.value.is_nan() { dm } else { dr }
@@ -209,7 +211,7 @@ impl Comparison {
     /// Whether the policy is the better of the two if nothing shifts, or in the target if there is
     /// one: where the certain radius starts from.
     pub fn leads(&self) -> bool {
-        let start = self.target.as_ref().map_or(self.nominal.dm, |there| there.dm);
+        let start = self.target.as_ref().map_or(self.nominal.dm, |there| there.direct());
         self.direction.sign() * start.value <= 0.0
     }
 
@@ -250,28 +252,37 @@ impl Comparison {
             );
         }
         // On the safe side where the curve is not exact.
-        let within = match certain.lower.is_infinite() {
-            true => "any radius".to_owned(),
-            false => format!("{}{around}", short(certain.lower)),
-        };
+        let within = self.among(certain.lower, around);
         let beyond = match (&self.reversed_by, certain.lower.is_infinite()) {
             (_, true) => String::new(),
             (Some(words), _) => format!("; beyond, a population with {words} would reverse it"),
             (None, _) => "; beyond, there is one that reverses it".to_owned(),
         };
-        let claim = format!("{policy} {less} {against} in every population within");
+        let claim = format!("{policy} {less} {against} in every population");
         // Radii that were asked about say nothing of smaller ones.
         let asked = self.results.iter().map(|r| r.radius).fold(f64::INFINITY, f64::min);
         match self.beyond_noise().filter(|_| asked <= certain.lower) {
             None => format!("{claim} {within}{cost}{beyond}."),
             Some(Some(radius)) => format!(
-                "{claim} {}{around}, noise allowed for (as fitted, within {within}{cost}{beyond}).",
-                short(radius)
+                "{claim} {}, noise allowed for (as fitted, {within}{cost}{beyond}).",
+                self.among(radius, around)
             ),
             Some(None) => format!(
                 "{policy} and {against} are too close to call: as fitted {policy} {less} {against} in \
-                 every population within {within}{cost}, but that may be noise."
+                 every population {within}{cost}, but that may be noise."
             ),
+        }
+    }
+
+    /// Which populations are within a radius, in words.
+    fn among(&self, radius: f64, around: &str) -> String {
+        match (self.knowing, radius.is_infinite()) {
+            (true, true) => "that meets what is known of the target".to_owned(),
+            (true, false) => {
+                format!("that meets what is known of the target and is within {}", short(radius))
+            }
+            (false, true) => "within any radius".to_owned(),
+            (false, false) => format!("within {}{around}", short(radius)),
         }
     }
 

@@ -9,13 +9,13 @@ use super::{
     DifferenceValue, Doubled, Evaluation, FEW_RADII, Halving, Honest, Question, RobustValue,
 };
 use crate::load::Loaded;
+use crate::start::{Bounded, Start};
 use crate::words::number;
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
     Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
 };
 use seawall::policy::Policy;
-use seawall::transfer::Target;
 use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
 
 /// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
@@ -152,7 +152,8 @@ pub(super) fn brackets(
     let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
     let halved = halves(loaded.log(), asked.count, asked.seed, watch, &|a, b, halving, watch| {
         let settings = Settings { watch, ..Settings::default() };
-        let (a, b) = both(loaded, &half_question, (a, b), (asked.seed, halving), settings)?;
+        let dealt = (asked.seed, halving);
+        let (a, b) = both(loaded, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);
         crossings([&a, &b], &questions, &half_question, correcting, settings)
     })?;
@@ -168,23 +169,24 @@ pub(super) fn brackets(
     Ok(())
 }
 
-/// Both halves, fitted; a target's rows are halved, too.
+/// Both halves, fitted; a target's rows are halved, too, and what is known of it is met by each half anew.
 pub(super) fn both(
     loaded: &Loaded,
-    question: &HalfQuestion<'_>,
+    (question, within): (&HalfQuestion<'_>, Bounded<'_>),
     (a, b): (&Log, &Log),
     (seed, halving): (u64, usize),
     settings: Settings<'_>,
 ) -> Result<(Half, Half)> {
-    let half = |log: &Log, centre: Option<&Target>| {
-        Half::new(log, question, centre.map(Target::population), settings)
+    let half = |log: &Log, start: &Start<'_>| {
+        let robust = start.robust(log, question.support, within)?;
+        Half::new(log, question, Some(robust), settings)
     };
     match &loaded.target {
-        None => Ok((half(a, None)?, half(b, None)?)),
+        None => Ok((half(a, &loaded.start(a)?)?, half(b, &loaded.start(b)?)?)),
         Some(target) => {
             let stream = TARGET_STREAM + halving as u64;
             let [one, other] = target.sample.halves(seed, stream)?;
-            Ok((half(a, Some(&one))?, half(b, Some(&other))?))
+            Ok((half(a, &Start::Sample(&one))?, half(b, &Start::Sample(&other))?))
         }
     }
 }

@@ -15,22 +15,24 @@ pub use answer::*;
 use by::by_level;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
-pub(crate) use changes::{changed_sets, check_radii};
+pub(crate) use changes::{changed_radii, changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub use radii::PolicyRadii;
 use radii::saturated;
 pub(crate) use radii::{policy_radii, policy_radii_on};
 
+pub use crate::start::TargetEstimates;
+
 use crate::check::{facts, given_note, policy_notes, target_note};
 use crate::load::Loaded;
+use crate::start::{Bounded, Carrier, balance_note};
 use crate::study::{PolicySpec, SetSpec};
 use answer::count;
 use seawall::evaluate::{Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::transfer::Transport;
 use seawall::{
     Detail, Error, Field, Log, Progress, Result, Settings, Stage, Status, Watch, WorstCase,
 };
@@ -135,6 +137,11 @@ impl Question {
 }
 
 impl Question {
+    /// The set of contexts, with the radii of single columns.
+    pub(crate) fn within(&self) -> Bounded<'_> {
+        Bounded { set: self.context.set, column_radii: &self.context.column_radii }
+    }
+
     /// Whether policies are compared, there being several.
     fn compares(&self) -> bool {
         self.compare && self.policies.len() > 1
@@ -160,19 +167,20 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     if let Some(by) = &question.by {
         by::feature(loaded, by)?;
     }
+    if question.cost.set.needs_known() {
+        return Err(changes::cost_set_refused(question.cost.set));
+    }
     let fitted = loaded.fitted(watch)?;
     let mut diagnostics = facts(loaded, fitted, question.support, watch)?;
     let settings = Settings { watch, ..Settings::default() };
-    let robust = loaded.robust(fitted, question.support)?;
+    let start = loaded.start(log)?;
+    let robust = start.robust_of(fitted, question.support, question.within())?;
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
         let values = fitted.values_on(robust.points(), question.cost.set.at(radius), settings);
         costs.push(values.map_err(|e| e.about_field(Field::CostRadius))?);
     }
-    let transport = match &loaded.target {
-        Some(target) => Some(Transport::new(fitted, &target.sample, watch)?),
-        None => None,
-    };
+    let carrier = start.carrier(fitted, watch)?;
     let (mut policies, mut urgent): (Vec<PolicyResult>, Vec<String>) = (Vec::new(), Vec::new());
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
@@ -180,10 +188,11 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         })?;
         let policy = told_apart(policy, &policies);
         let nominal = fitted.nominal(&policy, watch)?;
-        let there = transport.as_ref().map(|t| t.estimates(&policy)).transpose()?;
+        let there = carrier.as_ref().map(|c| c.estimates(&policy)).transpose()?;
         urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
         urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
-        let direct = there.map_or(nominal.dm, |there| there.dm);
+        let direct = there.map(|there| there.direct()).filter(|e| !e.value.is_nan());
+        let direct = direct.unwrap_or(nominal.dm);
         let radii = policy_radii(question, &robust, (&policy, &costs[0]), direct, watch)?;
         let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
@@ -196,6 +205,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             );
         }
     }
+    urgent.extend(start.balance().and_then(balance_note));
     urgent.extend(given_note(loaded));
     // What bears on the numbers themselves comes first.
     diagnostics.notes.splice(0..0, urgent);
@@ -203,9 +213,13 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     diagnostics.notes.extend(saturated(&question.context.radii, &all));
     let both = (&**fitted, &*robust);
     let notes = &mut diagnostics.notes;
-    let there = transport.as_ref();
+    let there = carrier.as_ref();
     let comparisons = compare::comparisons(question, both, there, &policies, notes, watch)?;
     let bounds = match question.bounds {
+        Some(_) if start.balance().is_some() => {
+            let what = "is for the log's own population, not for what is known of a target";
+            return Err(Error::field(Field::Bounds, what));
+        }
         Some(delta) => {
             let support = robust.points().len();
             Some(bounds(question, log, (fitted.propensities(), support), delta)?)
@@ -222,7 +236,12 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         observed_cells: diagnostics.observed_cells,
         direction: diagnostics.direction,
         diagnostics,
-        target: loaded.target.as_ref().zip(transport.as_ref()).map(|(t, by)| t.answer(by)),
+        target: loaded
+            .target
+            .as_ref()
+            .zip(carrier.as_ref().and_then(Carrier::transport))
+            .map(|(t, by)| t.answer(by)),
+        balance: start.summary(),
         comparisons,
         by: None,
         bounds,
@@ -238,12 +257,27 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         };
         found.question.halves = affordable;
         if let Some(asked) = &affordable {
-            halving::brackets(loaded, question, asked, both, &mut found, watch)?;
-            models::by_kind(loaded, question, asked, &robust, &mut found, watch)?;
+            let mut filled = halving::brackets(loaded, question, asked, both, &mut found, watch);
+            if filled.is_ok() {
+                filled = models::by_kind(loaded, question, asked, &robust, &mut found, watch);
+            }
+            if let Some(why) = part_refused(question, &found, filled)? {
+                found.question.halves = None;
+                found.diagnostics.notes.push(format!(
+                    "nothing says how much of the worst cases is noise: a half of the rows cannot answer: \
+                     {why}"
+                ));
+            }
         }
     }
     if let Some(asked) = &question.bootstrap {
-        resample::intervals(loaded, question, asked, &mut found, watch)?;
+        let filled = resample::intervals(loaded, question, asked, &mut found, watch);
+        if let Some(why) = part_refused(question, &found, filled)? {
+            found.question.bootstrap = None;
+            found.diagnostics.notes.push(format!(
+                "there are no intervals by the bootstrap: rows drawn again cannot answer: {why}"
+            ));
+        }
     }
     for c in &mut found.comparisons {
         let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
@@ -260,6 +294,23 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         found.by = Some(all);
     }
     Ok(found)
+}
+
+/// Why a part of the rows cannot be made what is known of the target, or cannot meet it, where the whole
+/// log can; other errors are passed on.
+fn part_refused(
+    question: &Question,
+    found: &Evaluation,
+    filled: Result<()>,
+) -> Result<Option<String>> {
+    match filled {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_stopped() || error.is_internal() => Err(error),
+        Err(error) if found.balance.is_some() || question.context.set.needs_known() => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A policy under a name that no other has: files of one kind of policy are called alike.
@@ -281,7 +332,7 @@ fn bounds(
     delta: f64,
 ) -> Result<FiniteSampleBounds> {
     let sets = [question.context.set, question.cost.set];
-    if let Some(set) = sets.iter().find(|set| !set.moves_mass()) {
+    if let Some(set) = sets.iter().find(|set| !set.moves_mass() || set.needs_known()) {
         return Err(Error::field(
             Field::Bounds,
             format!("is for Wasserstein and entropic sets, not for {}", set.name()),
@@ -390,6 +441,7 @@ fn robust_value(
     RobustValue {
         set: question.context.set,
         radius,
+        column_radii: question.context.column_radii.clone(),
         cost_set: question.cost.set,
         cost_radius,
         eta: question.context.set.parameter("eta"),

@@ -88,7 +88,8 @@ impl Kind<'_> {
         let count = asked.count.min(HALVINGS);
         let halved = halves(loaded.log(), count, asked.seed, watch, &|a, b, halving, watch| {
             let settings = Settings { watch, ..Settings::default() };
-            let (a, b) = both(loaded, &half_question, (a, b), (asked.seed, halving), settings)?;
+            let half = (&half_question, question.within());
+            let (a, b) = both(loaded, half, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
         })?;
         let honest = halved.first().map(|h| h.honest);

@@ -1,9 +1,11 @@
 //! Intervals for robust values and differences: the rows are drawn again and everything is worked
-//! out anew, every policy on the same draw. A target's rows are drawn again too.
+//! out anew, every policy on the same draw. A target's rows are drawn again too; what is known of it is met
+//! by each draw anew.
 
 use super::compare::certain_on;
 use super::{Bootstrap, Evaluation, FEW_RADII, Question};
 use crate::load::Loaded;
+use crate::start::Start;
 use crate::words::level;
 use seawall::evaluate::{Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
@@ -97,10 +99,10 @@ impl<'a> Drawn<'a> {
         let (detail, max_radius) = (Detail::Value, question.curve_up_to);
         let settings = Settings { detail, max_radius, watch, ..Settings::default() };
         let robust = match &loaded.target {
-            None => Robust::new(log, question.support)?,
+            None => loaded.start(log)?.robust(log, question.support, question.within())?,
             Some(target) => {
                 let again = target.sample.drawn_again(seed, TARGET_STREAM + replicate)?;
-                Robust::around(log, again.population(), question.support)?
+                Start::Sample(&again).robust(log, question.support, question.within())?
             }
         };
         let mut ranges = Vec::new();

@@ -1,7 +1,7 @@
 //! What is asked differently from the study file, the same for every front end.
 
 use super::{ACCURACY, CONTEXTS, Limits, Method, Plan, Question, Spec};
-use crate::evaluate::{changed_sets, check_radii};
+use crate::evaluate::{changed_radii, changed_sets, check_radii};
 use crate::load::Loaded;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
@@ -83,9 +83,12 @@ impl Changes {
         let usual = Question::from_study(loaded, self.policy.clone());
         let own = (usual.context.set, usual.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
+        let own = &loaded.study.context_set;
+        let context = changed_radii(own, context, self.radius.as_slice())?;
         Ok(Question {
             method: self.method,
-            context: context.at(self.radius.unwrap_or(usual.context.radius)),
+            context: context.first(),
+            column_radii: context.column_radii,
             cost: cost.at(self.cost_radius.unwrap_or(usual.cost.radius)),
             support: self.support.unwrap_or(usual.support),
             limits: self.limits.clone(),

@@ -3,11 +3,11 @@
 
 use super::{Found, HonestResult, HonestValue, Question, baseline, worst_of};
 use crate::load::Loaded;
+use crate::start::Carrier;
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::transfer::Transport;
 use seawall::{Detail, Error, Result, Settings, Status, Watch};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl<'a> Half<'a> {
         watch: Watch<'a>,
     ) -> Result<Self> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-        let robust = loaded.robust(&fitted, question.support)?;
+        let robust = loaded.robust(&fitted, question.support, question.within())?;
         let range = fitted.value_range_on(robust.points(), question.cost, settings)?;
         Ok(Half { question, fitted, range, robust, settings })
     }
@@ -41,12 +41,6 @@ impl<'a> Half<'a> {
             Status::Stopped => Err(Error::stopped()),
             _ => Ok(worst.value()),
         }
-    }
-
-    /// What carries estimates over to the target, if there is one.
-    fn transport(&self, loaded: &'a Loaded, watch: Watch<'a>) -> Result<Option<Transport<'_>>> {
-        let target = loaded.target.as_ref().map(|t| &t.sample);
-        target.map(|target| Transport::new(&self.fitted, target, watch)).transpose()
     }
 
     /// The constant policy that does best here.
@@ -78,7 +72,7 @@ impl Sum {
     /// one.
     fn add(
         &mut self,
-        (half, there): (&Half<'_>, Option<&Transport<'_>>),
+        (half, there): (&Half<'_>, Option<&Carrier<'_>>),
         policy: &Policy,
         watch: Watch<'_>,
     ) -> Result<()> {
@@ -135,7 +129,8 @@ pub(super) fn halves(
         let rest = Half::new(loaded, question, rest, watch)?;
         let here = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
         let here = Half::new(loaded, question, here, watch)?;
-        let there = here.transport(loaded, watch)?;
+        let start = loaded.start(here.fitted.log())?;
+        let there = start.carrier(&here.fitted, watch)?;
         let half = (&here, there.as_ref());
         let against = baseline(loaded, question, &rest.range.worst, watch)?;
         let policy = found.learned.policy();

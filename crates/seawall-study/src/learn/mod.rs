@@ -19,6 +19,7 @@ use described::{names, parameters};
 
 use crate::load::Loaded;
 use crate::read::named;
+use crate::start::Bounded;
 use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
@@ -28,6 +29,7 @@ use seawall::learn::{
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Partition, Policy};
+use seawall::transfer::BalanceSummary;
 use seawall::{
     Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Wasserstein, Watch,
     WorstCase,
@@ -57,6 +59,8 @@ pub struct Question {
     pub method: Method,
     /// The set of contexts.
     pub context: Ambiguity,
+    /// What moves along single columns may cost on average, where that is said by column.
+    pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     pub cost: Ambiguity,
     /// Which contexts mass may move to.
@@ -83,6 +87,7 @@ impl Question {
             policy,
             method: Method::Auto,
             context: study.context_set.first(),
+            column_radii: study.context_set.column_radii.clone(),
             cost: study.cost_set.first(),
             support: study.support,
             limits: Limits::default(),
@@ -92,6 +97,13 @@ impl Question {
             honest: true,
             against: None,
         }
+    }
+}
+
+impl Question {
+    /// The set of contexts, with the radii of single columns.
+    fn within(&self) -> Bounded<'_> {
+        Bounded { set: self.context.set, column_radii: &self.column_radii }
     }
 }
 
@@ -163,6 +175,7 @@ pub fn learn(
         method: learned.method(),
         set: question.context.set,
         radius: question.context.radius,
+        column_radii: question.column_radii.clone(),
         cost_set: question.cost.set,
         cost_radius: question.cost.radius,
         support: match (question.support, found.sampled) {
@@ -200,6 +213,7 @@ pub fn learn(
         }),
         runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
         against: found.against.clone(),
+        balance: found.balance.clone(),
         honest: halves,
         no_honest: no_halves,
         groups: None,
@@ -224,6 +238,8 @@ struct Found {
     sampled: bool,
     /// What it was learned against.
     against: Option<AgainstResult>,
+    /// How the log was made what is known of the target.
+    balance: Option<BalanceSummary>,
 }
 
 impl Found {
@@ -239,7 +255,8 @@ impl Found {
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
-        let robust = loaded.robust(fitted, question.support)?;
+        let start = loaded.start(log)?;
+        let robust = start.robust_of(fitted, question.support, question.within())?;
         let range =
             fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
         let values = range.worst.clone();
@@ -291,7 +308,8 @@ impl Found {
             let (name, nominal_difference) = (policy.name().to_owned(), mean(Some(policy))?);
             against = Some(AgainstResult { policy: name, no_worse, nominal_difference });
         }
-        Ok(Found { learned, floor, nominal, descent, exact, sampled, against })
+        let balance = start.summary();
+        Ok(Found { learned, floor, nominal, descent, exact, sampled, against, balance })
     }
 }
 
@@ -465,6 +483,15 @@ fn largest(values: &Values) -> f64 {
 /// Refuses combinations that make no sense.
 fn check_combination(question: &Question) -> Result<()> {
     let bad = |field, what: &str| Err(Error::field(field, what));
+    let smooth = question.policy == Spec::Softmax || question.method == Method::Bsgd;
+    if question.context.set.needs_known() && (smooth || question.support == Support::Space) {
+        let what = format!(
+            "is {}, under which greedy, groups and trees are learned, exactly and on a support that is \
+             listed; expected another one for softmax, stochastic gradients or the whole space",
+            question.context.set.name()
+        );
+        return Err(Error::field(Field::Set, what));
+    }
     match (&question.policy, question.method) {
         (Spec::Softmax, Method::Exact) => Err(Error::field(
             Field::Policy,

@@ -1,10 +1,11 @@
 //! A learned policy and what is known of it, as plain data.
 
 use super::Question;
-use crate::evaluate::set_name;
+use crate::evaluate::{by_name, set_name};
 use crate::transfer::Transfer;
 use seawall::learn::{self, Bounds, Schedule, State};
 use seawall::policy::file::PolicyFile;
+use seawall::transfer::BalanceSummary;
 use seawall::{Direction, Set, Status};
 use serde::Serialize;
 use serde_json::Value;
@@ -33,8 +34,11 @@ pub struct LearnedPolicy {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
     pub set: Set,
-    /// Its radius.
+    /// Its radius; infinite (null) where there is none.
     pub radius: f64,
+    /// What moves along single columns may cost on average, where that is said by column.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     #[serde(serialize_with = "set_name")]
     pub cost_set: Set,
@@ -82,6 +86,9 @@ pub struct LearnedPolicy {
     /// What it was learned against, if anything: then value and bounds are worst-case differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstResult>,
+    /// How the log was made what is known of the target, if something is and there is no sample of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<BalanceSummary>,
     /// The value on rows that did not choose the policy, unless it was not wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honest: Option<HonestResult>,

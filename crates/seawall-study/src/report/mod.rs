@@ -23,7 +23,7 @@ use crate::study::{PolicySpec, Scale, Study};
 use crate::words::{between, gap, number, percent, short, supported};
 use chart::Series;
 use live::{Live, Texts};
-use seawall::{Direction, Error, Progress, Result, Stage, Status, Watch};
+use seawall::{Direction, Error, Field, Progress, Result, Stage, Status, Watch};
 use sentences::isolated;
 use serde::Serialize;
 use stops::{Mark, Stops};
@@ -110,6 +110,13 @@ struct Studied {
 /// Works everything out.
 pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Report> {
     let mut question = Question::from_study(loaded);
+    if question.context.set.needs_known() {
+        let what = format!(
+            "is {}, which has no radius for the page to slide along; evaluate and transfer answer it",
+            question.context.set.name()
+        );
+        return Err(Error::field(Field::Set, what));
+    }
     if !request.policies.is_empty() {
         question.policies.clone_from(&request.policies);
     }
@@ -340,7 +347,7 @@ fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
     };
     Row {
         policy: policy.name.clone(),
-        nominal: number(policy.target.map_or(policy.nominal.dm, |there| there.dm).value),
+        nominal: number(policy.target.map_or(policy.nominal.dm, |there| there.direct()).value),
         value: place(&|r| number(r.value)),
         honest: has_honest
             .then(|| place(&|r| r.honest.map_or(String::new(), |h| supported(h.value, h.se)))),

@@ -38,6 +38,9 @@ pub(super) fn question(
             target.facts.rows,
             isolated(&target.facts.path)
         ),
+        None if found.balance.is_some() => {
+            format!("the {rows} rows of {data}, weighed to be what is known of the target")
+        }
         None => format!("the {rows} rows of {data}"),
     };
     let costs = match question.cost.radii.first() {
@@ -197,7 +200,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
         }
         _ => String::new(),
     };
-    let nominal = policy.target.map_or(policy.nominal.dm, |there| there.dm);
+    let nominal = policy.target.map_or(policy.nominal.dm, |there| there.direct());
     let place = if policy.target.is_some() { "in the target" } else { "if nothing shifts" };
     format!(
         "The mean of {} is {limit} {}{interval}; {} {place}.",

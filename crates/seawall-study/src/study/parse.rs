@@ -73,7 +73,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
-    let (context_set, cost_set, support) = robust::parse(file.take("robust"))?;
+    let (context_set, cost_set, support) = robust::parse(file.take("robust"), &contexts)?;
     let target = target::parse(file.take("target"), folder, &contexts)?;
     let history = history::parse(file.take("history"), folder, &contexts)?;
     let report = report(file.take("report"))?;

@@ -1,6 +1,10 @@
 //! `[robust]`: the sets of contexts and of outcomes, and where mass may go.
+//!
+//! A radius is a number or a list of them. A set that is about what is known of the target may have none,
+//! or one for each of some columns.
 
-use super::toml_file::Value;
+use super::Context;
+use super::toml_file::{Table, Value};
 use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Wasserstein};
@@ -10,14 +14,18 @@ use seawall::{Ambiguity, Error, Result, Set, Wasserstein};
 pub struct SetSpec {
     /// Which set.
     pub set: Set,
-    /// The radii.
+    /// The radii; of a set that is about what is known of the target perhaps a single infinite one, which
+    /// is none.
     pub radii: Vec<f64>,
+    /// What moves along single columns may cost on average, where that is said by column: then no radius
+    /// holds for all of them together.
+    pub column_radii: Vec<(String, f64)>,
 }
 
 impl SetSpec {
     /// Nothing shifts.
     pub fn nothing() -> Self {
-        SetSpec { set: Wasserstein.into(), radii: vec![0.0] }
+        SetSpec { set: Wasserstein.into(), radii: vec![0.0], column_radii: Vec::new() }
     }
 
     /// The set at its first radius.
@@ -26,13 +34,24 @@ impl SetSpec {
     }
 }
 
-pub(super) fn parse(value: Option<Value<'_>>) -> Result<(SetSpec, SetSpec, Support)> {
+pub(super) fn parse(
+    value: Option<Value<'_>>,
+    contexts: &[Context],
+) -> Result<(SetSpec, SetSpec, Support)> {
     let Some(value) = value else {
         return Ok((SetSpec::nothing(), SetSpec::nothing(), Support::All));
     };
     let mut table = value.table()?;
-    let set = |v: Option<Value<'_>>| v.map_or(Ok(SetSpec::nothing()), set);
-    let (context, cost) = (set(table.take("context"))?, set(table.take("cost"))?);
+    let set = |v: Option<Value<'_>>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
+    let (context, cost) = (table.take("context"), table.take("cost"));
+    let cost_place = cost.as_ref().map(Value::place);
+    let (context, cost) = (set(context)?, set(cost)?);
+    if let (true, Some(place)) = (cost.set.needs_known(), cost_place) {
+        let name = cost.set.name();
+        return Err(Error::config(format!(
+            "{place}: {name} is a set of contexts: what is known of a target is about those"
+        )));
+    }
     let words =
         [("grid", Support::All), ("observed", Support::Observed), ("space", Support::Space)];
     let support = table.take("support").map_or(Ok(Support::All), |v| v.word(&words))?;
@@ -40,7 +59,7 @@ pub(super) fn parse(value: Option<Value<'_>>) -> Result<(SetSpec, SetSpec, Suppo
     Ok((context, cost, support))
 }
 
-fn set(value: Value<'_>) -> Result<SetSpec> {
+fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
     let mut table = value.table()?;
     let named = table.take("set");
     let text = named.as_ref().map_or(Ok("wasserstein".to_owned()), |v| v.text())?;
@@ -68,7 +87,25 @@ fn set(value: Value<'_>) -> Result<SetSpec> {
         (true, None) => text.parse().map_err(refused)?,
         (false, _) => Set::named(name, &given).map_err(refused)?,
     };
-    let radius = table.need("radius")?;
+    let (radii, column_radii) = radii(&mut table, set, contexts)?;
+    table.finish(&known)?;
+    Ok(SetSpec { set, radii, column_radii })
+}
+
+/// The radii, and those of single columns.
+fn radii(
+    table: &mut Table<'_>,
+    set: Set,
+    contexts: &[Context],
+) -> Result<(Vec<f64>, Vec<(String, f64)>)> {
+    let radius = match (set.needs_known(), table.take("radius")) {
+        (true, None) => return Ok((vec![f64::INFINITY], Vec::new())),
+        (false, None) => table.need("radius")?,
+        (true, Some(radius)) if radius.is_table() => {
+            return Ok((vec![f64::INFINITY], by_column(radius, contexts)?));
+        }
+        (_, Some(radius)) => radius,
+    };
     let radii = radius.numbers()?;
     if radii.is_empty() {
         return Err(radius.error("expected at least one radius"));
@@ -76,6 +113,31 @@ fn set(value: Value<'_>) -> Result<SetSpec> {
     if let Some(r) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
         return Err(radius.error(format!("{r}; expected a finite number ≥ 0")));
     }
-    table.finish(&known)?;
-    Ok(SetSpec { set, radii })
+    Ok((radii, Vec::new()))
+}
+
+/// One radius for each column that is named.
+fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
+    let all: Vec<&str> = contexts.iter().map(|c| c.name.as_str()).collect();
+    let mut table = value.table()?;
+    let mut radii = Vec::new();
+    for (column, value) in table.rest() {
+        if !all.contains(&column.as_str()) {
+            let near = crate::read::nearest(&column, &all)
+                .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+            return Err(value.error(format!(
+                "{column:?} is not one of the study's context columns{near} (there are: {})",
+                all.join(", ")
+            )));
+        }
+        let radius = value.number()?;
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(value.error(format!("{radius}; expected a finite number ≥ 0")));
+        }
+        radii.push((column, radius));
+    }
+    match radii.is_empty() {
+        true => Err(table.error("expected at least one column with its radius")),
+        false => Ok(radii),
+    }
 }

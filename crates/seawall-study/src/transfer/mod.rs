@@ -23,12 +23,13 @@ pub(crate) use knowledge::{Aim, Contrast, Knowledge};
 pub(crate) use recorded::Recorded;
 
 use crate::load::Loaded;
+use crate::start::balance_note;
 use crate::study::{HistorySpec, PolicySpec};
 use score::weight;
 pub(crate) use score::{Score, Trial, each, possible, quick};
 use seawall::evaluate::{Estimate, Support};
 use seawall::policy::Policy;
-use seawall::transfer::{Allowance, BalanceStatus, BalanceSummary, Past};
+use seawall::transfer::{Allowance, BalanceSummary, Past};
 use seawall::{Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch};
 
 /// What is asked.
@@ -111,7 +112,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         by: recorded.as_ref().map(|r| r.by.words()),
         in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
         condition: condition(recorded.as_ref(), transfers.first()),
-        notes: notes(&aim),
+        notes: balance_note(&aim.balance).into_iter().collect(),
         left_out,
         transfers,
         differences,
@@ -359,17 +360,4 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
         None => String::new(),
     };
     format!("{covers}; {elsewhere}.{claim}")
-}
-
-/// What to know before believing it.
-fn notes(aim: &Aim<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if aim.balance.status() == BalanceStatus::MatchedInPart {
-        notes.push(
-            "the log could be made like the target in part only: the estimate is for what it was made \
-             like"
-                .to_owned(),
-        );
-    }
-    notes
 }

@@ -59,11 +59,12 @@ pub struct Half {
 }
 
 impl Half {
-    /// Fits a half; around another population than its own, if there is one.
+    /// Fits a half; worst cases start from another population than its own, on the same contexts, if
+    /// there is one.
     pub fn new(
         log: &Log,
         question: &HalfQuestion<'_>,
-        centre: Option<&Population>,
+        around: Option<Robust>,
         settings: Settings<'_>,
     ) -> Result<Self> {
         let unseen = question.unseen.never_refusing();
@@ -71,9 +72,12 @@ impl Half {
         let range =
             |&costs: &Ambiguity| ValueRange::from_model(&model, log, costs, unseen, settings);
         let ranges = question.costs.iter().map(range).collect::<Result<_>>()?;
-        let robust = match centre {
+        let robust = match around {
             None => Robust::new(log, question.support)?,
-            Some(centre) => Robust::around(log, centre, question.support)?,
+            Some(around) => {
+                log.contexts().same_as(around.contexts())?;
+                around
+            }
         };
         Ok(Half { log: log.clone(), model, ranges, robust })
     }
