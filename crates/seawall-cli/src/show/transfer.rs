@@ -1,8 +1,8 @@
 //! What policies would cost in a target, in words.
 
-use super::{label, number, percent, short, table, wrapped};
-use seawall::transfer::{BalanceStatus, BalanceSummary};
-use seawall_study::transfer::{LeftOutGroups, Method, Transfer, Transfers};
+use super::{label, number, percent, short, standardised, table, wrapped};
+use seawall::transfer::BalanceSummary;
+use seawall_study::transfer::{LeftOutGroups, Transfer, Transfers, balance_words};
 use std::io::{Result, Write};
 
 /// Prints everything: how the log was made like the target before any number.
@@ -35,11 +35,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "{shown}")?;
     let Some(first) = answer.transfers.first() else { return Ok(()) };
-    let how = match first.method {
-        Method::Rank => "by rank of what past groups needed",
-        Method::Prediction => "a prediction from what past groups needed",
-        Method::Couplings => "the worst coupling of what is known, and noise",
-    };
+    let how = first.method.explained();
     wrapped(&format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction), out)?;
     if !first.groups.is_empty() {
         writeln!(out)?;
@@ -58,34 +54,17 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
 fn balance(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
     let rows = |(action, n): &(String, f64)| format!("{} {}", label(action), number(n.round()));
     let rows: Vec<String> = balance.effective_rows.iter().map(rows).collect();
-    let status = match balance.status {
-        BalanceStatus::Matched => "matched".to_owned(),
-        BalanceStatus::MatchedInPart => {
-            let mut why = Vec::new();
-            if balance.mixed > 0.0 {
-                why.push(format!("{} of the log's own margins mixed in", percent(balance.mixed)));
-            }
-            if balance.unseen > 0.0 {
-                why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
-            }
-            format!("matched in part ({})", why.join("; "))
-        }
-    };
+    let status = balance_words(balance);
     wrapped(&format!("Balance: {status}. Effective rows: {}.", rows.join(", ")), out)?;
     if balance.columns.is_empty() {
         return Ok(());
     }
     let mut shown = table(&["column", "standardised difference before", "after"]);
     for column in &balance.columns {
-        shown.add_row([label(&column.name), apart(column.before), apart(column.after)]);
+        let [before, after] = [column.before, column.after].map(standardised);
+        shown.add_row([label(&column.name), before, after]);
     }
     writeln!(out, "{shown}")
-}
-
-/// A standardised difference: two digits are what it deserves.
-fn apart(difference: f64) -> String {
-    // Adding 0 takes a minus away from nothing.
-    format!("{:.2}", (difference * 100.0).round() / 100.0 + 0.0)
 }
 
 /// Past groups: predicted, real and needed.
@@ -127,15 +106,9 @@ const MOST: usize = 15;
 
 /// Groups that are not counted.
 pub(super) fn left_out(groups: &LeftOutGroups, out: &mut dyn Write) -> Result<()> {
-    let told = [
-        (groups.few_rows, "with too few rows (--least)"),
-        (groups.lacking_action, "without one of the actions"),
-        (groups.unmatched, "that the others cannot be made like"),
-    ];
-    let told: Vec<String> =
-        told.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
-    match told.is_empty() {
+    let reasons = groups.reasons();
+    match reasons.is_empty() {
         true => Ok(()),
-        false => wrapped(&format!("Groups left out: {}.", told.join(", ")), out),
+        false => wrapped(&format!("Groups left out: {}.", reasons.join(", ")), out),
     }
 }
