@@ -21,7 +21,7 @@ use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
 use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
-use seawall_study::report::{self, report};
+use seawall_study::report::{self, Transferred, report};
 use seawall_study::sql::query;
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
@@ -468,8 +468,10 @@ impl Study {
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
-        let request = report::Request { policies, learn: kinds, halves, bootstrap, seed };
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
+            let transfer = self.transferred(&policies, level, watch)?;
+            let request =
+                report::Request { policies, learn: kinds, halves, bootstrap, seed, transfer };
             let mut out = path.clone();
             let none = Path::new("");
             for input in
@@ -480,6 +482,21 @@ impl Study {
             let page = report(&self.loaded, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
+    }
+}
+
+impl Study {
+    /// What a report draws of a transfer. Past groups that are in the log are in a log that is counted
+    /// by them, which this one is not.
+    fn transferred(
+        &self,
+        policies: &[PolicySpec],
+        level: f64,
+        watch: Watch<'_>,
+    ) -> seawall::Result<Option<Transferred>> {
+        let mut loaded = Loaded::clone(&self.loaded);
+        loaded.study.history = loaded.study.history.filter(|history| history.path.is_some());
+        Transferred::of(&loaded, policies, level, watch)
     }
 }
 

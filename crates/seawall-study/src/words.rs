@@ -101,6 +101,12 @@ pub fn estimate(e: &seawall::evaluate::Estimate) -> String {
     }
 }
 
+/// A standardised difference: two decimals are what it deserves.
+pub fn standardised(difference: f64) -> String {
+    // Adding 0 takes a minus away from nothing.
+    format!("{:.2}", (difference * 100.0).round() / 100.0 + 0.0)
+}
+
 /// So many rows.
 pub fn rows(count: f64) -> String {
     let count = count.round();

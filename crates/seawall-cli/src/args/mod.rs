@@ -74,7 +74,7 @@ enum Command {
     Radius(distance::Radius),
     /// Everything a study says, on one self-contained HTML page
     #[command(after_help = report::EXAMPLES)]
-    Report(report::Report),
+    Report(Box<report::Report>),
     /// Count a study's rows once and write the counted table, which every command takes
     #[command(after_help = count::COUNT_EXAMPLES)]
     Count(count::Count),

@@ -1,6 +1,7 @@
 //! The words of `seawall report`.
 
 use super::known::KnownArgs;
+use super::transfer::HistoryArgs;
 use crate::cmd::Failure;
 use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
@@ -18,13 +19,20 @@ One self-contained HTML page: it needs no network, prints, and works by keyboard
 through radii at each of which everything was solved for. In the study file, [report] title = \"…\"
 and outcome = \"…\" say what things are called.
 
+Where something is known of a target ([target], --target, --known) or past groups are recorded
+([history], --by), the page has what `seawall transfer` says, with the balance of the columns and the
+past groups drawn.
+
 Examples:
   As the study file asks, with a learned tree of depth 1:
     seawall report study.toml
 
   Three policies, a learned policy by group, and how far another hospital is:
     seawall report study.toml --policy uniform --policy constant:treat --policy constant:control \\
-        --learn groups:SEX --target other-hospital.csv --out report.html";
+        --learn groups:SEX --target other-hospital.csv --out report.html
+
+  From here to a hospital that sent its margins, hospitals as history:
+    seawall report study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --by HOSPNUM";
 
 /// The arguments of `seawall report`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
@@ -39,6 +47,8 @@ pub(super) struct Report {
     target: Option<PathBuf>,
     #[command(flatten)]
     known: KnownArgs,
+    #[command(flatten)]
+    history: HistoryArgs,
     /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
     /// probabilities by context (.csv, .parquet); may be given several times
     #[arg(long, value_name = "POLICY")]
@@ -57,7 +67,7 @@ pub(super) struct Report {
     /// Intervals from so many resampled logs, beside the limits; 0 for none
     #[arg(long, value_name = "N", default_value_t = 0)]
     bootstrap: usize,
-    /// The level of limits and intervals
+    /// The level of limits and intervals, and how often bounds in the target are to hold
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
     /// The seed of everything random
@@ -92,10 +102,13 @@ impl Report {
                 spec => learn.push((text, spec)),
             }
         }
+        let history = self.history;
         Ok(Asked {
             study: self.study,
             out: self.out,
             toward: self.known.toward(self.target)?,
+            history: Box::new(move |own| history.meaning(own)),
+            level: self.level,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
             halves: (count > 0).then_some(halving),

@@ -85,7 +85,7 @@ impl HistoryArgs {
     }
 
     /// What the words change about the study's own history.
-    fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
+    pub(super) fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
         let given = !self.by.is_empty();
         let mut spec = match (given, own) {
             (true, _) => HistorySpec::by(self.by),

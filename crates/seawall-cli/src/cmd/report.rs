@@ -2,12 +2,14 @@
 
 use super::Failure;
 use super::check::Toward;
+use super::transfer::{HistoryChange, counted, with_history};
 use crate::show;
 use seawall::Watch;
 use seawall_study::evaluate::{Bootstrap, Halving, Question};
 use seawall_study::forecast;
 use seawall_study::learn::Spec;
-use seawall_study::report::{Request, report};
+use seawall_study::load::{Loaded, load};
+use seawall_study::report::{Request, Transferred, report};
 use seawall_study::study::PolicySpec;
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
@@ -21,6 +23,10 @@ pub struct Asked {
     pub out: PathBuf,
     /// The other population.
     pub toward: Toward,
+    /// The past groups.
+    pub history: HistoryChange,
+    /// How often bounds in the target are to hold.
+    pub level: f64,
     /// Other policies than the study's.
     pub policies: Vec<PolicySpec>,
     /// Kinds of policies to learn, as typed and as meant.
@@ -37,16 +43,32 @@ pub struct Asked {
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let out = destination(&asked.out, &asked.study)?;
     let wait = show::Wait::new();
-    let loaded = super::check::read_knowing(&asked.study, &asked.toward, &wait)?;
-    for input in loaded.inputs(&asked.policies).iter().chain(&asked.toward.target) {
+    let study = with_history(&asked.study, asked.history)?;
+    let study = study.with_known(asked.toward.known, asked.toward.size)?;
+    let target = asked.toward.target.as_deref();
+    let toward = |loaded: Loaded| -> Result<Loaded, Failure> {
+        Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
+    };
+    let past = study.history.as_ref().and_then(|history| history.path.clone());
+    let loaded = toward(load(study.clone(), Watch::new(&wait.follow()))?)?;
+    for input in loaded.inputs(&asked.policies).iter().chain(&asked.toward.target).chain(&past) {
         destination(&out, input)?;
     }
+    // Random halves deal rows as they are counted: those of the page are counted without groups.
+    let by_group = match study.history.is_some() {
+        true => Some(toward(counted(study, &wait)?)?),
+        false => None,
+    };
+    let by_group = by_group.as_ref().unwrap_or(&loaded);
+    let transfer =
+        Transferred::of(by_group, &asked.policies, asked.level, Watch::new(&wait.follow()))?;
     let request = Request {
         policies: asked.policies,
         learn: asked.learn,
         halves: asked.halves,
         bootstrap: asked.bootstrap,
         seed: asked.seed,
+        transfer,
     };
     let mut question = Question::from_study(&loaded);
     if !request.policies.is_empty() {

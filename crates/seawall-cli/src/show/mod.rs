@@ -18,7 +18,9 @@ pub mod transfer;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seawall::Progress;
-pub use seawall_study::words::{between, gap, level, number, percent, radius, short, supported};
+pub use seawall_study::words::{
+    between, gap, level, number, percent, radius, short, standardised, supported,
+};
 use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What policies would cost in a target, in words.
 
 use super::{balance, label, number, percent, table, wrapped};
-use seawall_study::transfer::{LeftOutGroups, Method, Transfer, Transfers};
+use seawall_study::transfer::{LeftOutGroups, Transfer, Transfers};
 use std::io::{Result, Write};
 
 /// Prints everything: how the log was made like the target before any number.
@@ -35,11 +35,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "{shown}")?;
     let Some(first) = answer.transfers.first() else { return Ok(()) };
-    let how = match first.method {
-        Method::Rank => "by rank of what past groups needed",
-        Method::Prediction => "a prediction from what past groups needed",
-        Method::Couplings => "the worst coupling of what is known, and noise",
-    };
+    let how = first.method.explained();
     wrapped(&format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction), out)?;
     if !first.groups.is_empty() {
         writeln!(out)?;
@@ -101,15 +97,9 @@ const MOST: usize = 15;
 
 /// Groups that are not counted.
 pub(super) fn left_out(groups: &LeftOutGroups, out: &mut dyn Write) -> Result<()> {
-    let told = [
-        (groups.few_rows, "with too few rows (--least)"),
-        (groups.lacking_action, "without one of the actions"),
-        (groups.unmatched, "that the others cannot be made like"),
-    ];
-    let told: Vec<String> =
-        told.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
-    match told.is_empty() {
+    let reasons = groups.reasons();
+    match reasons.is_empty() {
         true => Ok(()),
-        false => wrapped(&format!("Groups left out: {}.", told.join(", ")), out),
+        false => wrapped(&format!("Groups left out: {}.", reasons.join(", ")), out),
     }
 }

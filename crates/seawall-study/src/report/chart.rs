@@ -148,6 +148,11 @@ fn range(series: &[Series<'_>], zero: bool) -> (f64, f64) {
             ends = (ends.0.min(value), ends.1.max(value));
         }
     }
+    padded(ends)
+}
+
+/// Two ends with some room beyond; some where there are none.
+pub(super) fn padded(ends: (f64, f64)) -> (f64, f64) {
     match ends {
         (low, high) if high - low > 1e-9 * high.abs().max(low.abs()) => {
             (low - 0.04 * (high - low), high + 0.04 * (high - low))

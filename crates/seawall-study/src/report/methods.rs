@@ -3,6 +3,7 @@
 use super::Request;
 use crate::evaluate::Question;
 use crate::load::Loaded;
+use crate::study::{Each, HistorySpec};
 use crate::words::{level, number, percent};
 use seawall::Set;
 use seawall::evaluate::Support;
@@ -206,6 +207,10 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     if let Some(path) = loaded.target.as_ref().and_then(|t| t.file.as_ref()) {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
+    let typed = loaded.study.target.known.iter().filter_map(|k| k.place.strip_prefix("--known "));
+    typed.for_each(|text| words.extend(["--known".to_owned(), text.to_owned()]));
+    let history = request.transfer.as_ref().and(loaded.study.history.as_ref());
+    words.extend(history.map_or(Vec::new(), history_words));
     let halvings = question.halves.map_or(0, |h| h.count);
     words.extend(["--halves".to_owned(), halvings.to_string()]);
     if let Some(b) = question.bootstrap {
@@ -215,6 +220,34 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     words.extend(level.into_iter().flat_map(|l| ["--level".to_owned(), l.to_string()]));
     words.extend(["--seed".to_owned(), request.seed.to_string()]);
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// What past groups are, as it is typed.
+fn history_words(history: &HistorySpec) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    // A target of several groups at once is the study's own; so then is what groups are by.
+    if history.at_once == 1.0 {
+        add("--by", history.by.join(","));
+    }
+    if let Some(path) = &history.path {
+        add("--history", path.display().to_string());
+    }
+    add("--least", number(history.least));
+    if let Some(each) = history.each {
+        let name = match each {
+            Each::Year => "year",
+            Each::Quarter => "quarter",
+            Each::Month => "month",
+            Each::Day => "day",
+        };
+        add("--each", name.to_owned());
+    }
+    if let Some(half_life) = history.half_life {
+        add("--half-life", number(half_life));
+    }
+    words.extend(history.in_time.then(|| "--in-time".to_owned()));
+    words
 }
 
 /// A word as a shell takes it.

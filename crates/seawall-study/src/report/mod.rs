@@ -7,13 +7,18 @@
 mod chart;
 mod differences;
 mod effects;
+mod history;
 mod live;
+mod love;
 mod methods;
 mod page;
 mod policies;
 mod populations;
 mod sentences;
 mod stops;
+mod transfer;
+
+pub use transfer::Transferred;
 
 use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
 use crate::explain::explain;
@@ -47,6 +52,8 @@ pub struct Request {
     pub bootstrap: Option<Bootstrap>,
     /// The seed of everything random.
     pub seed: u64,
+    /// What policies would cost in a target, if anything is known of one or groups are recorded.
+    pub transfer: Option<Transferred>,
 }
 
 /// All of a study's results, worded for its page.
@@ -72,6 +79,9 @@ pub struct Report {
     marks: Vec<Mark>,
     differences: Option<differences::Differences>,
     studied: Studied,
+    transfer: Option<transfer::Section>,
+    /// Whether any policy was learned.
+    learned: bool,
     populations: Vec<populations::Shifted>,
     policies: Vec<policies::Explained>,
     effects: Option<effects::Effects>,
@@ -189,6 +199,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         charts,
         differences,
         studied: studied(&found, &others, &stops, &own, &cost_radii),
+        transfer: request.transfer.as_ref().map(transfer::section),
+        learned: !learned.is_empty(),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),
         effects: effects::effects(&explain(loaded, None, watch)?),

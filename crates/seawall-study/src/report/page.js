@@ -1,4 +1,5 @@
-// Puts the texts of the chosen radius in their places. They were all worded beforehand.
+// Puts the texts of the chosen radius in their places, and names the group of the mark pointed at.
+// They were all worded beforehand.
 (() => {
   const { strings, places } = JSON.parse(document.getElementById("texts").textContent);
   const slider = document.getElementById("slider");
@@ -22,6 +23,27 @@
   for (const button of document.querySelectorAll("[data-stop]")) {
     button.hidden = false;
     button.addEventListener("click", () => { slider.value = button.dataset.stop; show(); });
+  }
+  const steps = { ArrowRight: -1, ArrowDown: -1, ArrowLeft: 1, ArrowUp: 1, Home: Infinity, End: -Infinity };
+  for (const chart of document.querySelectorAll("[data-marks]")) {
+    const marks = [...chart.querySelectorAll("[role=img]")];
+    const name = (event) => {
+      const at = marks.indexOf(event.target.closest("[role=img]"));
+      if (at >= 0) chart.nextElementSibling.textContent = marks[at].getAttribute("aria-label");
+      return at;
+    };
+    chart.addEventListener("pointerover", name);
+    chart.addEventListener("focusin", name);
+    chart.addEventListener("keydown", (event) => {
+      const step = steps[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const at = name(event);
+      marks[at].tabIndex = -1;
+      const next = marks[Math.min(Math.max(at + step, 0), marks.length - 1)];
+      next.tabIndex = 0;
+      next.focus();
+    });
   }
   document.getElementById("dial").hidden = false;
   show();

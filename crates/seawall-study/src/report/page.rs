@@ -4,10 +4,11 @@
 use super::Report;
 use crate::words::{level, number, percent, short};
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::{AutoEscape, Environment, Value, context};
 use seawall::{Error, Result};
 
 const PAGE: &str = include_str!("page.html");
+const TRANSFER: &str = include_str!("transfer.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -25,12 +26,19 @@ pub(super) fn render(report: &Report) -> Result<String> {
     environment.add_filter("width", |share: String| share.replace('<', ""));
     environment.add_filter("letter", super::chart::letter);
     environment.add_template("page", PAGE).map_err(failed)?;
+    environment.add_template("transfer", TRANSFER).map_err(failed)?;
     let texts = serde_json::to_string(&report.texts)
         .map_err(|e| Error::numeric(format!("the report's texts: {e}")))?
         .replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026");
-    let page = environment.get_template("page").map_err(failed)?;
-    page.render(context! { report => Serde(report), texts, style => STYLE, script => SCRIPT })
-        .map_err(failed)
+    let rendered = |name: &str, context: Value| {
+        environment.get_template(name).and_then(|template| template.render(context)).map_err(failed)
+    };
+    let transfer = match &report.transfer {
+        Some(_) => rendered("transfer", context! { report => Serde(report) })?,
+        None => String::new(),
+    };
+    let (style, script) = (STYLE, SCRIPT);
+    rendered("page", context! { report => Serde(report), transfer, texts, style, script })
 }

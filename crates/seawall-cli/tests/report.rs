@@ -1,0 +1,101 @@
+//! `seawall report` of a target of which something is known, and of past groups.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{folder, json, run};
+use std::path::Path;
+
+const STUDY: &str = r#"[data]
+path = "log.csv"
+
+[context]
+age   = { kind = "numeric", bin = 10, min = 20, max = 60 }
+stage = "nominal"
+
+[action]
+column = "arm"
+
+[outcome]
+cost = "y"
+
+[model]
+kind = "tree"
+max_depth = 2
+
+[robust]
+context = { set = "wasserstein", radius = 0.05 }
+"#;
+
+/// 24 sites of 40 rows, each of its own level, and one without an arm.
+fn log() -> String {
+    let mut text = "age,stage,arm,y,site\n".to_owned();
+    for k in 0..960 {
+        let (age, stage) = (20 + 10 * (k % 5), ["I", "II"][(k / 5) % 2]);
+        let (arm, site) = (["a", "b"][(k / 10) % 2], k / 40);
+        let y = age as f64 / 20.0 + (k % 7) as f64 / 7.0 + (site * 5 % 11) as f64 / 20.0;
+        text += &format!("{age},{stage},{arm},{y:.3},s{site}\n");
+    }
+    text += &"30,I,a,1,alone\n".repeat(25);
+    text
+}
+
+fn page(path: &Path, words: &str) -> String {
+    let found = run(path, &format!("report s.toml --no-learn --halves 0 {words}"));
+    assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
+    std::fs::read_to_string(path.join("report.html")).unwrap()
+}
+
+#[test]
+fn a_report_draws_a_transfer_where_there_is_one() {
+    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
+    let path = there.path();
+    assert!(!page(path, "").contains("id=\"transfer\""));
+    let words = "--known age:mean=45 --by site --policy uniform --policy constant:a --level 0.9";
+    let shown = page(path, words);
+    let said = json(path, &format!("transfer s.toml {words} --json"));
+    let bound = seawall_study::words::short(said["transfers"][1]["bound"].as_f64().unwrap());
+    for text in [
+        "From here to there",
+        "Balance: matched.",
+        "by rank of what past groups needed",
+        "Covers shifts like those between your recorded groups (site)",
+        "Groups left out: 1 without one of the actions.",
+        "Beside <bdi>uniform</bdi>, in the target",
+        "and 9 more that needed less: all 24",
+        "--known age:mean=45 --by site --least 20",
+        &format!("<strong>{bound}</strong>"),
+    ] {
+        assert!(shown.contains(text), "{text:?} is not on the page");
+    }
+    // Past groups that are in a table beside the log.
+    std::fs::write(path.join("past.csv"), log()).unwrap();
+    assert!(page(path, "--by site --history past.csv").contains("Past groups by"));
+    let over = run(path, "report s.toml --by site --history past.csv --out past.csv");
+    assert_eq!(over.code, 2, "{}", over.err);
+}
+
+#[test]
+fn what_cannot_be_is_told_on_the_page_or_refused() {
+    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
+    let path = there.path();
+    // Past groups were asked for.
+    for (words, told) in [
+        ("--by site --least 4000", "no group of at least 4000 rows"),
+        ("--by stage", "is a context column, too"),
+        ("--by sight", "sight"),
+        ("--history past.csv", "--history needs --by"),
+        ("--by site --level 0.4", "expected a number above 0.5"),
+    ] {
+        let found = run(path, &format!("report s.toml --out r.html {words}"));
+        assert_eq!((found.code, found.out.as_str()), (2, ""), "{words}");
+        assert!(found.err.contains(told), "{words}: {}", found.err);
+        assert!(!path.join("r.html").exists());
+    }
+    // A target that the log cannot be made like takes nothing from the rest of the page.
+    let few: String = log().lines().take(4).map(|line| format!("{line}\n")).collect();
+    std::fs::write(path.join("log.csv"), few).unwrap();
+    let shown = page(path, "--known age:mean=60");
+    assert!(shown.contains("could not be worked out"), "the page tells");
+    assert!(shown.contains("How bad it could get"));
+}

@@ -1,0 +1,153 @@
+//! From here to there: what policies would cost in a target of which something is known, for the page.
+//!
+//! Only policies that were given are here. A policy that the report learned was chosen on the rows that
+//! would predict for it, so the allowance of past groups would not be its own.
+
+use super::history::{History, history};
+use super::love::{LovePlot, love_plot};
+use crate::load::Loaded;
+use crate::study::PolicySpec;
+use crate::transfer::{Request, Transfer, Transfers, balance_words, transfer};
+use crate::words::{level, number, short};
+use seawall::{Direction, Result, Watch};
+use serde::Serialize;
+
+/// A transfer that is to be drawn, or why there is none.
+#[derive(Clone, Debug)]
+pub enum Transferred {
+    /// What was found.
+    Found(Box<Transfers>),
+    /// Why nothing was.
+    Refused(String),
+}
+
+impl Transferred {
+    /// What policies would cost in a study's target; the study's own policies if there are none. None
+    /// where nothing is known of a target and no past groups are recorded. Past groups that are in the
+    /// log must have been counted ([`Study::grouped`](crate::study::Study::grouped)).
+    ///
+    /// A target that the log cannot be made like leaves the rest of a report as it was, so it is told
+    /// there. Whoever records groups asks for them: what is wrong with those is an error.
+    pub fn of(
+        loaded: &Loaded,
+        policies: &[PolicySpec],
+        level: f64,
+        watch: Watch<'_>,
+    ) -> Result<Option<Self>> {
+        let study = &loaded.study;
+        let recorded = study.history.is_some();
+        if !recorded && loaded.target.is_none() && study.target.known.is_empty() {
+            return Ok(None);
+        }
+        let mut policies = match policies.is_empty() {
+            true => study.policies.clone(),
+            false => policies.to_vec(),
+        };
+        super::dedup(&mut policies);
+        let request = Request { policies, level, method: None, compare: true };
+        match transfer(loaded, &request, watch) {
+            Ok(found) => Ok(Some(Transferred::Found(Box::new(found)))),
+            Err(e) if !recorded && (e.is_input() || e.is_numeric()) => {
+                Ok(Some(Transferred::Refused(e.to_string())))
+            }
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// The section of the page.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    /// Why there is nothing, or else what there is.
+    refused: Option<String>,
+    found: Option<Found>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    known: Vec<String>,
+    /// How far the log was made like the target, and what its rows are worth by action.
+    balance: String,
+    effective_rows: Vec<(String, String)>,
+    love: Option<LovePlot>,
+    /// How bounds were made, and what side they are on.
+    how: &'static str,
+    level: String,
+    side: &'static str,
+    rows: Vec<Row>,
+    /// The first policy, and by how much the others are above it.
+    first: String,
+    differences: Vec<Row>,
+    condition: String,
+    left_out: Vec<String>,
+    notes: Vec<String>,
+    by: Option<String>,
+    histories: Vec<History>,
+}
+
+/// A policy, or a difference of two.
+#[derive(Debug, Serialize)]
+struct Row {
+    policy: String,
+    centre: String,
+    se: String,
+    bound: String,
+    allowance: String,
+    sampling: String,
+    between: String,
+    couplings: String,
+    method: String,
+    level: String,
+    /// Of how many past groups it would have held for how many.
+    held: Option<(usize, usize)>,
+}
+
+/// The section, worded.
+pub(super) fn section(of: &Transferred) -> Section {
+    match of {
+        Transferred::Refused(why) => Section { refused: Some(why.clone()), found: None },
+        Transferred::Found(all) => Section { refused: None, found: found(all) },
+    }
+}
+
+fn found(all: &Transfers) -> Option<Found> {
+    let first = all.transfers.first()?;
+    let worth = |(action, n): &(String, f64)| (action.clone(), number(n.round()));
+    let recorded = all.transfers.iter().filter(|t| !t.groups.is_empty());
+    Some(Found {
+        known: all.known.clone(),
+        balance: balance_words(&first.balance),
+        effective_rows: first.balance.effective_rows.iter().map(worth).collect(),
+        love: love_plot(&first.balance.columns),
+        how: first.method.explained(),
+        level: level(first.level),
+        side: match all.direction {
+            Direction::Cost => "above",
+            Direction::Reward => "below",
+        },
+        rows: all.transfers.iter().map(row).collect(),
+        first: first.policy.clone(),
+        differences: all.differences.iter().map(row).collect(),
+        condition: all.condition.clone(),
+        left_out: all.left_out.reasons(),
+        notes: all.notes.clone(),
+        by: all.by.clone(),
+        histories: recorded.map(|t| history(t, all.direction)).collect(),
+    })
+}
+
+fn row(t: &Transfer) -> Row {
+    Row {
+        policy: t.policy.clone(),
+        centre: short(t.centre),
+        se: short(t.se),
+        bound: short(t.bound),
+        allowance: short(t.allowance.total()),
+        sampling: short(t.allowance.sampling),
+        between: short(t.allowance.between),
+        couplings: short(t.allowance.couplings),
+        method: t.method.to_string(),
+        level: level(t.level),
+        held: (!t.groups.is_empty()).then_some((t.held, t.groups.len())),
+    }
+}
