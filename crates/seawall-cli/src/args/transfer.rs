@@ -5,7 +5,7 @@ use crate::cmd::Failure;
 use crate::cmd::backtest::Asked as Retried;
 use crate::cmd::transfer::Asked;
 use clap::{Args as ClapArgs, ValueEnum};
-use seawall_study::study::{Each, HistorySpec, PolicySpec};
+use seawall_study::study::{Each, HistoryChanges, PolicySpec};
 use seawall_study::transfer::{Method, Request, Retrial};
 use std::path::PathBuf;
 
@@ -74,49 +74,20 @@ enum Period {
 
 impl HistoryArgs {
     /// What the words change about the study's own history.
-    fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
-        let given = !self.by.is_empty();
-        let mut spec = match (given, own) {
-            (true, _) => HistorySpec::by(self.by),
-            (false, Some(own)) => own,
-            (false, None) if self.history.is_some() => {
-                return Err(Failure::usage(
-                    "--history needs --by: the column that names its groups",
-                ));
-            }
-            (false, None) => return Ok(None),
-        };
-        spec.path = self.history.or(spec.path);
-        if let Some(least) = self.least {
-            if !(least >= 1.0 && least.is_finite()) {
-                let what = format!("--least is {least}; expected a number of rows from 1 on");
-                return Err(Failure::usage(what));
-            }
-            spec.least = least;
-        }
-        if let Some(each) = self.each {
-            spec.each = Some(match each {
+    fn meaning(self) -> HistoryChanges {
+        HistoryChanges {
+            by: self.by,
+            path: self.history,
+            least: self.least,
+            in_time: self.in_time.then_some(true),
+            each: self.each.map(|each| match each {
                 Period::Year => Each::Year,
                 Period::Quarter => Each::Quarter,
                 Period::Month => Each::Month,
                 Period::Day => Each::Day,
-            });
+            }),
+            half_life: self.half_life,
         }
-        spec.in_time |= self.in_time || spec.each.is_some();
-        if spec.in_time && spec.by.len() > 1 {
-            return Err(Failure::usage("groups in time are named by one column: --by COL"));
-        }
-        if let Some(half_life) = self.half_life {
-            if !(half_life > 0.0 && half_life.is_finite()) {
-                let what = format!("--half-life is {half_life}; expected a number above 0");
-                return Err(Failure::usage(what));
-            }
-            if !spec.in_time {
-                return Err(Failure::usage("--half-life needs groups in time: say --in-time"));
-            }
-            spec.half_life = Some(half_life);
-        }
-        Ok(Some(spec))
     }
 }
 
@@ -181,8 +152,7 @@ impl Transfer {
             compare: !self.no_compare,
         };
         let (toward, json) = (self.known.toward(self.target)?, self.json);
-        let history = self.history;
-        let history = Box::new(move |own| history.meaning(own));
+        let history = self.history.meaning();
         Ok(Asked { study: self.study, toward, history, request, json })
     }
 }
@@ -210,8 +180,7 @@ impl Backtest {
     pub(super) fn meaning(self) -> Retried {
         let policy = self.policy.map(|text| PolicySpec::typed(&text));
         let (retrial, json) = (Retrial { policy, level: self.level }, self.json);
-        let history = self.history;
-        let history = Box::new(move |own| history.meaning(own));
+        let history = self.history.meaning();
         Retried { study: self.study, history, retrial, json }
     }
 }

@@ -4,15 +4,12 @@ use super::Failure;
 use super::check::Toward;
 use crate::show;
 use seawall::Watch;
-use seawall_study::load::{Loaded, load};
-use seawall_study::study::{HistorySpec, Study, study};
+use seawall_study::fields::FrontEnd;
+use seawall_study::load::load;
+use seawall_study::study::{HistoryChanges, Study, study};
 use seawall_study::transfer::{Request, transfer};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// What the words typed make of the study's own history.
-pub type HistoryChange =
-    Box<dyn FnOnce(Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure>>;
 
 /// What is asked.
 pub struct Asked {
@@ -21,7 +18,7 @@ pub struct Asked {
     /// The target.
     pub toward: Toward,
     /// The past groups.
-    pub history: HistoryChange,
+    pub history: HistoryChanges,
     /// The rest.
     pub request: Request,
     /// Whether to print JSON.
@@ -29,27 +26,18 @@ pub struct Asked {
 }
 
 /// The study with its past groups, to be counted by them.
-pub(super) fn with_history(path: &Path, change: HistoryChange) -> Result<Study, Failure> {
+pub(super) fn with_history(path: &Path, changes: HistoryChanges) -> Result<Study, Failure> {
     let mut study = study(path)?;
-    study.history = change(study.history.take())?;
-    if let Some(history) = &study.history {
-        history.check(&study.contexts).map_err(|e| e.within(path.display()))?;
-    }
-    Ok(study)
-}
-
-/// Counts by group, unless the groups are in a table of their own.
-pub(super) fn counted(study: Study, wait: &show::Wait) -> Result<Loaded, Failure> {
-    let outside = study.history.as_ref().is_some_and(|history| history.path.is_some());
-    let study = if outside { study } else { study.grouped() };
-    Ok(load(study, Watch::new(&wait.follow()))?)
+    study.history = changes.apply(study.history.take(), &study.contexts, FrontEnd::Cli)?;
+    Ok(study.grouped())
 }
 
 /// Transfers and prints.
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let study = with_history(&asked.study, asked.history)?;
-    let loaded = counted(study.with_known(asked.toward.known, asked.toward.size)?, &wait)?;
+    let study = study.with_known(asked.toward.known, asked.toward.size)?;
+    let loaded = load(study, Watch::new(&wait.follow()))?;
     let target = asked.toward.target.as_deref();
     let loaded = loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded);
     let answer = transfer(&loaded, &asked.request, Watch::new(&wait.follow()))?;
