@@ -228,6 +228,118 @@ fn without_a_grid_and_with_temporary_files_the_bytes_are_the_same() {
     }
 }
 
+/// Rows at sites, in months, whose costs shift from one to the next; some of no site.
+fn recorded() -> String {
+    let mut state = 7u64;
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % most
+    };
+    let mut text = String::from("age,sex,arm,died,site,day\n");
+    for row in 0..3000u64 {
+        let (site, age, sex) = (draw(9), 20 + draw(60), draw(2));
+        let (arm, month) = (draw(2), 1 + draw(6));
+        let died = u64::from(draw(100) < 10 + age / 4 + 3 * site + 5 * arm);
+        let name = match (site, row % 50) {
+            (_, 0) => String::new(),
+            (3, _) => "\"it's, \"\"here\"\"\"".to_owned(),
+            (site, _) => format!("s{site}"),
+        };
+        let (sex, arm) = (["F", "M"][sex as usize], ["p", "q"][arm as usize]);
+        writeln!(text, "{age},{sex},{arm},{died},{name},2021-0{month}-1{site}").unwrap();
+    }
+    text
+}
+
+const RECORDED: &str = r#"[data]
+path = "t.csv"
+
+[context]
+age = { kind = "numeric", bin = 10 }
+sex = "nominal"
+
+[action]
+column = "arm"
+
+[propensity]
+design = { p = 0.5, q = 0.5 }
+
+[outcome]
+cost = "died"
+
+[model]
+kind = "tree"
+max_depth = 2
+
+[robust]
+context = { set = "wasserstein", radius = 0.1 }
+
+[target.known]
+age = { mean = 55 }
+sex = { shares = { F = 0.6, M = 0.4 } }
+
+[history]
+by = "site"
+"#;
+
+#[test]
+fn past_groups_are_counted_too_and_answer_the_same() {
+    let at = folder(&[("s.toml", RECORDED.as_bytes()), ("t.csv", recorded().as_bytes())]);
+    let ask = |args: &str| {
+        let found = run(at.path(), args);
+        assert_eq!((found.code, found.err.as_str()), (0, ""), "{args}");
+        found.out.replace("s2.toml", "s.toml")
+    };
+    ask("count s.toml --out c.parquet");
+    ask("count s.toml --out c.csv");
+    let head = std::fs::read_to_string(at.path().join("c.csv")).unwrap();
+    assert!(head.lines().next().unwrap().contains("history_site"), "{head}");
+    assert!(ask("sql s.toml --dialect duckdb").contains("history_site"));
+    let commands = [
+        "transfer STUDY --level 0.8 --json",
+        "backtest STUDY --json",
+        "evaluate STUDY --halves 2 --json",
+    ];
+    for file in ["c.csv", "c.parquet"] {
+        std::fs::write(at.path().join("s2.toml"), from_counts(RECORDED, file)).unwrap();
+        for command in commands {
+            let raw = ask(&command.replace("STUDY", "s.toml"));
+            let counted = ask(&command.replace("STUDY", "s2.toml")).replace(file, "t.csv");
+            assert!(raw == counted, "{command}, {file}:\n{raw}\n{counted}");
+        }
+    }
+    // A table without groups says what it lacks.
+    let found = run(at.path(), "transfer s2.toml --by day --json");
+    assert!(found.code == 2 && found.err.contains("history_day"), "{}", found.err);
+    // Groups beside the log are none of its rows'.
+    let beside = RECORDED.replace("by = \"site\"", "by = \"ward\"\npath = \"past.csv\"");
+    std::fs::write(at.path().join("s3.toml"), beside).unwrap();
+    ask("count s3.toml --out c3.csv");
+    let head = std::fs::read_to_string(at.path().join("c3.csv")).unwrap();
+    assert!(!head.contains("history_"), "{head}");
+}
+
+#[test]
+fn what_is_asked_of_past_groups_is_refused_by_name() {
+    let at = folder(&[("s.toml", RECORDED.as_bytes()), ("t.csv", recorded().as_bytes())]);
+    let bare = RECORDED.replace("[history]\nby = \"site\"\n", "");
+    std::fs::write(at.path().join("bare.toml"), bare).unwrap();
+    for (args, expected) in [
+        ("transfer s.toml --by sex", "--by: \"sex\" is a context column, too"),
+        ("transfer s.toml --least 0", "--least is 0; expected a number of rows from 1 on"),
+        ("transfer s.toml --half-life 3", "--half-life needs groups in time: say --in-time"),
+        ("transfer s.toml --by site,day --in-time", "named by one column: --by"),
+        ("transfer s.toml --by day --each month --half-life -1", "--half-life is -1; expected"),
+        ("transfer bare.toml --history t.csv", "--history needs --by"),
+        ("backtest bare.toml", "no groups are recorded"),
+        ("transfer s.toml --by sitee", "did you mean \"site\""),
+    ] {
+        let found = run(at.path(), args);
+        assert_eq!(found.code, 2, "{args}");
+        assert!(found.err.contains(expected), "{args}: {}", found.err);
+    }
+}
+
 #[test]
 fn the_order_of_the_rows_does_not_matter() {
     let parts = "survey_weight = \"m1\"";

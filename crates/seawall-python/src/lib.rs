@@ -1,6 +1,7 @@
 //! The native part of the Python package `seawall`: arguments in, JSON and arrays out.
 //!
 //! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
+//! - [`transfer`]: the questions about other populations and past groups;
 //! - [`answers`]: what comes of them;
 //! - [`arrays`]: worst cases, curves, distances and logged policies on plain arrays;
 //! - [`learner`]: estimators of Python's as outcome models;
@@ -18,6 +19,7 @@ mod learner;
 mod policy;
 mod run;
 mod study;
+mod transfer;
 
 use pyo3::prelude::*;
 
@@ -39,5 +41,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(frame::frame, module)?)?;
     module.add_function(wrap_pyfunction!(run::after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(study::count_query, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::with_known, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::with_history, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::history, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::group_query, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::grouped, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::with_past, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::transfer, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::backtest, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::describe, module)?)?;
     module.add_function(wrap_pyfunction!(study::demo, module)?)
 }

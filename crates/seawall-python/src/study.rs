@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// A study with its data counted.
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Study {
-    loaded: Arc<Loaded>,
+    pub(crate) loaded: Arc<Loaded>,
 }
 
 fn support(name: Option<&str>) -> PyResult<Option<Support>> {
@@ -49,7 +49,7 @@ fn support(name: Option<&str>) -> PyResult<Option<Support>> {
 }
 
 /// Policies as they are typed, or the JSON of saved ones.
-fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
+pub(crate) fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
     let spec = |text: &String| match text.trim_start().starts_with('{') {
         true => Ok(PolicySpec::Made(Box::new(PolicyFile::from_json(text).map_err(raised)?))),
         false => Ok(PolicySpec::typed(text)),

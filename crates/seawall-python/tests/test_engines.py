@@ -132,3 +132,24 @@ def test_bad_values_are_refused_as_those_of_rows(demo):
     table = duckdb.sql(f"SELECT * REPLACE (CASE WHEN patient = 5 THEN 20 ELSE age END AS age) FROM read_csv('{path}')")
     with pytest.raises(seawall.InputError, match="20 is out of the range that the study declares"):
         seawall.Study(table, **(QUESTION | {"where": None}))
+
+
+def test_past_groups_are_counted_by_the_engine(demo, tmp_path):
+    head, *rows = (demo / "trial.csv").read_text().splitlines()
+    wards = [["n", "it's", 'so "called"', "s", "w", "1.0"][k % 6] for k in range(len(rows))]
+    quoted = ['"' + ward.replace('"', '""') + '"' for ward in wards]
+    lines = [f"{row},{ward}" for row, ward in zip(rows, quoted)]
+    path = tmp_path / "wards.csv"
+    path.write_text("\n".join([f"{head},ward", *lines]) + "\n")
+    known = {"age": {"mean": 75}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
+    asked = dict(policy=["uniform", "constant:treat"], by="ward", known=known, level=0.8)
+    own = seawall.Study(str(path), **QUESTION)
+    raw, tried = own.transfer(**asked).to_json(), own.backtest("ward", policy="uniform").to_json()
+    for name, table in tables(path):
+        study = seawall.Study(table, **QUESTION)
+        assert study.transfer(**asked).to_json() == raw, name
+        assert study.backtest("ward", policy="uniform").to_json() == tried, name
+        beside = own.transfer(**asked, history=table).to_json()
+        assert beside == own.transfer(**asked, history=path).to_json(), name
+        with pytest.raises(seawall.ConfigError, match='no column named "wardd"; did you mean "ward"'):
+            study.backtest("wardd")

@@ -99,18 +99,21 @@ pub fn describe(
     asked: &Asked,
     watch: Watch<'_>,
 ) -> Result<Description> {
-    let names: Vec<&str> = study.contexts.iter().map(|c| c.name.as_str()).collect();
-    if let Some(name) = asked.columns.iter().find(|name| !names.contains(&name.as_str())) {
-        let what = unknown_column(name, &names);
-        return Err(Error::config(format!("--columns: among the contexts, {what}")));
-    }
+    asked.check(&study.contexts)?;
     // No outcome is asked about; and what was known so far is what this replaces.
     let spec = TargetSpec { known: Vec::new(), size: None, ..study.target.clone() };
     let study = Study { model: ModelSpec::Cells, target: spec, ..study };
     let counted = count(&study, watch)?;
     let own = ready(study, counted, watch)?;
     let toward = own.toward(target, watch)?;
-    let people = match toward.as_ref().and_then(|t| Some((t, t.target.as_ref()?))) {
+    described(&own, toward.as_ref().unwrap_or(&own), asked)
+}
+
+/// Describes the target that a study is asked about, or the study's log if there is none. `own` is the
+/// study before it was asked.
+pub fn described(own: &Loaded, toward: &Loaded, asked: &Asked) -> Result<Description> {
+    asked.check(&own.study.contexts)?;
+    let people = match toward.target.as_ref().map(|there| (toward, there)) {
         Some((loaded, there)) => People {
             path: there.facts.path.clone(),
             left_out: there.facts.left_out,
@@ -119,9 +122,23 @@ pub fn describe(
             weights: there.sample.weights().to_vec(),
             rows: there.sample.row_counts().into_iter().map(|n| n as f64).collect(),
         },
-        None => People::of_log(&own),
+        None => People::of_log(own),
     };
-    Ok(people.described(&own, asked))
+    Ok(people.described(own, asked))
+}
+
+impl Asked {
+    /// Refuses a column that is no context.
+    fn check(&self, contexts: &[Context]) -> Result<()> {
+        let names: Vec<&str> = contexts.iter().map(|c| c.name.as_str()).collect();
+        match self.columns.iter().find(|name| !names.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => {
+                let what = unknown_column(name, &names);
+                Err(Error::config(format!("columns: among the contexts, {what}")))
+            }
+        }
+    }
 }
 
 impl<'a> People<'a> {

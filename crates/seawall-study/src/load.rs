@@ -13,6 +13,7 @@ use seawall::outcome::{
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Extension, Log, Matrix, Result, Space, Watch};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -37,6 +38,8 @@ pub struct Loaded {
     handed_in: bool,
     /// Another population that is asked about in place of the log's.
     pub target: Option<Arc<PlacedTarget>>,
+    /// Past groups of a table beside the log, where they are counted already.
+    pub(crate) past: Option<Arc<Counted>>,
     /// The same on the whole space, once somebody asked.
     anywhere: OnceLock<Arc<Loaded>>,
 }
@@ -89,6 +92,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
         fitted,
         handed_in,
         target,
+        past: None,
         anywhere: OnceLock::new(),
     };
     // What is said of a target that the log's columns cannot have is refused whatever is asked.
@@ -193,6 +197,28 @@ fn by_context(
         cells[context * actions.len()..][..actions.len()].copy_from_slice(&values);
     }
     Matrix::new(space.len(), actions.len(), cells)
+}
+
+/// Whether two logs have the same rows, however they are counted: the same number, with the same mean
+/// outcome, of each action in each context.
+fn same_rows(one: &Log, other: &Log) -> bool {
+    let cells = |log: &Log| {
+        let mut cells: HashMap<(u32, u32), (f64, f64)> = HashMap::new();
+        for e in log.entries() {
+            let (weight, sum) = cells.entry((e.context, e.action)).or_default();
+            *weight += e.weight;
+            *sum += e.weight * log.value(e);
+        }
+        cells
+    };
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()));
+    let (own, there) = (cells(one), cells(other));
+    one.contexts().len() == other.contexts().len()
+        && one.actions() == other.actions()
+        && own.len() == there.len()
+        && own.iter().all(|(at, (weight, sum))| {
+            there.get(at).is_some_and(|(w, s)| near(*weight, *w) && near(*sum, *s))
+        })
 }
 
 impl Loaded {
@@ -348,6 +374,36 @@ impl Loaded {
     pub fn with_recipe(&self, recipe: Recipe) -> Self {
         let (choices, candidates) = (None, Vec::new());
         Loaded { recipe, choices, candidates, handed_in: true, ..self.unfitted() }
+    }
+
+    /// The same data, asked about what another study says of its target and of past groups: in all else
+    /// the study is this one.
+    pub fn asking(&self, study: Study) -> Result<Self> {
+        let loaded = Loaded { study, anywhere: OnceLock::new(), ..self.clone() };
+        loaded.known()?;
+        Ok(loaded)
+    }
+
+    /// The same study with past groups of a table beside the log, which its history names.
+    #[must_use]
+    pub fn with_past(&self, past: Counted) -> Self {
+        Loaded { past: Some(Arc::new(past)), anywhere: OnceLock::new(), ..self.clone() }
+    }
+
+    /// The same rows counted again, as another study has it: by group. A model that was handed in stays.
+    /// Rows that are not those of the first count are refused.
+    pub fn recounted(&self, study: Study, counted: Counted, watch: Watch<'_>) -> Result<Self> {
+        if !same_rows(self.log(), &counted.log) {
+            return Err(Error::input(format!(
+                "{}: counted by group, its rows are not those that the study was made of: {} then, {} \
+                 now; make the study again",
+                study.data.display(),
+                self.counted.rows,
+                counted.rows
+            )));
+        }
+        let again = ready(study, counted, watch)?;
+        Ok(if self.handed_in { again.with_recipe(self.recipe.clone()) } else { again })
     }
 
     /// The policy that is meant; the greedy one by the values given.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(super) const COUNT_EXAMPLES: &str = "\
 Rows that agree in everything that the study looks at become one row with their number, n. With
 `path` set to that table and `counted = true` under [data], the same study gives the same answers,
-byte for byte, without the rows.
+byte for byte, without the rows. Columns that name past groups ([history]) are kept.
 
 Examples:
   seawall count study.toml --out counts.parquet

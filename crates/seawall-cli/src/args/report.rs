@@ -102,12 +102,11 @@ impl Report {
                 spec => learn.push((text, spec)),
             }
         }
-        let history = self.history;
         Ok(Asked {
             study: self.study,
             out: self.out,
             toward: self.known.toward(self.target)?,
-            history: Box::new(move |own| history.meaning(own)),
+            history: self.history.meaning(),
             level: self.level,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,

@@ -5,7 +5,7 @@ use crate::cmd::Failure;
 use crate::cmd::backtest::Asked as Retried;
 use crate::cmd::transfer::Asked;
 use clap::{Args as ClapArgs, ValueEnum};
-use seawall_study::study::{Each, HistorySpec, PolicySpec};
+use seawall_study::study::{Each, HistoryChanges, PolicySpec};
 use seawall_study::transfer::{Method, Request, Retrial};
 use std::path::PathBuf;
 
@@ -73,61 +73,34 @@ enum Period {
 }
 
 impl HistoryArgs {
-    /// Whether the words name groups: then a learned policy is valued on them.
-    pub(super) fn groups(self, level: f64) -> Result<Option<(HistorySpec, f64)>, Failure> {
-        let asked = !self.by.is_empty();
+    /// Past groups that a learned policy is valued on, if the words name any; and how often bounds are to
+    /// hold.
+    pub(super) fn groups(self, level: f64) -> Result<Option<(HistoryChanges, f64)>, Failure> {
         let others = self.history.is_some() || self.least.is_some() || self.each.is_some();
-        if !asked && (others || self.in_time || self.half_life.is_some()) {
-            return Err(Failure::usage("past groups are asked about with --by COL"));
+        match self.by.is_empty() {
+            false => Ok(Some((self.meaning(), level))),
+            true if others || self.in_time || self.half_life.is_some() => {
+                Err(Failure::usage("past groups are asked about with --by COL"))
+            }
+            true => Ok(None),
         }
-        let spec = if asked { self.meaning(None)? } else { None };
-        Ok(spec.map(|spec| (spec, level)))
     }
 
     /// What the words change about the study's own history.
-    pub(super) fn meaning(self, own: Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure> {
-        let given = !self.by.is_empty();
-        let mut spec = match (given, own) {
-            (true, _) => HistorySpec::by(self.by),
-            (false, Some(own)) => own,
-            (false, None) if self.history.is_some() => {
-                return Err(Failure::usage(
-                    "--history needs --by: the column that names its groups",
-                ));
-            }
-            (false, None) => return Ok(None),
-        };
-        spec.path = self.history.or(spec.path);
-        if let Some(least) = self.least {
-            if !(least >= 1.0 && least.is_finite()) {
-                let what = format!("--least is {least}; expected a number of rows from 1 on");
-                return Err(Failure::usage(what));
-            }
-            spec.least = least;
-        }
-        if let Some(each) = self.each {
-            spec.each = Some(match each {
+    pub(super) fn meaning(self) -> HistoryChanges {
+        HistoryChanges {
+            by: self.by,
+            path: self.history,
+            least: self.least,
+            in_time: self.in_time.then_some(true),
+            each: self.each.map(|each| match each {
                 Period::Year => Each::Year,
                 Period::Quarter => Each::Quarter,
                 Period::Month => Each::Month,
                 Period::Day => Each::Day,
-            });
+            }),
+            half_life: self.half_life,
         }
-        spec.in_time |= self.in_time || spec.each.is_some();
-        if spec.in_time && spec.by.len() > 1 {
-            return Err(Failure::usage("groups in time are named by one column: --by COL"));
-        }
-        if let Some(half_life) = self.half_life {
-            if !(half_life > 0.0 && half_life.is_finite()) {
-                let what = format!("--half-life is {half_life}; expected a number above 0");
-                return Err(Failure::usage(what));
-            }
-            if !spec.in_time {
-                return Err(Failure::usage("--half-life needs groups in time: say --in-time"));
-            }
-            spec.half_life = Some(half_life);
-        }
-        Ok(Some(spec))
     }
 }
 
@@ -192,8 +165,7 @@ impl Transfer {
             compare: !self.no_compare,
         };
         let (toward, json) = (self.known.toward(self.target)?, self.json);
-        let history = self.history;
-        let history = Box::new(move |own| history.meaning(own));
+        let history = self.history.meaning();
         Ok(Asked { study: self.study, toward, history, request, json })
     }
 }
@@ -221,8 +193,7 @@ impl Backtest {
     pub(super) fn meaning(self) -> Retried {
         let policy = self.policy.map(|text| PolicySpec::typed(&text));
         let (retrial, json) = (Retrial { policy, level: self.level }, self.json);
-        let history = self.history;
-        let history = Box::new(move |own| history.meaning(own));
+        let history = self.history.meaning();
         Retried { study: self.study, history, retrial, json }
     }
 }

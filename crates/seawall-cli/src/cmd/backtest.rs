@@ -1,9 +1,11 @@
 //! `seawall backtest`.
 
 use super::Failure;
-use super::transfer::{HistoryChange, counted, with_history};
+use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
+use seawall_study::load::load;
+use seawall_study::study::HistoryChanges;
 use seawall_study::transfer::{Retrial, backtest};
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +15,7 @@ pub struct Asked {
     /// The study.
     pub study: PathBuf,
     /// The past groups.
-    pub history: HistoryChange,
+    pub history: HistoryChanges,
     /// The rest.
     pub retrial: Retrial,
     /// Whether to print JSON.
@@ -23,7 +25,8 @@ pub struct Asked {
 /// Tries every procedure on every past group, and prints.
 pub fn run(asked: Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
-    let loaded = counted(with_history(&asked.study, asked.history)?, &wait)?;
+    let study = with_history(&asked.study, asked.history)?;
+    let loaded = load(study, Watch::new(&wait.follow()))?;
     let loaded = loaded.toward(None, Watch::new(&wait.follow()))?.unwrap_or(loaded);
     let answer = backtest(&loaded, &asked.retrial, Watch::new(&wait.follow()))?;
     drop(wait);

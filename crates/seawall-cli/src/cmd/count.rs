@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Counts a study's rows and writes the table: whole, or not at all.
 pub fn run(path: &Path, out: &Path) -> Result<(), Failure> {
-    let study = study(path)?;
+    let study = study(path)?.grouped();
     CountedTable::check_name(out)?;
     let real = destination(out, path)?;
     for input in files(&study.data)? {

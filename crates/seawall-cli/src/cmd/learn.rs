@@ -8,7 +8,7 @@ use seawall::learn::State;
 use seawall::{Error, Log, Progress, Watch};
 use seawall_study::forecast;
 use seawall_study::learn::{Changes, Method, Spec, by_group, learn};
-use seawall_study::study::HistorySpec;
+use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
 use seawall_study::write::{destination, prepare};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct Outputs {
     /// Another population.
     pub toward: Toward,
     /// Past groups that the policy is valued on, and how often the bounds are to hold.
-    pub groups: Option<(HistorySpec, f64)>,
+    pub groups: Option<(HistoryChanges, f64)>,
 }
 
 impl Outputs {
@@ -120,9 +120,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     show::forecast::say(forecast::learning(&loaded, &question)?);
     let mut answer = learn(&loaded, &question, state, Watch::new(&follow))?;
     if let (Some((history, level)), false) = (&outputs.groups, stopped.load(Ordering::Relaxed)) {
-        let history = history.clone();
-        let history = Box::new(move |_| Ok(Some(history)));
-        let counted = counted_toward(path, history, &outputs.toward, &wait)?;
+        let counted = counted_toward(path, history.clone(), &outputs.toward, &wait)?;
         let found = by_group(&counted, &question, &answer, *level, Watch::new(&follow))?;
         answer.groups = Some(found);
     }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::check::Toward;
-use super::transfer::{HistoryChange, counted, with_history};
+use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
 use seawall_study::evaluate::{Bootstrap, Halving, Question};
@@ -10,7 +10,7 @@ use seawall_study::forecast;
 use seawall_study::learn::Spec;
 use seawall_study::load::{Loaded, load};
 use seawall_study::report::{Request, Transferred, report};
-use seawall_study::study::PolicySpec;
+use seawall_study::study::{HistoryChanges, PolicySpec, Study};
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct Asked {
     /// The other population.
     pub toward: Toward,
     /// The past groups.
-    pub history: HistoryChange,
+    pub history: HistoryChanges,
     /// How often bounds in the target are to hold.
     pub level: f64,
     /// Other policies than the study's.
@@ -50,13 +50,14 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };
     let past = study.history.as_ref().and_then(|history| history.path.clone());
-    let loaded = toward(load(study.clone(), Watch::new(&wait.follow()))?)?;
+    // Random halves deal rows as they are counted: those of the page are counted without groups.
+    let plain = Study { by_group: false, ..study.clone() };
+    let loaded = toward(load(plain, Watch::new(&wait.follow()))?)?;
     for input in loaded.inputs(&asked.policies).iter().chain(&asked.toward.target).chain(&past) {
         destination(&out, input)?;
     }
-    // Random halves deal rows as they are counted: those of the page are counted without groups.
     let by_group = match study.history.is_some() {
-        true => Some(toward(counted(study, &wait)?)?),
+        true => Some(toward(load(study, Watch::new(&wait.follow()))?)?),
         false => None,
     };
     let by_group = by_group.as_ref().unwrap_or(&loaded);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Prints the query that counts a study's rows.
 pub fn run(path: &Path, dialect: &str, table: Option<&str>) -> Result<(), Failure> {
-    let text = query(&study(path)?, dialect, table)?;
+    let text = query(&study(path)?.grouped(), dialect, table)?;
     writeln!(std::io::stdout(), "{text}")?;
     Ok(())
 }

@@ -4,15 +4,12 @@ use super::Failure;
 use super::check::Toward;
 use crate::show;
 use seawall::Watch;
+use seawall_study::fields::FrontEnd;
 use seawall_study::load::{Loaded, load};
-use seawall_study::study::{HistorySpec, KnownSpec, Study, study};
+use seawall_study::study::{HistoryChanges, KnownSpec, Study, study};
 use seawall_study::transfer::{Request, transfer};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// What the words typed make of the study's own history.
-pub type HistoryChange =
-    Box<dyn FnOnce(Option<HistorySpec>) -> Result<Option<HistorySpec>, Failure>>;
 
 /// What is asked.
 pub struct Asked {
@@ -21,7 +18,7 @@ pub struct Asked {
     /// The target.
     pub toward: Toward,
     /// The past groups.
-    pub history: HistoryChange,
+    pub history: HistoryChanges,
     /// The rest.
     pub request: Request,
     /// Whether to print JSON.
@@ -29,33 +26,24 @@ pub struct Asked {
 }
 
 /// The study with its past groups, to be counted by them.
-pub(super) fn with_history(path: &Path, change: HistoryChange) -> Result<Study, Failure> {
+pub(super) fn with_history(path: &Path, changes: HistoryChanges) -> Result<Study, Failure> {
     let mut study = study(path)?;
-    study.history = change(study.history.take())?;
-    if let Some(history) = &study.history {
-        history.check(&study.contexts).map_err(|e| e.within(path.display()))?;
-    }
-    Ok(study)
+    study.history = changes.apply(study.history.take(), &study.contexts, FrontEnd::Cli)?;
+    Ok(study.grouped())
 }
 
 /// A study with its past groups, asked about a target.
 pub(super) fn counted_toward(
     path: &Path,
-    history: HistoryChange,
+    history: HistoryChanges,
     toward: &Toward,
     wait: &show::Wait,
 ) -> Result<Loaded, Failure> {
     let study = with_history(path, history)?.with_known(toward.known.clone(), toward.size)?;
-    let loaded = counted(study, wait)?;
+    let follow = wait.follow();
+    let loaded = load(study, Watch::new(&follow))?;
     let target = toward.target.as_deref();
-    Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
-}
-
-/// Counts by group, unless the groups are in a table of their own.
-pub(super) fn counted(study: Study, wait: &show::Wait) -> Result<Loaded, Failure> {
-    let outside = study.history.as_ref().is_some_and(|history| history.path.is_some());
-    let study = if outside { study } else { study.grouped() };
-    Ok(load(study, Watch::new(&wait.follow()))?)
+    Ok(loaded.toward(target, Watch::new(&follow))?.unwrap_or(loaded))
 }
 
 /// What is known of the demo's target: an older and drowsier population.
@@ -70,7 +58,7 @@ pub(super) fn demo(study: &Path) -> Result<(), Failure> {
     run(Asked {
         study: study.to_owned(),
         toward: Toward { known, ..Toward::default() },
-        history: Box::new(Ok),
+        history: HistoryChanges::default(),
         request,
         json: false,
     })

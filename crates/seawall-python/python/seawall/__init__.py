@@ -27,6 +27,7 @@ arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
 """
 
 from seawall._demo import demo, demo_data
+from seawall._elsewhere import SeawallWarning
 from seawall._native import (
     ConfigError,
     InputError,
@@ -48,13 +49,16 @@ from seawall.arrays import (
 from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
-from seawall.study import SeawallWarning, Study
+from seawall.study import Study
+from seawall.transfers import Backtest, Description, Transfers
 
 __all__ = [
+    "Backtest",
     "Check",
     "Comparison",
     "ConfigError",
     "Curve",
+    "Description",
     "Distance",
     "Evaluation",
     "Explanation",
@@ -69,6 +73,7 @@ __all__ = [
     "SeawallWarning",
     "Stopped",
     "Study",
+    "Transfers",
     "WorstCase",
     "__version__",
     "curve",

@@ -6,6 +6,7 @@ import os
 import tempfile
 
 from seawall import _native
+from seawall._elsewhere import _Rows
 from seawall.study import Study
 
 
@@ -28,4 +29,8 @@ def demo() -> Study:
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "trial.csv"), "w", encoding="utf-8") as file:
             file.write(data)
-        return Study._of(_native.Study.from_text(text, folder))
+        study = Study._of(_native.Study.from_text(text, folder))
+    # The file is gone when groups are to be counted.
+    rows = demo_data()
+    study._rows = _Rows(rows, "trial.csv", frozenset(rows.column_names))
+    return study

@@ -228,3 +228,79 @@ def _levels(name: str, column: npt.NDArray[Any]) -> tuple[Floats, list[Any]]:
         raise _native.InputError(f"contexts[{name!r}] holds values of several types; expected one") from None
     place = {level: k for k, level in enumerate(listed)}
     return np.array([np.nan if gone(v) else place[v] for v in values], dtype=np.float64), listed
+
+
+def maybe_real(name: str, value: Any) -> float | None:
+    """A number, or None."""
+    return None if value is None else real(name, value)
+
+
+def maybe_truth(name: str, value: Any) -> bool | None:
+    """True, False or None."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise _native.ConfigError(f"{name} is {value!r}; expected True or False")
+    return None if value is None else bool(value)
+
+
+def word(name: str, value: Any) -> str | None:
+    """A text, or None."""
+    if value is not None and not isinstance(value, str):
+        raise _native.ConfigError(f"{name} is {value!r}; expected a text")
+    return value
+
+
+def names(name: str, value: Any) -> list[str]:
+    """A column's name or a list of them; none for None."""
+    if value is None:
+        return []
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (Sequence, np.ndarray)) or not all(isinstance(v, str) for v in listed):
+        raise _native.ConfigError(f"{name} is {value!r}; expected the name of a column, or a list of them")
+    return [str(v) for v in listed]
+
+
+# What may be said of a column of a target.
+_SAID = ("mean", "sd", "shares", "within", "size")
+
+
+def known(value: Any, size: Any) -> tuple[list[_native._KnownColumn], float | None]:
+    """What is known of a target's columns, as in a study file, and from how many people."""
+    people = maybe_real("target_size", size)
+    if people is not None and not (people > 0 and math.isfinite(people)):
+        raise _native.ConfigError(f"target_size is {size!r}; expected a number of people above 0")
+    if value is not None and not isinstance(value, Mapping):
+        raise _native.ConfigError(
+            f"known is {value!r}; expected what is known of each column, for example "
+            '{"age": {"mean": 71.4}, "sex": {"shares": {"F": 0.47, "M": 0.53}}}'
+        )
+    return [_known_column(str(column), said) for column, said in (value or {}).items()], people
+
+
+def _known_column(column: str, said: Any) -> _native._KnownColumn:
+    at = f"known {column!r}"
+    if not isinstance(said, Mapping):
+        raise _native.ConfigError(f'{at} is {said!r}; expected {{"mean": ...}} or {{"shares": {{...}}}}')
+    for key in said:
+        if key not in _SAID:
+            raise _native.ConfigError(f"{at}: {key!r} is not understood; expected one of {', '.join(_SAID)}")
+    shares = said.get("shares") or {}
+    if not isinstance(shares, Mapping):
+        raise _native.ConfigError(f"{at}: shares is {shares!r}; expected a share for each level")
+    mean = said.get("mean")
+    return (
+        column,
+        None if mean is None else _span(f"{at}: mean", mean),
+        maybe_real(f"{at}: sd", said.get("sd")),
+        [(str(level), _span(f"{at}: the share of {level!r}", s)) for level, s in shares.items()],
+        maybe_real(f"{at}: within", said.get("within")),
+        maybe_real(f"{at}: size", said.get("size")),
+    )
+
+
+def _span(name: str, value: Any) -> tuple[float, float]:
+    """A number, or the range that it is in."""
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)):
+        if len(value) != 2:
+            raise _native.ConfigError(f"{name} is {value!r}; expected a number, or a range [low, high]")
+        return real(name, value[0]), real(name, value[1])
+    return real(name, value), real(name, value)

@@ -7,6 +7,14 @@ import numpy.typing as npt
 
 _Floats = npt.NDArray[np.float64]
 _Progress = Callable[[str], object]
+_KnownColumn = tuple[
+    str,
+    tuple[float, float] | None,
+    float | None,
+    list[tuple[str, tuple[float, float]]],
+    float | None,
+    float | None,
+]
 
 __all__ = [
     "ConfigError",
@@ -20,14 +28,23 @@ __all__ = [
     "Table",
     "__version__",
     "after_fork",
+    "backtest",
     "count_query",
     "curve",
     "demo",
+    "describe",
     "distance",
     "evaluate_policy",
     "frame",
+    "group_query",
+    "grouped",
+    "history",
     "levels",
     "probabilities",
+    "transfer",
+    "with_history",
+    "with_known",
+    "with_past",
     "words",
     "worst_case",
 ]
@@ -243,5 +260,52 @@ def count_query(
     table: str,
     columns: list[str],
 ) -> str: ...
+def with_known(study: Study, known: list[_KnownColumn], size: float | None) -> Study: ...
+def with_history(
+    study: Study,
+    *,
+    by: list[str],
+    path: str | PathLike[str] | None,
+    least: float | None,
+    in_time: bool | None,
+    each: str | None,
+    half_life: float | None,
+) -> Study: ...
+def history(study: Study) -> tuple[list[str], bool]: ...
+def group_query(
+    study: Study, name: str, dialect: str, table: str, columns: list[str]
+) -> str: ...
+def grouped(
+    study: Study, data: object | None, threads: int | None, progress: _Progress | None
+) -> Study: ...
+def with_past(
+    study: Study,
+    data: object,
+    name: str,
+    counted: bool,
+    threads: int | None,
+    progress: _Progress | None,
+) -> Study: ...
+def transfer(
+    study: Study,
+    *,
+    policy: list[str],
+    level: float,
+    method: str | None,
+    compare: bool,
+    threads: int | None,
+    progress: _Progress | None,
+) -> str: ...
+def backtest(
+    study: Study,
+    *,
+    policy: list[str],
+    level: float,
+    threads: int | None,
+    progress: _Progress | None,
+) -> str: ...
+def describe(
+    study: Study, toward: Study, columns: list[str], means: bool, at_least: int
+) -> tuple[str, str]: ...
 def demo() -> tuple[str, str]: ...
 def after_fork() -> None: ...

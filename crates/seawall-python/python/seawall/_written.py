@@ -71,10 +71,17 @@ def _target_section(target: Any) -> str:
     if not isinstance(values, Mapping):
         raise _native.ConfigError(
             f"target is a {type(target).__name__}; expected a path or a dictionary as in a study file: a "
-            "table is given to evaluate, learn, radius, distance and report"
+            "table is given to evaluate, transfer, learn, radius, distance and report"
         )
     path = values.get("path")
     return _section("target", dict(values) | {"path": path and os.path.abspath(path)})
+
+
+def _history_section(history: Any) -> str:
+    is_said = isinstance(history, Mapping)
+    values: Mapping[str, Any] = history if is_said else {"by": _given.names("history", history)}
+    path = values.get("path")
+    return _section("history", dict(values) | {"path": path and os.path.abspath(path)})
 
 
 def _listed(value: Any) -> list[Any]:

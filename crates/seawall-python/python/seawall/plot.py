@@ -11,6 +11,7 @@ from seawall import _native
 from seawall.arrays import Curve
 from seawall.learned import Learned, Policy
 from seawall.results import Evaluation
+from seawall.transfers import Balance, Transfers
 
 
 def _axes(ax: Any) -> Any:
@@ -109,6 +110,49 @@ def worst_case(
     axes.barh(places - 0.2, [s.worst for s in shown], 0.4, label="worst case", color="C1")
     axes.set_yticks(places, [f"{s.feature} = {s.level}" for s in shown])
     axes.set_xlabel("share of the population")
+    axes.legend()
+    return axes
+
+
+def balance(found: Transfers | Balance, *, ax: Any = None) -> Any:
+    """How far each column of the log is from what is known of the target, before and after the log was
+    weighed: standardised differences, without their signs. Dotted is what trialists call balanced."""
+    axes = _axes(ax)
+    given = found.balance if isinstance(found, Transfers) else found
+    columns = sorted(given.columns, key=lambda c: abs(c.before))
+    places = np.arange(len(columns))
+    for label, colour, side in [("before", "0.6", "before"), ("after", "C0", "after")]:
+        axes.scatter([abs(getattr(c, side)) for c in columns], places, color=colour, label=label, zorder=2)
+    axes.axvline(0.0, color="0.3", lw=1)
+    axes.axvline(0.1, color="0.6", lw=1, ls=":")
+    axes.set_yticks(places, [c.name for c in columns], parse_math=False)
+    axes.set_xlabel("standardised difference to the target")
+    axes.set_title(given.status)
+    axes.legend()
+    return axes
+
+
+def predicted(found: Transfers, policy: str | int = 0, *, ax: Any = None) -> Any:
+    """What each past group was predicted to cost against what it really did: on the line the prediction
+    was right, within the band the bound would have held."""
+    axes = _axes(ax)
+    given = found.policy(policy)
+    if not given.groups:
+        raise _native.ConfigError("there are no past groups: transfer(by=\"COLUMN\")")
+    for label, colour, marker, held in [("held", "C0", "o", True), ("missed", "C1", "X", False)]:
+        some = [g for g in given.groups if g.held == held]
+        if some:
+            real, guess = [g.real for g in some], [g.predicted for g in some]
+            bars = [1.96 * g.real_se for g in some]
+            axes.errorbar(guess, real, bars, fmt=marker, color=colour, alpha=0.7, label=label)
+    ends = np.array([min(g.predicted for g in given.groups), max(g.predicted for g in given.groups)])
+    sign = 1.0 if found.direction == "lower is better" else -1.0
+    axes.plot(ends, ends, color="0.3", lw=1)
+    allowed = ends + sign * given.allowance.total
+    axes.fill_between(ends, ends, allowed, color="C0", alpha=0.12, label="allowed")
+    axes.set_xlabel(f"predicted without the group ({found.direction})")
+    axes.set_ylabel("what it really was")
+    axes.set_title(f"{given.policy}: held for {given.held} of {len(given.groups)}", parse_math=False)
     axes.legend()
     return axes
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from seawall import _engines, _given, _models, _native
-from seawall._tables import ArrowStream, _data_name, _stream
+from seawall._elsewhere import Known, Progress, SeawallWarning, Target, _Elsewhere, _Rows
+from seawall._tables import _data_name, _stream
 from seawall._written import (
     PathText,
     PolicyLike,
+    _history_section,
     _listed,
     _named,
     _policies,
@@ -27,16 +29,11 @@ from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Evaluation, Radius, SampleDistance
 
-Progress = Callable[[str], object]
-Target = Union["str", "os.PathLike[str]", ArrowStream]
 # A child process has none of its parent's threads.
 os.register_at_fork(after_in_child=_native.after_fork)
 
-class SeawallWarning(UserWarning):
-    """What a reader should know before trusting a number."""
 
-
-class Study:
+class Study(_Elsewhere):
     """A study: a table of logged decisions, what its columns mean, and what is asked of it.
 
     >>> import seawall
@@ -90,7 +87,12 @@ class Study:
         context.
     target
         What is said of a target, as in a study file: a path, or a dictionary with `path`, `where`,
-        `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out.
+        `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out; without a sample,
+        with `known` (as for `transfer`) and `size`.
+    history
+        What past groups are: the column that names them, several, or a dictionary as in a study file with
+        `by`, `path`, `least`, `order`, `each`, `half_life` and `at_once`. It is no context. Groups are
+        counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
     memory
         What counting the rows and a grid of the contexts may take, `"2GB"` or `"500MB"`; 4 GB if not said.
         Counts beyond it go to temporary files; a grid that does not fit is made of the contexts seen.
@@ -118,6 +120,7 @@ class Study:
         survey_weight: str | None = None,
         cluster: str | None = None,
         target: PathText | Mapping[str, Any] | None = None,
+        history: str | Sequence[str] | Mapping[str, Any] | None = None,
         title: str | None = None,
         outcome: str | None = None,
         threads: int | None = None,
@@ -167,6 +170,8 @@ class Study:
         parts.append(_robust_section((set, radius), (cost_set, cost_radius), eta, support))
         if target is not None:
             parts.append(_target_section(target))
+        if history is not None:
+            parts.append(_history_section(history))
         if title or outcome:
             parts.append(_section("report", {"title": title, "outcome": outcome}))
         if learner:
@@ -179,7 +184,8 @@ class Study:
         )
         name = path if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
-        self._toward_own: _native.Study | None = None
+        self._toward_own = self._counted_by = None
+        self._rows = None if is_path else _Rows(data, name, frozenset(needed))
         in_engine = _engines.is_engine(data)
         if in_engine:
             folder = os.getcwd()
@@ -207,7 +213,8 @@ class Study:
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
         study = cls.__new__(cls)
-        study._native, study._policies, study._toward_own = native, [], None
+        study._native, study._policies = native, []
+        study._rows = study._toward_own = study._counted_by = None
         return study
 
     @classmethod
@@ -222,24 +229,6 @@ class Study:
         """A study file (TOML) and its data."""
         workers, told = _given.threads(threads), _given.progress(progress)
         return cls._of(_native.Study.from_file(path, workers, told, _given.memory(memory)))
-
-    def _toward(
-        self, target: Target | None, threads: int | None = None, progress: Progress | None = None
-    ) -> _native.Study:
-        """The study asked about a target: without one, about what the study itself names."""
-        workers, told = _given.threads(threads), _given.progress(progress)
-        if target is None:
-            if self._toward_own is None:
-                self._toward_own = self._native.toward(threads=workers, progress=told)
-            return self._toward_own
-        if isinstance(target, (str, os.PathLike)):
-            return self._native.toward(path=target, threads=workers, progress=told)
-        stream = _stream(target, set(self._native.target_columns()), "target")
-        name = _data_name(target)
-        try:
-            return self._native.toward(data=stream, name=name, threads=workers, progress=told)
-        except (TypeError, ValueError) as error:
-            raise _native.InputError(f"{name}: {error}") from None
 
     @property
     def text(self) -> str:
@@ -322,13 +311,19 @@ class Study:
 
     def _with(self, native: _native.Study) -> Study:
         study = self._of(native)
-        study._policies = self._policies
+        study._policies, study._rows = self._policies, self._rows
         return study
 
-    def check(self, target: Target | None = None) -> Check:
+    def check(
+        self,
+        target: Target | None = None,
+        *,
+        known: Known | None = None,
+        target_size: float | None = None,
+    ) -> Check:
         """Everything about the data, nothing robust; and how well they cover a `target` (as for
         `evaluate`)."""
-        return Check._of(self._toward(target).check())
+        return Check._of(self._toward(target, known=known, target_size=target_size).check())
 
     def explain(self, action: str | None = None) -> Explanation:
         """The fitted outcome model, told: a tree by its branches, an additive model by what each level
@@ -348,6 +343,8 @@ class Study:
         curve: bool = False,
         compare: bool = True,
         target: Target | None = None,
+        known: Known | None = None,
+        target_size: float | None = None,
         by: str | None = None,
         simultaneous: bool = False,
         halves: int | None = None,
@@ -364,7 +361,8 @@ class Study:
 
         With `compare=False` the policies are not compared with each other. `target` is a sample of
         another population, a path or a table with the context columns: the estimates are then those in
-        it, and the worst cases are around it; the study's own if it names one.
+        it, and the worst cases are around it; the study's own if it names one. `known` and `target_size`
+        are numbers about a population of which there is no sample, as for `transfer`.
 
         How much is noise is told by so many `halves` of the rows (20 if not said, fewer where a solve
         takes long): the worst population found on one
@@ -393,7 +391,7 @@ class Study:
             raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
         if simultaneous and by is None:
             raise _native.ConfigError("simultaneous is about the levels of a column: say which with by")
-        found = self._toward(target, threads, progress).evaluate(
+        found = self._toward(target, threads, progress, known, target_size).evaluate(
             policy=_policies(policy) or self._policies,
             radius=_given.reals("radius", radius),
             set=set,
@@ -432,6 +430,8 @@ class Study:
         support: str | None = None,
         against: PolicyLike | None = None,
         target: Target | None = None,
+        known: Known | None = None,
+        target_size: float | None = None,
         honest: bool = True,
         seed: int = 1,
         threads: int | None = None,
@@ -441,13 +441,13 @@ class Study:
         `"tree:DEPTH"` or `"softmax"`.
 
         With `against`, a policy as for `evaluate`, its worst difference to that one in the same
-        population is as good as it can be. `target` is as for `evaluate`. With `honest=False` it is not
+        population is as good as it can be. `target`, `known` and `target_size` are as for `evaluate`. With `honest=False` it is not
         also learned on halves of the log, to be valued on the rows that did not choose it."""
         baseline = _policies(against, "against")
         if len(baseline) > 1:
             raise _native.ConfigError(f"against is {len(baseline)} policies; expected one")
         return Learned._of(
-            self._toward(target, threads, progress).learn(
+            self._toward(target, threads, progress, known, target_size).learn(
                 policy,
                 method=method,
                 radius=None if radius is None else _given.real("radius", radius),
@@ -506,6 +506,8 @@ class Study:
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         learn: str | Sequence[str] | None = "tree:1",
         target: Target | None = None,
+        known: Known | None = None,
+        target_size: float | None = None,
         halves: int | None = None,
         bootstrap: int | None = None,
         level: float = 0.95,
@@ -513,9 +515,9 @@ class Study:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `target`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
+        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
         the limits, or without halves the bootstrap's intervals, if any."""
-        self._toward(target, threads, progress).report(
+        self._toward(target, threads, progress, known, target_size).report(
             path,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],

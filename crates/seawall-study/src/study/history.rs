@@ -3,6 +3,7 @@
 
 use super::Context;
 use super::toml_file::Value;
+use crate::fields::FrontEnd;
 use seawall::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -62,6 +63,81 @@ impl HistorySpec {
                  cannot be what a policy or a model goes by; leave it out of [context]"
             ))),
         }
+    }
+}
+
+/// What is asked of recorded groups in place of what the study file says; what is not said stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryChanges {
+    /// The columns whose values together name a group: then nothing of the study's own history stays.
+    pub by: Vec<String>,
+    /// A table of groups that are not in the log.
+    pub path: Option<PathBuf>,
+    /// Rows that a group needs to be counted.
+    pub least: Option<f64>,
+    /// Whether groups follow each other in time; periods do unless it is said that they do not.
+    pub in_time: Option<bool>,
+    /// The period that moments are cut into.
+    pub each: Option<Each>,
+    /// How many groups back one counts half.
+    pub half_life: Option<f64>,
+}
+
+impl HistoryChanges {
+    /// The history that is meant; None if there is none. Messages are in the words of who asked.
+    pub fn apply(
+        self,
+        own: Option<HistorySpec>,
+        contexts: &[Context],
+        asked_in: FrontEnd,
+    ) -> Result<Option<HistorySpec>> {
+        let word = |name: &str| match asked_in {
+            FrontEnd::Cli => format!("--{}", name.replace('_', "-")),
+            FrontEnd::Study | FrontEnd::Python => name.to_owned(),
+        };
+        let refused = |what: String| Err(Error::config(what));
+        let mut spec = match (self.by.is_empty(), own) {
+            (false, _) => HistorySpec::by(self.by),
+            (true, Some(own)) => own,
+            (true, None) if self.path.is_some() => {
+                let (history, by) = (word("history"), word("by"));
+                return refused(format!("{history} needs {by}: the column that names its groups"));
+            }
+            (true, None) => return Ok(None),
+        };
+        spec.check(contexts).map_err(|e| e.within(word("by")))?;
+        spec.path = self.path.or(spec.path);
+        if let Some(least) = self.least {
+            if !(least >= 1.0 && least.is_finite()) {
+                let least_word = word("least");
+                return refused(format!(
+                    "{least_word} is {least}; expected a number of rows from 1 on"
+                ));
+            }
+            spec.least = least;
+        }
+        spec.in_time = self.in_time.unwrap_or(spec.in_time || self.each.is_some());
+        spec.each = self.each.or(spec.each);
+        if spec.in_time && spec.by.len() > 1 {
+            return refused(format!("groups in time are named by one column: {}", word("by")));
+        }
+        if !spec.in_time {
+            spec.half_life = None;
+        }
+        if let Some(half_life) = self.half_life {
+            let half_life_word = word("half_life");
+            if !(half_life > 0.0 && half_life.is_finite()) {
+                return refused(format!(
+                    "{half_life_word} is {half_life}; expected a number of groups above 0"
+                ));
+            }
+            if !spec.in_time {
+                let in_time = word("in_time");
+                return refused(format!("{half_life_word} needs groups in time: say {in_time}"));
+            }
+            spec.half_life = Some(half_life);
+        }
+        Ok(Some(spec))
     }
 }
 

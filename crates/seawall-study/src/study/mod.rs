@@ -11,7 +11,7 @@ mod robust;
 mod target;
 mod toml_file;
 
-pub use history::{Each, HistorySpec, LEAST, PERIODS};
+pub use history::{Each, HistoryChanges, HistorySpec, LEAST, PERIODS};
 pub use known::{KnownSpec, Span};
 pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
@@ -96,10 +96,12 @@ impl Study {
         }
     }
 
-    /// The same study, its rows counted by recorded group if it has any.
+    /// The same study, its rows counted by recorded group if they have any: groups of a table beside the
+    /// log are not theirs.
     #[must_use]
     pub fn grouped(self) -> Self {
-        Study { by_group: self.history.is_some(), ..self }
+        let by_group = self.history.as_ref().is_some_and(|history| history.path.is_none());
+        Study { by_group, ..self }
     }
 }
 

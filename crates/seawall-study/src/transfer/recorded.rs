@@ -165,8 +165,13 @@ fn outside(
     path: &Path,
     watch: Watch<'_>,
 ) -> Result<(Loaded, Log, Vec<Vec<String>>)> {
-    let study = Study { data: path.to_owned(), counted: false, ..loaded.study.clone() }.grouped();
-    let past: Counted = count(&study, watch)?;
+    let past: Counted = match &loaded.past {
+        Some(past) => Counted::clone(past),
+        None => {
+            let (data, study) = (path.to_owned(), loaded.study.clone());
+            count(&Study { data, counted: false, by_group: true, ..study }, watch)?
+        }
+    };
     let (own, there) = (loaded.log(), past.log.contexts());
     let mut more = Vec::new();
     for (k, context) in loaded.study.contexts.iter().enumerate() {
@@ -187,7 +192,7 @@ fn outside(
     let places: Vec<Vec<Value<'_>>> =
         used.iter().map(|&i| (0..columns).map(|k| value(i, k)).collect()).collect();
     let kept = loaded.needed_contexts()?;
-    let most = most_cells(study.memory, columns, own.actions().len());
+    let most = most_cells(loaded.study.memory, columns, own.actions().len());
     let larger = own.contexts().extended(&more, &kept, &places, most)?;
     let on = loaded.on_extension(&larger, &kept)?;
     let mut place = vec![u32::MAX; there.len()];

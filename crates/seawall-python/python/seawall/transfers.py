@@ -1,0 +1,392 @@
+"""From here to there: what policies would cost in another population of which something is known, and
+what recorded groups say of how wrong that is."""
+
+from __future__ import annotations
+
+import json
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from seawall import _native
+from seawall._result import _made, _Result
+
+_METHODS = {
+    "rank": "by rank of what past groups needed",
+    "prediction": "a prediction from what past groups needed",
+    "couplings": "the worst coupling of what is known, and noise",
+}
+
+
+@dataclass(frozen=True)
+class ColumnBalance:
+    """A column's standardised difference to what is known of it, in the log and in the weighted log; and
+    the target's share on levels of it that no row of the log has."""
+
+    name: str
+    before: float
+    after: float
+    unseen: float
+
+
+@dataclass(frozen=True)
+class FactBalance:
+    """A fact, as it is known, in the log and in the weighted log."""
+
+    name: str
+    wanted: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, repr=False)
+class Balance(_Result):
+    """How the log was made like the target: `"matched"` or `"matched in part"`, the share of the log's
+    own margins `mixed` in, how many rows each action's weighted ones are worth, and the target's share
+    on levels that no row has (`unseen`). The table is column by column."""
+
+    status: str
+    mixed: float
+    effective_rows: dict[str, float]
+    unseen: float
+    columns: list[ColumnBalance]
+    facts: list[FactBalance]
+    _json: str = ""
+
+    def to_json(self) -> str:
+        """Its part of the JSON that the program prints."""
+        return self._json
+
+    def _title(self) -> str:
+        rows = ", ".join(f"{action} {n:.0f}" for action, n in self.effective_rows.items())
+        part = f" ({'; '.join(self._why())})" if self._why() else ""
+        return f"Balance: {self.status}{part}. Effective rows: {rows}"
+
+    def _why(self) -> list[str]:
+        mixed = [f"{100 * self.mixed:.3g}% of the log's own margins mixed in"] if self.mixed else []
+        unseen = [f"{100 * self.unseen:.3g}% of the target on levels never seen"] if self.unseen else []
+        return mixed + unseen
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "column": [c.name for c in self.columns],
+            "before": [float(c.before) for c in self.columns],
+            "after": [float(c.after) for c in self.columns],
+        }
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a bound is away from its centre: noise of the estimate and of what groups really cost, groups
+    that differ by more than that, and columns that go together otherwise than in the log."""
+
+    sampling: float
+    between: float
+    couplings: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.sampling + self.between + self.couplings
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """A past group: what the log without it predicted, what it really cost, and the `score`: what it
+    cost more than predicted (brought less), which the allowance had to be; `held` if it is."""
+
+    group: str
+    rows: float
+    predicted: float
+    real: float
+    real_se: float
+    score: float
+    held: bool
+
+
+@dataclass(frozen=True)
+class LeftOutGroups:
+    """Groups that are not counted: with too few rows, without one of the actions, and those that the
+    rest of the log cannot be made like."""
+
+    few_rows: int
+    lacking_action: int
+    unmatched: int
+
+    def _words(self) -> list[str]:
+        told = [
+            (self.few_rows, "with too few rows (least)"),
+            (self.lacking_action, "without one of the actions"),
+            (self.unmatched, "that the others cannot be made like"),
+        ]
+        some = [f"{n} {why}" for n, why in told if n]
+        return [f"Groups left out: {', '.join(some)}."] if some else []
+
+
+@dataclass(frozen=True, repr=False)
+class Transfer(_Result):
+    """What a policy would cost in the target, or by how much more than another (`against`): the estimate
+    (`centre`), and the `bound` that the cost is not above (the reward not below). The table is of the
+    past groups, `held` of which the allowance would have been enough for."""
+
+    policy: str
+    centre: float
+    se: float
+    bound: float
+    level: float
+    method: str
+    allowance: Allowance
+    balance: Balance
+    held: int
+    groups: list[GroupScore]
+    against: str | None = None
+    direction: str = "lower is better"
+    _json: str = ""
+
+    @property
+    def name(self) -> str:
+        """The policy, or the two."""
+        return self.policy if self.against is None else f"{self.policy} − {self.against}"
+
+    def to_json(self) -> str:
+        """Its part of the JSON that the program prints."""
+        return self._json
+
+    def _title(self) -> str:
+        side = "at most" if self.direction == "lower is better" else "at least"
+        held = f"; held for {self.held} of {len(self.groups)} past groups" if self.groups else ""
+        return (
+            f"{self.name}: {self.centre:.6g} in the target, {side} {self.bound:.6g} at {_percent(self.level)} "
+            f"({_METHODS.get(self.method, self.method)}; {self.direction}){held}"
+        )
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "group": [g.group for g in self.groups],
+            "rows": [float(g.rows) for g in self.groups],
+            "predicted": [float(g.predicted) for g in self.groups],
+            "real": [float(g.real) for g in self.groups],
+            "real_se": [float(g.real_se) for g in self.groups],
+            "score": [float(g.score) for g in self.groups],
+            "held": [g.held for g in self.groups],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Transfers(_Result):
+    """What policies would cost in the target, with bounds and the `condition` that these hold on.
+
+    `known` is what is known of the target, in words; `by` what past groups are recorded by, None if they
+    are not. `differences` say by how much each policy is above the first one.
+
+    >>> import seawall
+    >>> found = seawall.demo().transfer("constant:treat", known={"age": {"mean": 75}})
+    >>> found.transfers[0].method, found.balance.status
+    ('couplings', 'matched')
+    >>> found.transfers[0].bound > found.transfers[0].centre
+    True
+    """
+
+    direction: str
+    known: list[str]
+    in_time: bool
+    left_out: LeftOutGroups
+    transfers: list[Transfer]
+    condition: str
+    notes: list[str]
+    by: str | None = None
+    differences: list[Transfer] | None = None
+    _json: str = ""
+
+    @classmethod
+    def _of(cls, text: str) -> Transfers:
+        values = json.loads(text)
+        made = {
+            name: [_transfer(one, values["direction"]) for one in values.pop(name, [])]
+            for name in ("transfers", "differences")
+        }
+        return _made(cls, values, **made, _json=text)
+
+    @property
+    def balance(self) -> Balance:
+        """How the log was made like the target: the same for every policy."""
+        return self.transfers[0].balance
+
+    def policy(self, policy: str | int) -> Transfer:
+        """One of the policies: by its name, a constant one's action, or its number from 0."""
+        names = [t.policy for t in self.transfers]
+        if isinstance(policy, str):
+            bare = [name.removeprefix("constant:") for name in names]
+            among = names if policy in names else bare
+            at = among.index(policy) if among.count(policy) == 1 else -1
+        else:
+            at = operator.index(policy)
+        if not 0 <= at < len(names):
+            raise _native.ConfigError(
+                f"policy {policy!r} was not asked about, or is one of several of that name; these were, by "
+                f"number from 0: {names}"
+            )
+        return self.transfers[at]
+
+    def _title(self) -> str:
+        known = "; ".join(self.known) or "nothing"
+        first = self.transfers[0]
+        how = _METHODS.get(first.method, first.method)
+        side = "no more" if self.direction == "lower is better" else "no less"
+        return (
+            f"Known of the target: {known}\n{self.balance._title()}\n"
+            f"Bounds at {_percent(first.level)}, {side} than which it is to be ({self.direction}): {how}"
+        )
+
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = [*self.transfers, *(self.differences or [])]
+        return {
+            "policy": [t.policy for t in rows],
+            "against": [t.against for t in rows],
+            "centre": [float(t.centre) for t in rows],
+            "se": [float(t.se) for t in rows],
+            "bound": [float(t.bound) for t in rows],
+            "sampling": [float(t.allowance.sampling) for t in rows],
+            "between": [float(t.allowance.between) for t in rows],
+            "couplings": [float(t.allowance.couplings) for t in rows],
+            "held": [t.held if t.groups else None for t in rows],
+            "of": [len(t.groups) if t.groups else None for t in rows],
+        }
+
+    def _foot(self) -> list[str]:
+        return [self.condition, *self.left_out._words(), *(f"note: {note}" for note in self.notes)]
+
+
+def _transfer(given: dict[str, Any], direction: str) -> Transfer:
+    """One policy's answer as typed data."""
+    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+    part = given["balance"]
+    inner = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+    rest = {name: value for name, value in given.items() if name != "balance"}
+    balance = _made(Balance, part, _json=inner)
+    return _made(Transfer, rest, balance=balance, direction=direction, _json=text)
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:.6g}%"
+
+
+@dataclass(frozen=True)
+class ProcedureRecord:
+    """How a way to a bound did: the groups that it held for, of so many, and by how much its bound was
+    beyond what really happened."""
+
+    name: str
+    held: int
+    of: int
+    mean_excess: float
+    median_excess: float
+
+
+@dataclass(frozen=True)
+class GroupBounds:
+    """A past group: what it really cost, and the bound of each procedure that has one."""
+
+    group: str
+    rows: float
+    real: float
+    bounds: dict[str, float]
+
+
+@dataclass(frozen=True, repr=False)
+class Backtest(_Result):
+    """How every way to a bound did on every past group: `"nominal"`, `"ball"`, `"balanced"`,
+    `"couplings"`, `"history"`. `recommended` is the one with the least excess among those that held as
+    often as they should. The table is of the procedures; `groups_frame()` is of the groups."""
+
+    by: str
+    policy: str
+    level: float
+    direction: str
+    in_time: bool
+    radius: float
+    procedures: list[ProcedureRecord]
+    groups: list[GroupBounds]
+    left_out: LeftOutGroups
+    recommended: str
+    notes: list[str]
+    _json: str = ""
+
+    @classmethod
+    def _of(cls, text: str) -> Backtest:
+        return _made(cls, json.loads(text), _json=text)
+
+    def _title(self) -> str:
+        forward = ", each predicted from earlier ones" if self.in_time else ""
+        return (
+            f"{self.policy} on {len(self.groups)} past groups by {self.by}{forward}: bounds at "
+            f"{_percent(self.level)} ({self.direction})"
+        )
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "procedure": [p.name for p in self.procedures],
+            "held": [p.held for p in self.procedures],
+            "of": [p.of for p in self.procedures],
+            "mean_excess": [float(p.mean_excess) for p in self.procedures],
+            "median_excess": [float(p.median_excess) for p in self.procedures],
+        }
+
+    def groups_frame(self) -> _native.Table:
+        """The past groups as an Arrow table: a column of bounds for each procedure, None where it has
+        none."""
+        columns: dict[str, list[Any]] = {
+            "group": [g.group for g in self.groups],
+            "rows": [float(g.rows) for g in self.groups],
+            "real": [float(g.real) for g in self.groups],
+        }
+        bounds = {p.name: [g.bounds.get(p.name) for g in self.groups] for p in self.procedures}
+        return _native.frame(columns | bounds)
+
+    def _foot(self) -> list[str]:
+        return [
+            f"Recommended: {self.recommended}.",
+            *self.left_out._words(),
+            *(f"note: {note}" for note in self.notes),
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class Description(_Result):
+    """What a table says of its people, column by column: `toml` is the block of a study file, `known` the
+    same as `known=` takes it, and `size` from how many people that is. Of levels `withheld` the number is
+    told; `beyond` are levels that the study's log does not have.
+
+    >>> import seawall
+    >>> there = seawall.demo().describe(columns=["sex"])
+    >>> there.known, there.size
+    ({'sex': {'shares': {'F': 0.4315, 'M': 0.5685}}}, 6000)
+    """
+
+    path: str
+    rows: int
+    left_out: int
+    at_least: int
+    size: int
+    known: dict[str, Any]
+    withheld: dict[str, int]
+    beyond: dict[str, list[str]]
+    toml: str
+    _json: str = ""
+
+    @classmethod
+    def _of(cls, toml: str, text: str) -> Description:
+        values = json.loads(text)
+        return cls(**values.pop("target"), **values, toml=toml, _json=text)
+
+    def _title(self) -> str:
+        return f"What {self.path} says of its people: {self.rows} rows, worth {self.size}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        rows: list[tuple[str, str | None, float | None, float | None, float | None]] = []
+        for column, said in self.known.items():
+            if "mean" in said:
+                rows.append((column, None, None, float(said["mean"]), float(said["sd"])))
+            rows += [(column, level, float(s), None, None) for level, s in said.get("shares", {}).items()]
+        names = ["column", "level", "share", "mean", "sd"]
+        return {name: [row[k] for row in rows] for k, name in enumerate(names)}
