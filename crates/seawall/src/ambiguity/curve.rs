@@ -121,6 +121,20 @@ impl Vertices {
         chosen
     }
 
+    /// Without an end that is no higher than what is before it, heights being of the size of 1: the
+    /// curve was flat by then.
+    pub fn without_flat_end(mut self) -> Self {
+        self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
+        while let [.., before, last] = &mut self.seen[..]
+            && last.value - before.value <= ROUNDING
+        {
+            before.excess = before.excess.max(last.excess);
+            before.price = last.price;
+            self.seen.pop();
+        }
+        self
+    }
+
     /// The curve in the user's units and direction.
     pub fn into_curve(mut self, units: Units) -> Curve {
         let factor = units.scale();
@@ -228,8 +242,9 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The vertices, by rising radius. The first is at radius 0; beyond the last the worst case
-    /// worsens no more.
+    /// The vertices, by rising radius. The first is at radius 0, or, of a set that is about what is
+    /// known of the target, at the least radius within which a population meets it; beyond the last
+    /// the worst case worsens no more.
     pub fn vertices(&self) -> &[CurveVertex] {
         &self.vertices
     }
@@ -249,7 +264,7 @@ impl Curve {
         self.slack
     }
 
-    /// The worst case at a radius `≥ 0`.
+    /// The worst case at a radius `≥ 0`; not a number before the first vertex, where there is none.
     pub fn at(&self, radius: f64) -> CurveValue {
         let chord = self.chords().height(radius);
         let lines = if self.is_exact() { chord } else { self.lines().height(radius).max(chord) };
@@ -335,8 +350,9 @@ impl Polyline {
         let at = self.0.partition_point(|&(r, _)| r <= radius);
         match (at.checked_sub(1).map(|i| self.0[i]), self.0.get(at)) {
             (Some((r0, v0)), Some(&(r1, v1))) => v0 + (v1 - v0) * ((radius - r0) / (r1 - r0)),
-            (Some((_, v)), None) | (None, Some(&(_, v))) => v,
-            (None, None) => f64::NAN,
+            (Some((_, v)), None) => v,
+            // Before the first corner there is nothing.
+            (None, _) => f64::NAN,
         }
     }
 
@@ -350,6 +366,9 @@ impl Polyline {
         let mut before: Option<(f64, f64)> = None;
         for radius in corners {
             let above = self.height(radius) - other.height(radius);
+            if above.is_nan() {
+                continue;
+            }
             if above > slack {
                 return Some(match before {
                     // Below, then above: where the straight line between is 0.
@@ -383,6 +402,14 @@ mod tests {
         assert_eq!(c.breakdown(2.5).map(|b| b.radius), Some(1.25));
         assert_eq!(c.breakdown(0.5).map(|b| b.radius), Some(0.0));
         assert_eq!(c.breakdown(3.0), None);
+    }
+
+    #[test]
+    fn a_curve_that_begins_later_says_nothing_before() {
+        let c = curve(&[(0.5, 2.0, 2.0), (2.0, 3.0, 0.0)], 0.0);
+        assert!(c.at(0.25).value.is_nan() && c.at(0.5).value == 2.0);
+        assert_eq!(c.breakdown(1.0).map(|b| b.radius), Some(0.5));
+        assert_eq!(c.breakdown(2.5).map(|b| b.radius), Some(1.25));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) trait Solve: Send {
     /// The worst case at a radius.
     fn worst_case(&mut self, radius: f64) -> Result<WorstCase>;
 
-    /// The value at radius 0.
+    /// The value at radius 0; not a number where the set is empty there.
     fn value_at_zero(&self) -> f64;
 
     /// The whole curve to a tolerance.
@@ -52,7 +52,8 @@ impl<'a> Solver<'a> {
     }
 
     /// The value at radius 0: the nominal mean, unless moves are free (a feature of weight 0,
-    /// points in the same place) or the set is smoothed.
+    /// points in the same place) or the set is smoothed; not a number where nothing that meets what
+    /// is known of the target is as near.
     pub fn value_at_zero(&self) -> f64 {
         self.inner.value_at_zero()
     }

@@ -97,18 +97,13 @@ pub(super) fn minimise(
     };
     let mut kept: Vec<Kept> = search.cuts.iter().map(cut).collect();
     let mut best: Option<(f64, Vec<f64>)> = None;
-    // The nominal population proves a first bound.
-    let nominal = task.population().weights().to_vec();
-    let prices = vec![0.0; polytope.rows.len()];
-    let slack = task.smoothing();
-    let first = &search.starts[0];
-    let row = class.slopes(first, &nominal);
-    let offset = dot(&class.costs(first), &nominal) - dot(&row, first);
-    // Of a linear class what is left is rounding.
-    let offset = if offset.abs() <= 1e-13 * task.size() { 0.0 } else { offset };
-    let mut lower = offset + polytope.lower_bound(&row, &prices) - slack;
-    let mut proof = (nominal, -slack);
-    lower = lower.max(search.floor);
+    // The nominal population proves a first bound, unless it may not be in the set: then the first
+    // one that is found does.
+    let (mut lower, mut proof) = (search.floor, None);
+    if !task.within.set.needs_known() {
+        let (first, bound) = nominal_bound(task, class, &polytope, &search.starts[0]);
+        (lower, proof) = (lower.max(bound), Some(first));
+    }
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
     queue.push(safe.clone());
     let (mut iterations, mut stuck, size) = (0, 0, task.size());
@@ -136,7 +131,7 @@ pub(super) fn minimise(
                 if bound > lower {
                     lower = bound;
                     let constants = kept.iter().zip(&mix).map(|(k, share)| share * k.cut.constant);
-                    proof = (mixed(&kept, &mix), constants.sum());
+                    proof = Some((mixed(&kept, &mix), constants.sum()));
                 }
                 for (kept, share) in kept.iter_mut().zip(&mix) {
                     if *share > 1e-9 {
@@ -175,6 +170,11 @@ pub(super) fn minimise(
         }
         // Of an exact set the population's mean is the bound; what is left is rounding.
         let constant = if constant.abs() <= 1e-13 * worst.lower.abs() { 0.0 } else { constant };
+        if proof.is_none() {
+            let prices = vec![0.0; polytope.rows.len()];
+            lower = lower.max(constant + polytope.lower_bound(&row, &prices));
+            proof = Some((worst.population.clone(), constant));
+        }
         kept.push(Kept {
             cut: Cut { constant, row },
             population: worst.population,
@@ -186,11 +186,29 @@ pub(super) fn minimise(
         }
     };
     let (upper, theta) = best.ok_or_else(|| Error::config("no policy meets every limit"))?;
-    let (population, constant) = proof;
+    let (population, constant) = proof
+        .ok_or_else(|| Error::internal("a policy without a population that it was held to"))?;
     let recent = kept.into_iter().filter(|k| k.mattered + RECENT >= iterations);
     let proof = |k: Kept| Proof { population: k.population, constant: k.cut.constant };
     let cuts = recent.map(proof).collect();
     Ok(Found { theta, lower, upper, iterations, stopped, population, constant, cuts })
+}
+
+/// What the nominal population proves: it and what its mean may be too high by, and the bound.
+fn nominal_bound(
+    task: &Task<'_>,
+    class: &dyn Convex,
+    polytope: &Polytope,
+    theta: &[f64],
+) -> ((Vec<f64>, f64), f64) {
+    let (nominal, slack) = (task.population().weights().to_vec(), task.smoothing());
+    let prices = vec![0.0; polytope.rows.len()];
+    let row = class.slopes(theta, &nominal);
+    let offset = dot(&class.costs(theta), &nominal) - dot(&row, theta);
+    // Of a linear class what is left is rounding.
+    let offset = if offset.abs() <= 1e-13 * task.size() { 0.0 } else { offset };
+    let bound = offset + polytope.lower_bound(&row, &prices) - slack;
+    ((nominal, -slack), bound)
 }
 
 /// Multipliers as shares.

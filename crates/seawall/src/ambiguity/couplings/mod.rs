@@ -254,16 +254,15 @@ impl<'a> Solver<'a> {
     /// The beginning of the curve: the least radius, and the value there.
     fn start(&self) -> Result<Vertex> {
         let mut search = self.search(Asked::Cheapest, true);
-        let Ended::Found { lower, .. } = search.run()? else {
-            let mut search = self.search(Asked::Priced(0.0), true);
-            return match search.run()? {
-                Ended::Impossible(prices) => Err(self.impossible(f64::INFINITY, &prices)),
-                Ended::Found { .. } => Err(Error::internal("a program both possible and not")),
-            };
+        let least = match search.run()? {
+            Ended::Found { stopped: true, .. } => return Err(Error::stopped()),
+            Ended::Found { lower, .. } if -lower > NOTHING => -lower,
+            Ended::Found { .. } => 0.0,
+            Ended::Impossible(prices) => return Err(self.impossible(f64::INFINITY, &prices)),
         };
-        let least = if -lower > NOTHING { -lower } else { 0.0 };
         let mut search = self.search(Asked::Within(least), true);
         match search.run()? {
+            Ended::Found { stopped: true, .. } => Err(Error::stopped()),
             Ended::Found { lower, upper, .. } => {
                 let (value, excess) = (lower, rounding(upper - lower));
                 Ok(Vertex { price: Price::Infinite, cost: least, value, excess })
@@ -333,14 +332,20 @@ impl Solve for Solver<'_> {
     }
 
     fn value_at_zero(&self) -> f64 {
-        self.problem.nominal()
+        match self.search(Asked::Within(0.0), true).run() {
+            Ok(Ended::Found { upper, .. }) => self.problem.units().unscaled(upper),
+            _ => f64::NAN,
+        }
     }
 
     fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let start = self.start()?;
         let mut search = self.search(Asked::Priced(0.0), true);
         let end = self.vertex(&mut search, Price::Zero)?;
-        let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
+        let ends = match end.cost - start.cost > NOTHING {
+            true => vec![end, start],
+            false => vec![Vertex { price: Price::Zero, ..start }],
+        };
         let (units, settings) = (self.problem.units(), self.settings);
         let mut failed = None;
         let vertices = Vertices::new(ends, tolerance * units.scale());
@@ -359,7 +364,8 @@ impl Solve for Solver<'_> {
         });
         match failed.filter(|error| !error.is_stopped()) {
             Some(error) => Err(error),
-            None => Ok(vertices.into_curve(units)),
+            // The population at price 0 may have spent more than it needed.
+            None => Ok(vertices.without_flat_end().into_curve(units)),
         }
     }
 }

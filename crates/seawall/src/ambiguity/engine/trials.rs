@@ -152,7 +152,7 @@ impl Trial {
     /// A solver with an engine.
     pub fn solver<'a>(&'a self, reach: Box<dyn Reach + 'a>) -> Solver<'a> {
         let solver = wasserstein::Solver::new(reach, Settings::default()).unwrap();
-        Solver::new(Box::new(solver), crate::Wasserstein.into())
+        Solver::new(Box::new(solver), Wasserstein.into())
     }
 
     /// The solver over listed boxes.
