@@ -60,7 +60,7 @@ def write(folder, sites=24, each=60):
             age, stage, arm = rng.randrange(20, 80), rng.choice(["I", "II"]), rng.choice("ab")
             y = age / 40 + (stage == "II") * 0.5 + (arm == "b") * 0.3 + own + rng.gauss(0, 0.5)
             lines.append(f"{age},{stage},{arm},{y:.3f},{name}")
-    lines += [f"30,I,a,1,few"] * 3
+    lines += ["30,I,a,1,few"] * 3
     (folder / "log.csv").write_text("\n".join(lines) + "\n")
     (folder / "study.toml").write_text(STUDY)
     return folder / "study.toml"
@@ -145,7 +145,7 @@ def test_past_groups_are_drawn_held_or_missed(browser, onward):
     most = cells(tables.first)
     by_need = sorted(first["groups"], key=lambda g: -g["score"])
     assert [row[0] for row in most] == [g["group"] for g in by_need[:15]]
-    assert [row[5] for row in most] == ["held" if g["held"] else "missed" for g in by_need[:15]]
+    assert [row[1] for row in most] == ["held" if g["held"] else "missed" for g in by_need[:15]]
     more = page.locator(".history").first.locator("details")
     assert more.locator("summary").inner_text().startswith(f"and {len(by_need) - 15} more")
     assert not tables.nth(1).is_visible()
