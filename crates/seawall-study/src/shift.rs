@@ -167,7 +167,8 @@ pub fn main_change(worst: &WorstCase, set: Set) -> Option<String> {
             there().map(|(w, x)| w * x).sum::<f64>() / there().map(|(w, _)| w).sum::<f64>()
         };
         let (before, after) = (mean(population.weights()), mean(&after));
-        if after != before {
+        // What is known of the target holds but for rounding.
+        if (after - before).abs() > ROUNDING.sqrt() * before.abs().max(1.0) {
             let word = if after > before { "higher" } else { "lower" };
             return Some(format!("{word} {name}"));
         }

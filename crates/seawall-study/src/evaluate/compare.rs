@@ -16,6 +16,8 @@ use seawall::{
 /// Steps of evaluations that comparing every pair may take; beyond it the first policy alone is
 /// compared with each.
 const COMPARING: f64 = 3e10;
+/// How closely a population meets what is known.
+const MEETS: f64 = 1e-9;
 /// Evaluations that a radius takes, about.
 const EVALUATIONS: f64 = 12.0;
 
@@ -150,10 +152,14 @@ impl Pair<'_> {
             };
             let solved = if many { &[] } else { &radii[..] };
             let pair = (self.policy, self.against);
+            let decided = match whole {
+                true => None,
+                false => self.decided(range, &own, settings)?,
+            };
+            let asked = decided.is_none().then_some(tolerance);
             let (cases, curve) =
-                robust.worst_difference(pair, range, set, solved, Some(tolerance), settings)?;
+                robust.worst_difference(pair, range, set, solved, asked, settings)?;
             watch.tell(Progress::at(Stage::Policy(self.policy.name())))?;
-            let curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
             // A smoothed value may be on the unsafe side of the exact one by so much.
             let smoothing = set.smoothing(robust.points().len()) + range.smoothing();
             let direction = robust.direction();
@@ -161,7 +167,10 @@ impl Pair<'_> {
                 let mut found = match cases.get(at) {
                     Some(case) if case.status() == Status::Stopped => return Err(Error::stopped()),
                     Some(case) => solved_difference(radius, cost_radius, case),
-                    None => read_difference(radius, cost_radius, &curve),
+                    None => match &curve {
+                        Some(curve) => read_difference(radius, cost_radius, curve),
+                        None => return Err(Error::internal("a curve was asked for")),
+                    },
                 };
                 match direction {
                     Direction::Cost => found.upper += smoothing,
@@ -175,10 +184,15 @@ impl Pair<'_> {
                 true => robust.worst_difference(pair, range, set, &[], Some(tolerance), rest)?.1,
                 false => None,
             };
-            let near = focused.as_ref().unwrap_or(&curve);
-            certain.push(certain_radius(cost_radius, near, direction, smoothing));
+            certain.push(match (decided, focused.as_ref().or(curve.as_ref())) {
+                (Some(value), _) => {
+                    CertainRadius { cost_radius, value, lower: value, upper: value, interval: None }
+                }
+                (None, Some(near)) => certain_radius(cost_radius, near, direction, smoothing),
+                (None, None) => return Err(Error::internal("a curve was asked for")),
+            });
             worst.extend(cases);
-            curves.push(curve);
+            curves.extend(curve);
             values.push(own);
         }
         let several = certain.len() > 1;
@@ -197,6 +211,34 @@ impl Pair<'_> {
             knowing: set.needs_known(),
             direction: robust.direction(),
         })
+    }
+
+    /// The certain radius where no curve is needed to know it, nobody asking about a radius: infinite if
+    /// no population that meets what is known is worse, 0 if that which worst cases start from is one of
+    /// them, and worse.
+    fn decided(
+        &self,
+        range: &ValueRange,
+        own: &[f64],
+        settings: Settings<'_>,
+    ) -> Result<Option<f64>> {
+        let (set, robust) = (self.question.context.set, self.robust);
+        let none = self.question.context.radii.iter().all(|r| r.is_infinite());
+        let Some(known) = robust.geometry().known().filter(|_| none && set.needs_known()) else {
+            return Ok(None);
+        };
+        let (population, sign) = (robust.population(), robust.direction().sign());
+        if sign * population.mean(own)? > 0.0 && known.holds_for(population, MEETS)? {
+            return Ok(Some(0.0));
+        }
+        let (pair, settings) = ((self.policy, self.against), settings.detail(Detail::Value));
+        let radii = [f64::INFINITY];
+        let (cases, _) = robust.worst_difference(pair, range, set, &radii, None, settings)?;
+        let worst = |case: &WorstCase| match robust.direction() {
+            Direction::Cost => case.upper(),
+            Direction::Reward => -case.lower(),
+        };
+        Ok(cases.first().filter(|case| worst(case) <= 0.0).map(|_| f64::INFINITY))
     }
 
     /// What the population looks like that makes the two equal.

@@ -87,22 +87,19 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
         (true, None) => text.parse().map_err(refused)?,
         (false, _) => Set::named(name, &given).map_err(refused)?,
     };
-    let (radii, column_radii) = radii(&mut table, set, contexts)?;
+    let spec = with_radii(&mut table, set, contexts)?;
     table.finish(&known)?;
-    Ok(SetSpec { set, radii, column_radii })
+    Ok(spec)
 }
 
-/// The radii, and those of single columns.
-fn radii(
-    table: &mut Table<'_>,
-    set: Set,
-    contexts: &[Context],
-) -> Result<(Vec<f64>, Vec<(String, f64)>)> {
+/// A set with its radii, or those of single columns.
+fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<SetSpec> {
+    let none = |column_radii| SetSpec { set, radii: vec![f64::INFINITY], column_radii };
     let radius = match (set.needs_known(), table.take("radius")) {
-        (true, None) => return Ok((vec![f64::INFINITY], Vec::new())),
+        (true, None) => return Ok(none(Vec::new())),
         (false, None) => table.need("radius")?,
         (true, Some(radius)) if radius.is_table() => {
-            return Ok((vec![f64::INFINITY], by_column(radius, contexts)?));
+            return Ok(none(by_column(radius, contexts)?));
         }
         (_, Some(radius)) => radius,
     };
@@ -113,7 +110,7 @@ fn radii(
     if let Some(r) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
         return Err(radius.error(format!("{r}; expected a finite number ≥ 0")));
     }
-    Ok((radii, Vec::new()))
+    Ok(SetSpec { set, radii, column_radii: Vec::new() })
 }
 
 /// One radius for each column that is named.
