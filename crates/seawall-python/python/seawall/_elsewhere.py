@@ -141,9 +141,10 @@ class _Elsewhere:
         told: Progress | None,
     ) -> NativeStudy:
         """The study with the past groups of a table beside its own."""
-        named = self._rows.columns if self._rows is not None else frozenset(_columns(history))
-        rows = _Rows(history, _data_name(history), named)
         in_engine = _engines.is_engine(history)
+        named = () if in_engine else getattr(history, "columns", ())
+        # A polars frame passes on the columns that are named: all, for it need not be the study's own.
+        rows = _Rows(history, _data_name(history), frozenset(map(str, named)))
         try:
             stream = rows.stream(asked, by, "history")
             return _native.with_past(asked, stream, rows.name, in_engine, workers, told)
@@ -287,15 +288,9 @@ class _Elsewhere:
         size = 6000
         <BLANKLINE>
         [target.known]
-        age = { mean = 71.96, sd = 11.16 }
+        age = { mean = 71.89, sd = 11.27 }
         <BLANKLINE>
         """
         asked = self._toward(target, threads, progress)
         names, least = _given.names("columns", columns), _given.count("at_least", at_least)
         return Description._of(*_native.describe(self._native, asked, names, means, least))
-
-
-def _columns(data: Any) -> list[str]:
-    """The names of a table's columns, where it says them."""
-    found = getattr(data, "columns", None)
-    return [str(name) for name in found] if isinstance(found, list) else []
