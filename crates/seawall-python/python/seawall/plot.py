@@ -134,7 +134,7 @@ def balance(found: Transfers | Balance, *, ax: Any = None) -> Any:
 
 def predicted(found: Transfers, policy: str | int = 0, *, ax: Any = None) -> Any:
     """What each past group was predicted to cost against what it really did: on the line the prediction
-    was right, within the band the bound would have held."""
+    was right, and as far as the band goes the bound would have held. Bars are 95% intervals."""
     axes = _axes(ax)
     given = found.policy(policy)
     if not given.groups:

@@ -517,7 +517,8 @@ class Study(_Elsewhere):
     ) -> None:
         """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
         the limits, or without halves the bootstrap's intervals, if any."""
-        self._toward(target, threads, progress, known, target_size).report(
+        counted = self._grouped(None, None, threads, progress)
+        self._toward(target, threads, progress, known, target_size, counted).report(
             path,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],

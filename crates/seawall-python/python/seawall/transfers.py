@@ -180,9 +180,9 @@ class Transfers(_Result):
     are not. `differences` say by how much each policy is above the first one.
 
     >>> import seawall
-    >>> found = seawall.demo().transfer("constant:treat", known={"age": {"mean": 75}})
-    >>> found.transfers[0].method, found.balance.status
-    ('couplings', 'matched')
+    >>> found = seawall.demo().transfer("constant:treat", known={"age": {"mean": 75}}, method="couplings")
+    >>> found.transfers[0].allowance.between, found.balance.status
+    (0.0, 'matched')
     >>> found.transfers[0].bound > found.transfers[0].centre
     True
     """
@@ -232,10 +232,10 @@ class Transfers(_Result):
         known = "; ".join(self.known) or "nothing"
         first = self.transfers[0]
         how = _METHODS.get(first.method, first.method)
-        side = "no more" if self.direction == "lower is better" else "no less"
+        side = "upper" if self.direction == "lower is better" else "lower"
         return (
             f"Known of the target: {known}\n{self.balance._title()}\n"
-            f"Bounds at {_percent(first.level)}, {side} than which it is to be ({self.direction}): {how}"
+            f"{side.capitalize()} bounds at {_percent(first.level)}, {how} ({self.direction})"
         )
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -359,8 +359,8 @@ class Description(_Result):
 
     >>> import seawall
     >>> there = seawall.demo().describe(columns=["sex"])
-    >>> there.known, there.size
-    ({'sex': {'shares': {'F': 0.4315, 'M': 0.5685}}}, 6000)
+    >>> list(there.known["sex"]["shares"]), there.size
+    (['F', 'M'], 6000)
     """
 
     path: str
