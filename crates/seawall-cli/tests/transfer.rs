@@ -297,3 +297,20 @@ fn countries_of_the_stroke_trial() {
     let couplings = list(&found["procedures"]).iter().find(|p| p["name"] == "couplings").unwrap();
     assert!(couplings["held"].as_u64().unwrap() >= 19, "{couplings}");
 }
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let there = tempfile::TempDir::new().unwrap();
+    let found = run(there.path(), "demo");
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+    let readme = include_str!("../../../README.md");
+    let shown: Vec<&str> = readme.split("```text\n").skip(1).take(2).collect();
+    assert_eq!(shown.len(), 2);
+    let printed: Vec<&str> = found.out.lines().collect();
+    for block in shown {
+        let lines = block.split("\n```").next().unwrap().lines();
+        for line in lines.filter(|line| *line != "…") {
+            assert!(printed.contains(&line), "README.md: {line}");
+        }
+    }
+}
