@@ -26,6 +26,8 @@ Two policies in one and the same population:
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from seawall._demo import demo, demo_data
 from seawall._elsewhere import SeawallWarning
 from seawall._native import (
@@ -50,7 +52,9 @@ from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
 from seawall.study import Study
-from seawall.transfers import Backtest, Description, Transfers
+
+if TYPE_CHECKING:
+    from seawall.transfers import Backtest, Description, Transfers
 
 __all__ = [
     "Backtest",
@@ -83,3 +87,12 @@ __all__ = [
     "evaluate_policy",
     "worst_case",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What transfers answer is made when somebody asks for it: an import stays quick."""
+    if name in ("Backtest", "Description", "Transfers"):
+        from seawall import transfers
+
+        return getattr(transfers, name)
+    raise AttributeError(f"module 'seawall' has no attribute {name!r}")

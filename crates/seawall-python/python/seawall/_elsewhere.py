@@ -10,13 +10,15 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from seawall import _engines, _given, _native
 from seawall._native import Study as NativeStudy
 from seawall._tables import ArrowStream, _data_name, _stream
 from seawall._written import PathText, PolicyLike, _policies
-from seawall.transfers import Backtest, Description, Transfers
+
+if TYPE_CHECKING:
+    from seawall.transfers import Backtest, Description, Transfers
 
 Progress = Callable[[str], object]
 Target = Union["str", "os.PathLike[str]", ArrowStream]
@@ -222,6 +224,8 @@ class _Elsewhere:
             by, history, threads, progress, least=least, each=each, in_time=in_time, half_life=half_life
         )
         asked = self._toward(target, threads, progress, known, target_size, asked)
+        from seawall.transfers import Transfers
+
         found = Transfers._of(
             _native.transfer(
                 asked,
@@ -261,6 +265,8 @@ class _Elsewhere:
         asked = self._grouped(
             by, history, threads, progress, least=least, each=each, in_time=in_time, half_life=half_life
         )
+        from seawall.transfers import Backtest
+
         return Backtest._of(
             _native.backtest(
                 self._toward(None, threads, progress, of=asked),
@@ -294,4 +300,6 @@ class _Elsewhere:
         """
         asked = self._toward(target, threads, progress)
         names, least = _given.names("columns", columns), _given.count("at_least", at_least)
+        from seawall.transfers import Description
+
         return Description._of(*_native.describe(self._native, asked, names, means, least))
