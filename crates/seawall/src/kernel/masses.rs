@@ -211,7 +211,7 @@ impl Masses {
     }
 
     /// How far apart the bounds of each row are.
-    pub fn room(&self) -> &[f64] {
+    pub fn apart(&self) -> &[f64] {
         &self.true_room
     }
 
@@ -584,8 +584,8 @@ impl Masses {
             eliminate(&mut table, wide, at, j);
         }
         let mut repaired = false;
-        for at in 0..rows {
-            if of_row[at].is_none()
+        for (at, row) in of_row.iter().enumerate() {
+            if row.is_none()
                 && let Some(j) = (0..rows).find(|&j| !used[j])
             {
                 used[j] = true;

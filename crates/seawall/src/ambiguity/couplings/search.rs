@@ -165,7 +165,7 @@ impl<'a> Search<'a> {
     /// to begin at. Everyone then begins at the best place at these prices, and rows may be passed at
     /// prices near them.
     fn descend(&mut self, best: &mut (f64, Vec<f64>)) {
-        let one_sided: Vec<bool> = self.masses.room().iter().map(|r| r.is_infinite()).collect();
+        let one_sided: Vec<bool> = self.masses.apart().iter().map(|r| r.is_infinite()).collect();
         let (settings, begun) = (self.settings, vec![0.0; self.program.rows()]);
         let rows_of = |point: &[f64]| -> Vec<f64> {
             let one = point.iter().zip(&one_sided);
@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
             go_on && value > BOTTOM && asked.get() <= most
         };
         let found = lbfgs::minimise(begun, 0.0, most, &mut function, &watch);
-        if !(found.value > BOTTOM) {
+        if found.value <= BOTTOM || best.1.is_empty() {
             // Nothing may be within all bounds: it is for the phases to say.
             *best = (f64::INFINITY, Vec::new());
             return;
@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
             self.masses.enter_slack(&self.program, row, inwards);
             prices = self.masses.prices(&self.program);
         }
-        for (price, room) in prices.rows.iter_mut().zip(self.masses.room()) {
+        for (price, room) in prices.rows.iter_mut().zip(self.masses.apart()) {
             if room.is_infinite() && *price < 0.0 {
                 *price = 0.0;
             }
