@@ -3,14 +3,10 @@
 
 mod common;
 
-use common::{Case, Random, case, log};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
-use seawall::learn::{Groups, Learned, Task, Trees, greedy, groups, trees};
-use seawall::outcome::Recipe;
-use seawall::policy::{Partition, Policy};
+use common::{Case, Random, case, coupling_program as program};
 use seawall::{
-    Ambiguity, Couplings, Direction, Entry, Fact, Feature, Geometry, Kind, Known, Log, Matrix,
-    Population, Problem, Quantity, Settings, Space, Status, Wasserstein, Watch,
+    Couplings, Direction, Fact, Feature, Geometry, Kind, Known, Population, Problem, Quantity,
+    Settings, Space, Status, Wasserstein,
 };
 use std::sync::Arc;
 
@@ -63,85 +59,6 @@ fn known_of(target: &Population, r: &mut Random) -> Known {
 
 fn loosened(fact: Fact, r: &mut Random) -> Fact {
     if r.chance(0.3) { fact.give_or_take(0.1 * r.unit()) } else { fact }
-}
-
-/// What a linear program says: the largest mean, or minus the least cost; None if nothing is feasible.
-fn program(case: &Case, known: &Known, radius: f64, sign: f64, cheapest: bool) -> Option<f64> {
-    let (space, n) = (case.space(), case.space().len());
-    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Maximize);
-    let mut columns = Vec::new();
-    let free = radius == NO_RADIUS && known.limits().is_empty() && !cheapest;
-    let sources: Vec<usize> = match free {
-        true => vec![0],
-        false => (0..n).filter(|&i| case.weights()[i] > 0.0).collect(),
-    };
-    for i in sources {
-        let mut all = microlp::LinearExpr::empty();
-        for z in 0..n {
-            let cost = if free { 0.0 } else { space.cost(i, z) };
-            if cost.is_finite() {
-                let gain = if cheapest { -cost } else { sign * case.values[z] };
-                let mass = lp.add_var(gain, (0.0, f64::INFINITY));
-                all.add(mass, 1.0);
-                columns.push((mass, i, z, cost));
-            }
-        }
-        let mass = if free { 1.0 } else { case.weights()[i] };
-        lp.add_constraint(all, microlp::ComparisonOp::Eq, mass);
-    }
-    let mut row = |of: &dyn Fn(usize, usize, f64) -> f64, low: f64, high: f64| {
-        let sum = || {
-            let mut sum = microlp::LinearExpr::empty();
-            columns.iter().for_each(|&(mass, i, z, cost)| sum.add(mass, of(i, z, cost)));
-            sum
-        };
-        if low == high {
-            lp.add_constraint(sum(), microlp::ComparisonOp::Eq, low);
-            return;
-        }
-        if low.is_finite() {
-            lp.add_constraint(sum(), microlp::ComparisonOp::Ge, low);
-        }
-        if high.is_finite() {
-            lp.add_constraint(sum(), microlp::ComparisonOp::Le, high);
-        }
-    };
-    if radius.is_finite() && !cheapest {
-        row(&|_, _, cost| cost, f64::NEG_INFINITY, radius);
-    }
-    for &(k, limit) in known.limits() {
-        row(&|i, z, _| space.feature_cost(k, i, z), f64::NEG_INFINITY, limit);
-    }
-    for (at, fact) in known.facts().iter().enumerate() {
-        // The last of all of a column's shares follows from the others, but for rounding.
-        let of = known.of(fact.feature);
-        let shares = || of.iter().filter(|f| f.quantity != Quantity::Mean);
-        let every = shares().count() == space.levels(fact.feature).len();
-        let last = shares().next_back() == Some(fact) && at > 0;
-        if every && last && shares().all(Fact::is_exact) {
-            continue;
-        }
-        match fact.quantity {
-            Quantity::Share(_) => row(&|_, z, _| fact.at(space, z), fact.low, fact.high),
-            Quantity::Mean => {
-                let above = |z, end: f64| space.number_at(z, fact.feature).map_or(0.0, |x| x - end);
-                if fact.is_exact() {
-                    row(&|_, z, _| above(z, fact.value), 0.0, 0.0);
-                } else {
-                    row(&|_, z, _| above(z, fact.low), 0.0, f64::INFINITY);
-                    row(&|_, z, _| above(z, fact.high), f64::NEG_INFINITY, 0.0);
-                }
-            }
-        }
-    }
-    match lp.solve() {
-        Ok(found) => Some(found.solution().unwrap().objective()),
-        Err(microlp::Error::Infeasible) => None,
-        Err(error) => {
-            println!("the linear program has no answer: {error}");
-            Some(f64::NAN)
-        }
-    }
 }
 
 fn geometry(case: &Case, known: &Known) -> Arc<Geometry> {
@@ -470,314 +387,51 @@ fn without_what_is_known_it_is_refused() {
     assert_eq!(error.about(), Some(seawall::Field::Radius), "{error}");
 }
 
-/// As large as the stroke trial: 9,936 cells, 3,409 sources, 45 facts.
-#[test]
-fn all_couplings_of_a_trials_margins_take_a_moment() {
+/// As large as the stroke trial: 9,936 cells, some 3,400 sources, 45 facts. Rows drawn with this bend.
+fn trial(seed: u64, bend: f64) -> (Arc<Space>, Vec<u64>) {
     let axes = [3usize, 2, 12, 23, 3, 2];
     let features = axes.iter().enumerate().map(|(k, &n)| match k {
         2 | 3 => Feature::numeric(format!("x{k}")).levels((0..n).map(|l| l as f64)),
         _ => Feature::nominal(format!("x{k}"), (0..n).map(|l| l.to_string())),
     });
     let space = Arc::new(Space::grid(features).unwrap());
-    let r = &mut Random(5);
+    let r = &mut Random(seed);
     let mut counts = vec![0u64; space.len()];
     for _ in 0..9000 {
         let cell = axes.iter().enumerate().fold(0, |cell, (k, &n)| {
-            let shape = 0.3 + 0.1 * k as f64;
+            let shape = bend + 0.1 * k as f64;
             cell * n + (r.unit() * r.unit().powf(shape) * n as f64) as usize
         });
         counts[cell] += 1;
     }
+    (space, counts)
+}
+
+/// The margins of the trial itself, and those of others at a distance.
+#[test]
+fn a_trials_margins_take_a_moment() {
+    let (space, counts) = trial(5, 0.3);
     let seen = Population::from_counts(space.clone(), &counts).unwrap();
+    let r = &mut Random(6);
     let values: Vec<f64> = (0..space.len()).map(|_| r.unit()).collect();
-    let known = Known::margins_of(&seen).unwrap();
-    assert_eq!(known.facts().len(), 45);
-    let geometry = Geometry::new(&seen).knowing(Arc::new(known.clone())).unwrap().shared();
-    let problem = Problem::on(&geometry, &values).unwrap();
-    let begun = std::time::Instant::now();
-    let worst = Couplings.at(NO_RADIUS).worst_case(&problem, Settings::default()).unwrap();
-    let taken = begun.elapsed();
-    println!("no radius: {taken:?}, {} looks, gap {:.1e}", worst.evaluations(), worst.gap());
-    assert!(worst.gap() <= 1e-9 && taken.as_secs_f64() < 1.0, "{taken:?}");
-    let found = Population::from_weights(space, worst.weights()).unwrap();
-    assert!(known.holds_for(&found, 1e-9).unwrap());
-}
-
-/// A log that has rows at some contexts of its grid only.
-fn sparse_log() -> Log {
-    let contexts = Space::grid([
-        Feature::numeric("age").levels([40.0, 60.0, 80.0]),
-        Feature::nominal("site", ["a", "b", "c"]),
-    ]);
-    let outcomes = Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap();
-    let at = [(0, 0, 3.0), (1, 1, 2.0), (3, 0, 1.0), (4, 1, 4.0), (7, 0, 2.0), (3, 1, 1.0)];
-    let entry = |&(context, action, weight): &(u32, u32, f64)| Entry {
-        context,
-        action,
-        outcome: 0,
-        propensity: f64::NAN,
-        weight,
-        ..Entry::default()
-    };
-    let entries = at.iter().map(entry).collect();
-    let names = vec!["no".to_owned(), "yes".to_owned()];
-    Log::new(
-        Arc::new(contexts.unwrap()),
-        names,
-        Arc::new(outcomes),
-        vec![0.0, 1.0],
-        Direction::Cost,
-        entries,
-    )
-    .unwrap()
-}
-
-#[test]
-fn what_is_known_is_told_of_the_grid_or_of_the_observed() {
-    let log = sparse_log();
-    let r = &mut Random(3);
-    // Nobody was seen at (80, a), where it is worst.
-    let cells = (0..18).map(|k| if k / 2 == 6 { 5.0 } else { r.unit() }).collect();
-    let cells = Matrix::new(9, 2, cells).unwrap();
-    let values = seawall::outcome::Values::new(log.contexts(), cells).unwrap();
-    let policy = Policy::constant(&log, "yes").unwrap();
-    let share = |level, value| Fact::exact(1, Quantity::Share(level), value);
-    let facts =
-        vec![Fact::exact(0, Quantity::Mean, 60.0), share(0, 0.4), share(1, 0.6), share(2, 0.0)];
-    let known = Known::new(log.contexts().clone(), facts.clone()).unwrap();
-    let mut means = Vec::new();
-    for support in [Support::All, Support::Observed] {
-        let plain = Robust::new(&log, support).unwrap();
-        let points = plain.points().to_vec();
-        let robust = plain.knowing(&known).unwrap();
-        let case = Case {
-            population: robust.population().clone(),
-            values: points.iter().map(|&i| values.at(i, 1)).collect(),
-        };
-        let own = known.on(robust.population().space()).unwrap();
-        for radius in [NO_RADIUS, 0.5] {
-            let worst = robust
-                .worst_case(&policy, &values, Couplings.at(radius), Settings::default())
-                .unwrap();
-            let truth = program(&case, &own, radius, 1.0, false).unwrap();
-            assert!((worst.value() - truth).abs() < 1e-9, "{support} {radius}");
-            means.push(worst.value());
-        }
-    }
-    assert!(means[0] > means[2] + 1e-6, "{means:?}: more places, worse cases");
-    // Nobody was seen at site c: on the observed contexts no population has a share there.
-    let there = vec![share(0, 0.4), share(1, 0.4), share(2, 0.2)];
-    let known = Known::new(log.contexts().clone(), there).unwrap();
-    let within = Couplings.at(NO_RADIUS);
-    let robust = Robust::new(&log, Support::All).unwrap().knowing(&known).unwrap();
-    robust.worst_case(&policy, &values, within, Settings::default()).unwrap();
-    let robust = Robust::new(&log, Support::Observed).unwrap().knowing(&known);
-    let error = robust
-        .and_then(|robust| robust.worst_case(&policy, &values, within, Settings::default()))
-        .unwrap_err();
-    let words = error.to_string();
-    assert!(words.contains("\"site\"") && words.contains("no points"), "{words}");
-}
-
-/// `min λε + Σ_j (high_j ν_j⁺ − low_j ν_j⁻) + Σ_i p_i s_i`, `s_i ≥ Σ_a θ_{g(z),a} m(z, a) − λ c_iz − Σ_j ν_j φ_j(z)`,
-/// θ in simplices: the best policy by group and its worst case at once.
-fn joint(
-    log: &Log,
-    known: &Known,
-    group: &[usize],
-    cost: impl Fn(usize, usize) -> f64,
-    radius: f64,
-) -> f64 {
-    let (space, actions) = (log.contexts(), log.actions().len());
-    let population = log.population().unwrap();
-    let free = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Minimize);
-    let mut theta = Vec::new();
-    for _ in 0..=*group.iter().max().unwrap() {
-        let row: Vec<_> = (0..actions).map(|_| lp.add_var(0.0, (0.0, 1.0))).collect();
-        let mut sum = microlp::LinearExpr::empty();
-        row.iter().for_each(|&t| sum.add(t, 1.0));
-        lp.add_constraint(sum, microlp::ComparisonOp::Eq, 1.0);
-        theta.push(row);
-    }
-    let prices: Vec<_> = known
-        .facts()
-        .iter()
-        .map(|fact| {
-            let (low, high) = fact.range();
-            (lp.add_var(high, (0.0, f64::INFINITY)), lp.add_var(-low, (0.0, f64::INFINITY)))
-        })
-        .collect();
-    let lambda = radius.is_finite().then(|| lp.add_var(radius, (0.0, f64::INFINITY)));
-    let sources: Vec<(usize, f64)> = match lambda {
-        None => vec![(0, 1.0)],
-        Some(_) => population.weights().iter().copied().enumerate().filter(|s| s.1 > 0.0).collect(),
-    };
-    for (i, mass) in sources {
-        let height = lp.add_var(mass, free);
-        for (z, &g) in group.iter().enumerate() {
-            let mut row = microlp::LinearExpr::empty();
-            row.add(height, 1.0);
-            if let Some(lambda) = lambda {
-                row.add(lambda, space.cost(i, z));
-            }
-            for (fact, (up, down)) in known.facts().iter().zip(&prices) {
-                row.add(*up, fact.at(space, z));
-                row.add(*down, -fact.at(space, z));
-            }
-            theta[g].iter().enumerate().for_each(|(a, &t)| row.add(t, -cost(z, a)));
-            lp.add_constraint(row, microlp::ComparisonOp::Ge, 0.0);
-        }
-    }
-    lp.solve().unwrap().solution().unwrap().objective()
-}
-
-/// Every tree of one question about a level, and every policy that asks none.
-fn every_stump(log: &Log) -> Vec<Policy> {
-    let (space, actions) = (log.contexts(), log.actions().len());
-    let mut all: Vec<Vec<usize>> = (0..actions).map(|a| vec![a; space.len()]).collect();
-    for k in 0..space.names().len() {
-        for level in 0..space.levels(k).len() {
-            let holds = |i: usize| match space.kind(k) == Kind::Numeric {
-                true => space.code(i, k) <= level as f64,
-                false => space.code(i, k) == level as f64,
-            };
-            for (yes, no) in (0..actions * actions).map(|p| (p / actions, p % actions)) {
-                all.push((0..space.len()).map(|i| if holds(i) { yes } else { no }).collect());
-            }
-        }
-    }
-    let policy = |chosen: &Vec<usize>| {
-        let row =
-            |a: &usize| (0..actions).map(|b| f64::from(u8::from(*a == b))).collect::<Vec<_>>();
-        let cells =
-            Matrix::new(space.len(), actions, chosen.iter().flat_map(row).collect()).unwrap();
-        Policy::table("stump", space, log.actions(), &cells).unwrap()
-    };
-    all.iter().map(policy).collect()
-}
-
-fn mixed_policy(log: &Log, r: &mut Random) -> Policy {
-    let (contexts, actions) = (log.contexts().len(), log.actions().len());
-    let mut cells = Vec::new();
-    for _ in 0..contexts {
-        let row: Vec<f64> = (0..actions).map(|_| r.unit() + 1e-3).collect();
-        let total: f64 = row.iter().sum();
-        cells.extend(row.iter().map(|p| p / total));
-    }
-    let cells = Matrix::new(contexts, actions, cells).unwrap();
-    Policy::table("base", log.contexts(), log.actions(), &cells).unwrap()
-}
-
-/// Learned is what brute force finds, within bounds, and optimal.
-fn agrees(found: &Learned, truth: f64, what: &str) {
-    assert!((found.value() - truth).abs() < 1e-7, "{what}: {truth} {found:?}");
-    assert!(
-        found.lower() - 1e-7 <= truth && truth <= found.upper() + 1e-7,
-        "{what}: {truth} {found:?}"
-    );
-    assert_eq!(found.status(), Status::Optimal, "{what}: {found:?}");
-}
-
-/// Groups against one joint linear program, trees against every tree, the greedy policy against the
-/// program of the least costs; with a radius and without, with a baseline and without.
-#[test]
-fn learned_policies_equal_brute_force() {
-    for seed in 0..40 {
-        let log = log(seed);
-        let r = &mut Random(seed ^ 0x1EA);
-        let (space, sign) = (log.contexts(), log.direction().sign());
-        let weights = (0..space.len()).map(|_| r.unit()).collect();
-        let target = Population::from_weights(space.clone(), weights).unwrap();
-        let margins = Known::margins_of(&target).unwrap();
-        let facts = margins.facts().iter().map(|fact| loosened(*fact, r)).collect();
-        let known = if r.chance(0.5) { margins } else { Known::new(space.clone(), facts).unwrap() };
-        let population = log.population().unwrap();
-        let case = Case { population, values: vec![0.0; space.len()] };
-        let least = -program(&case, &known, NO_RADIUS, 1.0, true).unwrap();
-        let robust = Robust::new(&log, Support::All).unwrap().knowing(&known).unwrap();
-        let owned = Arc::new(log.clone());
-        let fitted = Fitted::new(
-            &owned,
-            &Recipe::Cells,
-            &Propensity::Cells,
-            FitOptions::default(),
-            Watch::NOBODY,
-        )
-        .unwrap();
-        let range = fitted.value_range(Wasserstein.at(0.0), Settings::default()).unwrap();
-        let base = mixed_policy(&log, r);
-        let by = match seed % 3 {
-            0 => vec![],
-            1 => vec![Partition::of_levels(space, "site").unwrap()],
-            _ => vec![Partition::of_levels(space, "age").unwrap()],
-        };
-        let group = Partition::groups(&by, space).unwrap();
-        let alone = |z: usize, a: usize| sign * range.worst.at(z, a);
-        let beside = |z: usize, a: usize| {
-            let of_base: f64 = base.row(z).iter().enumerate().map(|(b, p)| p * alone(z, b)).sum();
-            alone(z, a) - of_base
-        };
-        for radius in [NO_RADIUS, 1.1 * least + 0.02] {
-            let within = Couplings.at(radius);
-            for against in [None, Some(&base)] {
-                let what = format!("{seed}, radius {radius}, baseline {}", against.is_some());
-                let cost =
-                    |z: usize, a: usize| if against.is_some() { beside(z, a) } else { alone(z, a) };
-                let task = match against {
-                    None => Task::new(&log, &robust, &range.worst, within).unwrap(),
-                    Some(base) => Task::against(&log, &robust, &range, within, base).unwrap(),
-                };
-                let found = groups(&task, &Groups::new(by.clone()), Settings::default()).unwrap();
-                agrees(
-                    &found,
-                    sign * joint(&log, &known, &group, cost, radius),
-                    &format!("groups {what}"),
-                );
-                let own = own_value(&robust, &range, found.policy(), against, within);
-                assert!((own - found.value()).abs() < 1e-9, "{what}: {own} {found:?}");
-                let found = trees(&task, Trees::new(1), Settings::default()).unwrap();
-                let stumps = every_stump(&log);
-                let values =
-                    stumps.iter().map(|p| sign * own_value(&robust, &range, p, against, within));
-                let best = values.fold(f64::INFINITY, f64::min);
-                agrees(&found, sign * best, &format!("trees {what}"));
-                let mixture = found.mixture().unwrap();
-                assert!(
-                    sign * mixture.value() <= best + 1e-8
-                        && mixture.upper() - mixture.lower() < 1e-8
-                );
-                let cheapest = (0..space.len()).map(|z| {
-                    (0..log.actions().len()).map(|a| cost(z, a)).fold(f64::INFINITY, f64::min)
-                });
-                let least =
-                    Case { population: case.population.clone(), values: cheapest.collect() };
-                let truth = program(&least, &known, radius, 1.0, false).unwrap();
-                agrees(
-                    &greedy(&task, Settings::default()).unwrap(),
-                    sign * truth,
-                    &format!("greedy {what}"),
-                );
-            }
-        }
-    }
-}
-
-fn own_value(
-    robust: &Robust,
-    range: &ValueRange,
-    policy: &Policy,
-    against: Option<&Policy>,
-    within: Ambiguity,
-) -> f64 {
-    let (set, radii, settings) = (within.set, [within.radius], Settings::default());
-    match against {
-        None => {
-            robust.evaluate(policy, &range.worst, set, &radii, None, settings).unwrap().0[0].value()
-        }
-        Some(base) => {
-            let pair = (policy, base);
-            robust.worst_difference(pair, range, set, &radii, None, settings).unwrap().0[0].value()
+    let own = Known::margins_of(&seen).unwrap();
+    assert_eq!(own.facts().len(), 45);
+    let others = Population::from_counts(space.clone(), &trial(7, 0.5).1).unwrap();
+    let others = Known::margins_of(&others).unwrap();
+    for (known, radii) in
+        [(own, [0.003, 0.01, 0.03, 0.1, NO_RADIUS]), (others, [0.24, 0.25, 0.3, 0.4, NO_RADIUS])]
+    {
+        let geometry = Geometry::new(&seen).knowing(Arc::new(known.clone())).unwrap().shared();
+        let problem = Problem::on(&geometry, &values).unwrap();
+        for radius in radii {
+            let begun = std::time::Instant::now();
+            let worst = Couplings.at(radius).worst_case(&problem, Settings::default()).unwrap();
+            let taken = begun.elapsed();
+            assert!(taken.as_secs_f64() < 10.0, "{radius}: {taken:?}");
+            println!("{radius}: {taken:?}, {} looks, gap {:.1e}", worst.evaluations(), worst.gap());
+            assert!(worst.gap() <= 1e-9, "{radius}: {}", worst.gap());
+            let found = Population::from_weights(space.clone(), worst.weights()).unwrap();
+            assert!(known.holds_for(&found, 1e-9).unwrap(), "{radius}");
         }
     }
 }

@@ -9,7 +9,9 @@
 //! for each of the m rows and none for the sources: a column stands there as its difference to its
 //! source's key. A slack that is out of its bounds is no artificial: while there is one, what is
 //! maximised is minus the sum of what is out of bounds. Rows that follow from others keep their slack
-//! in the basis and harm nothing.
+//! in the basis and harm nothing. Or rows may be passed at a price near one that was given
+//! ([`Masses::soften`]): from good prices that takes far fewer steps, since none is taken that the
+//! gains will have back.
 //!
 //! Not here: which column to try next. There are far too many to list; whoever drives this finds
 //! good ones at the prices that it asks for ([`Masses::prices`]).
@@ -26,6 +28,8 @@ const RATE: f64 = 1e-9;
 const FRESH: usize = 192;
 /// By how much bounds are moved apart so that steps are not of length 0.
 const APART: f64 = 1e-8;
+/// Steps without length in a row after which rows are passed no more.
+const STILL: usize = 1000;
 
 /// The columns of a program.
 pub trait Columns {
@@ -59,11 +63,25 @@ enum Stop {
 
 /// The prices of the rows, in one of the two phases.
 pub struct Prices {
-    /// Whether everything is within its bounds, so that gains count.
+    /// Whether everything is within its bounds.
     pub feasible: bool,
+    /// Whether gains count: everything is within its bounds, or rows may be passed at a price.
+    pub valued: bool,
     pub rows: Vec<f64>,
     /// Keys that are out of bounds, which first come first.
     keys: Vec<usize>,
+}
+
+/// What rows cost that are passed, while they may be.
+#[derive(Clone)]
+struct Soft {
+    /// What a unit of a slack gains below its bounds, within them and above them.
+    slopes: Vec<[f64; 3]>,
+    /// Which of these a slack that is at a bound is on its way to: 1 below, −1 above. Without that
+    /// two slacks at their bounds could take each other's place for ever.
+    side: Vec<f64>,
+    /// Steps without length in a row.
+    still: usize,
 }
 
 /// A basis of the program.
@@ -82,6 +100,7 @@ pub struct Masses {
     inverse: Vec<f64>,
     /// Slacks out of the basis: whether they are at their upper bound.
     up: Vec<bool>,
+    soft: Option<Soft>,
     pivots: usize,
 }
 
@@ -106,6 +125,7 @@ impl Masses {
             x: vec![0.0; rows],
             inverse: Vec::new(),
             up: vec![false; rows],
+            soft: None,
             pivots: 0,
         };
         new.move_apart();
@@ -151,6 +171,35 @@ impl Masses {
         true
     }
 
+    /// Every source's mass at another key, every slack in the basis.
+    pub fn restart(&mut self, columns: &impl Columns, keys: Vec<u32>) {
+        self.keys = keys;
+        self.basis = (0..self.right.len()).map(Basic::Slack).collect();
+        self.up.fill(false);
+        self.refresh(columns);
+    }
+
+    /// Lets rows be passed at a price: their prices stay within `width` of the centre. A row of two
+    /// sides is free within them, so that its prices are also as near 0 as that.
+    pub fn soften(&mut self, centre: &[f64], width: f64) {
+        let slopes = |(price, room): (&f64, &f64)| match *room > 0.0 {
+            true => [price.max(0.0) + width, 0.0, price.min(0.0) - width],
+            false => [price + width, *price, price - width],
+        };
+        let slopes = centre.iter().zip(&self.true_room).map(slopes).collect();
+        self.soft = Some(Soft { slopes, side: vec![0.0; centre.len()], still: 0 });
+    }
+
+    /// Lets rows be passed no more.
+    pub fn harden(&mut self) {
+        self.soft = None;
+    }
+
+    /// Whether rows may be passed at a price.
+    pub fn is_soft(&self) -> bool {
+        self.soft.is_some()
+    }
+
     /// The sources' masses.
     pub fn mass(&self) -> &[f64] {
         &self.mass
@@ -162,7 +211,7 @@ impl Masses {
     }
 
     /// How far apart the bounds of each row are.
-    pub fn room(&self) -> &[f64] {
+    pub fn apart(&self) -> &[f64] {
         &self.true_room
     }
 
@@ -174,6 +223,13 @@ impl Masses {
             false => price * right,
         };
         rows.map(at).sum()
+    }
+
+    /// How what the rows' bounds are worth changes with the prices.
+    pub fn ends_at(&self, prices: &[f64]) -> Vec<f64> {
+        let rows = prices.iter().zip(&self.true_right).zip(&self.true_room);
+        rows.map(|((price, right), room)| if *price < 0.0 { right - room } else { *right })
+            .collect()
     }
 
     /// The mass that is at a source's key.
@@ -209,10 +265,36 @@ impl Masses {
 
     /// What of the basis is out of bounds: 1 below, −1 above.
     fn outside(&self, at: usize) -> f64 {
-        match self.x[at] {
-            x if x < -BOUND => 1.0,
-            x if x > self.most(self.basis[at]) + BOUND => -1.0,
+        let (x, most) = (self.x[at], self.most(self.basis[at]));
+        if x < -BOUND {
+            return 1.0;
+        }
+        if x > most + BOUND {
+            return -1.0;
+        }
+        match (&self.soft, self.basis[at]) {
+            (Some(soft), Basic::Slack(j)) if soft.side[j] > 0.0 && x <= BOUND => 1.0,
+            (Some(soft), Basic::Slack(j)) if soft.side[j] < 0.0 && x >= most - BOUND => -1.0,
             _ => 0.0,
+        }
+    }
+
+    /// Keeps which side each slack of the basis is on, and whether steps go anywhere: where they do not
+    /// for long, rows are passed no more.
+    fn note_sides(&mut self, length: f64) {
+        let Some(soft) = &self.soft else { return };
+        if soft.still > STILL {
+            self.soft = None;
+            return;
+        }
+        let side = |at: usize| match self.basis[at] {
+            Basic::Slack(j) => Some((j, self.outside(at))),
+            Basic::Column(..) => None,
+        };
+        let sides: Vec<(usize, f64)> = (0..self.basis.len()).filter_map(side).collect();
+        if let Some(soft) = &mut self.soft {
+            soft.still = if length > PASSED { 0 } else { soft.still + 1 };
+            sides.into_iter().for_each(|(j, side)| soft.side[j] = side);
         }
     }
 
@@ -222,10 +304,22 @@ impl Masses {
         let split = self.split();
         let keys: Vec<usize> = split.into_iter().filter(|&s| self.key_mass(s) < -BOUND).collect();
         let feasible = keys.is_empty() && (0..rows).all(|at| self.outside(at) == 0.0);
+        let is_slack = |at: usize| matches!(self.basis[at], Basic::Slack(_));
+        let masses_within =
+            keys.is_empty() && (0..rows).all(|at| is_slack(at) || self.outside(at) == 0.0);
+        let soft = self.soft.as_ref().filter(|_| masses_within);
+        let valued = feasible || soft.is_some();
         let mut prices = vec![0.0; rows];
         for (at, basic) in self.basis.iter().enumerate() {
-            let gain = match (feasible, *basic) {
-                (true, Basic::Slack(_)) => 0.0,
+            let gain = match (valued, *basic) {
+                (true, Basic::Slack(j)) => soft.map_or(0.0, |soft| {
+                    let [below, within, above] = soft.slopes[j];
+                    match self.outside(at) {
+                        outside if outside > 0.0 => below,
+                        outside if outside < 0.0 => above,
+                        _ => within,
+                    }
+                }),
                 (true, Basic::Column(s, z)) => columns.gain(s, z) - columns.gain(s, self.keys[s]),
                 (false, Basic::Slack(_)) => self.outside(at),
                 (false, Basic::Column(s, _)) => {
@@ -237,36 +331,48 @@ impl Masses {
                 prices.iter_mut().zip(row).for_each(|(p, b)| *p += gain * b);
             }
         }
-        Prices { feasible, rows: prices, keys }
+        Prices { feasible, valued, rows: prices, keys }
     }
 
     /// What a source's key is worth to it at the prices; a column worth more is worth trying.
     pub fn key_worth(&self, columns: &impl Columns, prices: &Prices, source: usize) -> f64 {
         let place = self.keys[source];
-        let gain = match prices.feasible {
+        let gain = match prices.valued {
             true => columns.gain(source, place),
             false => f64::from(u8::from(prices.keys.contains(&source))),
         };
         gain - columns.paid(source, place, &prices.rows)
     }
 
-    /// The slack that gains most by leaving its bound, if one does by more than `least`.
-    pub fn best_slack(&self, prices: &Prices, least: f64) -> Option<usize> {
+    /// The slack that gains most by leaving its bound, if one does by more than `least`; and whether
+    /// it goes inwards, or passes the bound.
+    pub fn best_slack(&self, prices: &Prices, least: f64) -> Option<(usize, bool)> {
+        let soft = self.soft.as_ref().filter(|_| prices.valued);
         let mut best = (least, None);
         for (j, price) in prices.rows.iter().enumerate() {
-            let gain = if self.up[j] { *price } else { -price };
-            if gain > best.0 && self.room[j] > 0.0 && !self.basis.contains(&Basic::Slack(j)) {
-                best = (gain, Some(j));
+            let [below, within, above] = soft.map_or([0.0; 3], |soft| soft.slopes[j]);
+            let (inwards, outwards) = match self.up[j] {
+                true => (price - within, above - price),
+                false => (within - price, price - below),
+            };
+            let inwards = if self.room[j] > 0.0 { inwards } else { 0.0 };
+            let outwards = if soft.is_some() { outwards } else { 0.0 };
+            let gain = inwards.max(outwards);
+            if gain > best.0 && !self.basis.contains(&Basic::Slack(j)) {
+                best = (gain, Some((j, inwards >= outwards)));
             }
         }
         best.1
     }
 
-    /// Lets a slack leave its bound.
-    pub fn enter_slack(&mut self, columns: &impl Columns, row: usize) {
+    /// Lets a slack leave its bound, inwards or not.
+    pub fn enter_slack(&mut self, columns: &impl Columns, row: usize, inwards: bool) {
         let mut column = vec![0.0; self.right.len()];
         column[row] = 1.0;
-        let sign = if self.up[row] { -1.0 } else { 1.0 };
+        let sign = if self.up[row] == inwards { -1.0 } else { 1.0 };
+        if let Some(soft) = &mut self.soft {
+            soft.side[row] = if inwards { 0.0 } else { -sign };
+        }
         self.enter(columns, Basic::Slack(row), column, sign);
     }
 
@@ -323,6 +429,7 @@ impl Masses {
                 self.replace(at, 0.0, entering, &rates, arrived);
             }
         }
+        self.note_sides(length);
         self.pivots += 1;
         if self.pivots >= FRESH {
             self.refresh(columns);
@@ -387,8 +494,9 @@ impl Masses {
         let reach = stops.iter().map(|(far, rate, _)| (far + PASSED) / rate);
         let reach = reach.fold(f64::INFINITY, f64::min);
         let itself = match entering {
-            Basic::Slack(j) => self.room[j],
-            Basic::Column(..) => f64::INFINITY,
+            // Inwards it goes as far as the other bound.
+            Basic::Slack(j) if self.up[j] == (sign < 0.0) => self.room[j],
+            _ => f64::INFINITY,
         };
         let within = stops.iter().filter(|(far, rate, _)| far / rate <= reach);
         let best = within.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -476,8 +584,8 @@ impl Masses {
             eliminate(&mut table, wide, at, j);
         }
         let mut repaired = false;
-        for at in 0..rows {
-            if of_row[at].is_none()
+        for (at, row) in of_row.iter().enumerate() {
+            if row.is_none()
                 && let Some(j) = (0..rows).find(|&j| !used[j])
             {
                 used[j] = true;

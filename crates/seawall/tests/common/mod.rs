@@ -3,7 +3,7 @@
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
-use seawall::{Direction, Entry, Feature, Log, Population, Space};
+use seawall::{Direction, Entry, Fact, Feature, Known, Log, Population, Quantity, Space};
 use std::sync::Arc;
 
 /// The same problems on every run: a failure can be found again, and a change is not blamed for
@@ -336,5 +336,90 @@ impl World {
             entries,
         )
         .unwrap()
+    }
+}
+
+/// What a linear program says of couplings: the largest mean, or minus the least cost; None if nothing is feasible.
+pub fn coupling_program(
+    case: &Case,
+    known: &Known,
+    radius: f64,
+    sign: f64,
+    cheapest: bool,
+) -> Option<f64> {
+    let (space, n) = (case.space(), case.space().len());
+    let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Maximize);
+    let mut columns = Vec::new();
+    let free = radius == f64::INFINITY && known.limits().is_empty() && !cheapest;
+    let sources: Vec<usize> = match free {
+        true => vec![0],
+        false => (0..n).filter(|&i| case.weights()[i] > 0.0).collect(),
+    };
+    for i in sources {
+        let mut all = microlp::LinearExpr::empty();
+        for z in 0..n {
+            let cost = if free { 0.0 } else { space.cost(i, z) };
+            if cost.is_finite() {
+                let gain = if cheapest { -cost } else { sign * case.values[z] };
+                let mass = lp.add_var(gain, (0.0, f64::INFINITY));
+                all.add(mass, 1.0);
+                columns.push((mass, i, z, cost));
+            }
+        }
+        let mass = if free { 1.0 } else { case.weights()[i] };
+        lp.add_constraint(all, microlp::ComparisonOp::Eq, mass);
+    }
+    let mut row = |of: &dyn Fn(usize, usize, f64) -> f64, low: f64, high: f64| {
+        let sum = || {
+            let mut sum = microlp::LinearExpr::empty();
+            columns.iter().for_each(|&(mass, i, z, cost)| sum.add(mass, of(i, z, cost)));
+            sum
+        };
+        if low == high {
+            lp.add_constraint(sum(), microlp::ComparisonOp::Eq, low);
+            return;
+        }
+        if low.is_finite() {
+            lp.add_constraint(sum(), microlp::ComparisonOp::Ge, low);
+        }
+        if high.is_finite() {
+            lp.add_constraint(sum(), microlp::ComparisonOp::Le, high);
+        }
+    };
+    if radius.is_finite() && !cheapest {
+        row(&|_, _, cost| cost, f64::NEG_INFINITY, radius);
+    }
+    for &(k, limit) in known.limits() {
+        row(&|i, z, _| space.feature_cost(k, i, z), f64::NEG_INFINITY, limit);
+    }
+    for (at, fact) in known.facts().iter().enumerate() {
+        // The last of all of a column's shares follows from the others, but for rounding.
+        let of = known.of(fact.feature);
+        let shares = || of.iter().filter(|f| f.quantity != Quantity::Mean);
+        let every = shares().count() == space.levels(fact.feature).len();
+        let last = shares().next_back() == Some(fact) && at > 0;
+        if every && last && shares().all(Fact::is_exact) {
+            continue;
+        }
+        match fact.quantity {
+            Quantity::Share(_) => row(&|_, z, _| fact.at(space, z), fact.low, fact.high),
+            Quantity::Mean => {
+                let above = |z, end: f64| space.number_at(z, fact.feature).map_or(0.0, |x| x - end);
+                if fact.is_exact() {
+                    row(&|_, z, _| above(z, fact.value), 0.0, 0.0);
+                } else {
+                    row(&|_, z, _| above(z, fact.low), 0.0, f64::INFINITY);
+                    row(&|_, z, _| above(z, fact.high), f64::NEG_INFINITY, 0.0);
+                }
+            }
+        }
+    }
+    match lp.solve() {
+        Ok(found) => Some(found.solution().unwrap().objective()),
+        Err(microlp::Error::Infeasible) => None,
+        Err(error) => {
+            println!("the linear program has no answer: {error}");
+            Some(f64::NAN)
+        }
     }
 }

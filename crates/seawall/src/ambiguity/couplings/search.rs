@@ -12,9 +12,12 @@ use super::pricing::Pricing;
 use super::program::Program;
 use crate::ambiguity::settings::Settings;
 use crate::error::{Error, Result};
+use crate::kernel::lbfgs;
 use crate::kernel::masses::{Columns, Masses, Prices};
 use crate::kernel::sum::sum;
 use crate::progress::Stage;
+use std::cell::Cell;
+use std::collections::VecDeque;
 
 /// A gain smaller than this, as a share of the largest price, is rounding.
 const ROUNDING: f64 = 1e-14;
@@ -32,6 +35,18 @@ const MOST: usize = 1 << 18;
 const PIVOTS: usize = 1 << 16;
 /// How much of the prices looked at are those of the lowest bound seen.
 const STEADY: f64 = 0.5;
+
+/// Steps of the descent before it, those tried included.
+const STEPS: usize = 200;
+/// Of how many of its last places columns are kept.
+const SEEN: usize = 12;
+/// A bound below this goes down for ever: heights are of the size of 1.
+const BOTTOM: f64 = -1e4;
+/// How far from the prices of the lowest bound seen prices may be, to begin with.
+const WIDTH: f64 = 0.01;
+/// How much farther then, and at most.
+const WIDER: f64 = 4.0;
+const WIDEST: f64 = 1e4;
 
 /// A program being solved: another price or radius goes on from the last basis.
 pub(super) struct Search<'a> {
@@ -83,6 +98,12 @@ impl<'a> Search<'a> {
         let mut apart = true;
         let mut best = (f64::INFINITY, Vec::new());
         let first = self.looks;
+        let mut width = WIDTH;
+        // With few sources a basis says all there is, and the bound is all corners.
+        let many = self.masses.mass().len() > self.program.rows();
+        if many && self.program.costs.is_some() {
+            self.descend(&mut best);
+        }
         let mut stopped = false;
         loop {
             let prices = self.prices();
@@ -91,7 +112,16 @@ impl<'a> Search<'a> {
             let close =
                 prices.feasible && best.0 - lower <= CLOSE * best.0.abs().max(lower.abs());
             if look.better.is_empty() || close {
+                if self.masses.is_soft() && !prices.feasible {
+                    width *= WIDER;
+                    match width < WIDEST {
+                        true => self.masses.soften(&best.1, width),
+                        false => self.masses.harden(),
+                    }
+                    continue;
+                }
                 if apart {
+                    self.masses.harden();
                     apart = false;
                     self.masses.move_back(&self.program);
                     continue;
@@ -109,6 +139,7 @@ impl<'a> Search<'a> {
                 stopped = true;
             }
             if stopped || self.looks - first >= self.settings.max_evaluations {
+                self.masses.harden();
                 if apart {
                     self.masses.move_back(&self.program);
                 }
@@ -123,11 +154,79 @@ impl<'a> Search<'a> {
                 }
                 break;
             }
-            self.improve(prices.feasible, &look.better);
+            self.improve(prices.valued, &look.better);
         }
         self.masses.refresh(&self.program);
         let (upper, prices) = best;
         Ok(Ended::Found { lower: self.lower(), upper, prices, stopped })
+    }
+
+    /// A descent of the bound itself, which is nearly smooth where there are many sources: good prices
+    /// to begin at. Everyone then begins at the best place at these prices, and rows may be passed at
+    /// prices near them.
+    fn descend(&mut self, best: &mut (f64, Vec<f64>)) {
+        let one_sided: Vec<bool> = self.masses.apart().iter().map(|r| r.is_infinite()).collect();
+        let (settings, begun) = (self.settings, vec![0.0; self.program.rows()]);
+        let rows_of = |point: &[f64]| -> Vec<f64> {
+            let one = point.iter().zip(&one_sided);
+            one.map(|(price, one)| if *one { price.abs() } else { *price }).collect()
+        };
+        let mut seen: VecDeque<Vec<u32>> = VecDeque::new();
+        let mut function = |point: &[f64], slopes: &mut [f64]| {
+            let rows = rows_of(point);
+            let (upper, places) = self.bound(&rows);
+            slopes.copy_from_slice(&self.masses.ends_at(&rows));
+            for (s, (&z, mass)) in places.iter().zip(self.masses.mass()).enumerate() {
+                self.program.add(s, z, -mass, slopes);
+            }
+            for ((slope, price), one) in slopes.iter_mut().zip(point).zip(&one_sided) {
+                if *one && *price < 0.0 {
+                    *slope = -*slope;
+                }
+            }
+            if upper < best.0 {
+                *best = (upper, rows);
+            }
+            seen.push_back(places);
+            if seen.len() > SEEN {
+                seen.pop_front();
+            }
+            upper
+        };
+        let (most, asked) = (STEPS.min(settings.max_evaluations / 4), Cell::new(0));
+        let watch = |_: usize, value: f64| {
+            asked.set(asked.get() + 1);
+            let go_on = settings.go_on(Stage::Solving, asked.get(), f64::INFINITY);
+            go_on && value > BOTTOM && asked.get() <= most
+        };
+        let found = lbfgs::minimise(begun, 0.0, most, &mut function, &watch);
+        if found.value <= BOTTOM || best.1.is_empty() {
+            // Nothing may be within all bounds: it is for the phases to say.
+            *best = (f64::INFINITY, Vec::new());
+            return;
+        }
+        let (_, keys) = self.bound(&best.1.clone());
+        let columns = seen.iter().flat_map(|places| places.iter().enumerate());
+        let other = columns.filter(|(s, z)| keys[*s] != **z).map(|(s, z)| (s as u32, *z));
+        self.known.extend(other);
+        self.known.sort_unstable();
+        self.known.dedup();
+        self.masses.restart(&self.program, keys);
+        self.masses.soften(&best.1, WIDTH);
+    }
+
+    /// The bound at prices, and the best place of each source.
+    fn bound(&mut self, rows: &[f64]) -> (f64, Vec<u32>) {
+        self.looks += 1;
+        for (z, worth) in self.worth.iter_mut().enumerate() {
+            *worth = self.program.worth(z as u32, rows, true);
+        }
+        let Some(costs) = &self.program.costs else { return (f64::INFINITY, Vec::new()) };
+        let axes = self.program.axis_prices(rows, true);
+        let best = self.pricing.best(costs, &self.worth, &axes);
+        let mass = self.masses.mass();
+        let reached = sum(best.len(), |s| mass[s] * best[s].0);
+        (reached + self.masses.rows_at(rows), best.into_iter().map(|(_, z)| z).collect())
     }
 
     /// Prices at which no slack gains by leaving its bound; those of one-sided rows are not negative
@@ -135,11 +234,12 @@ impl<'a> Search<'a> {
     fn prices(&mut self) -> Prices {
         let mut prices = self.masses.prices(&self.program);
         for _ in 0..4 * self.program.rows() + 16 {
-            let Some(row) = self.masses.best_slack(&prices, least(&prices)) else { break };
-            self.masses.enter_slack(&self.program, row);
+            let slack = self.masses.best_slack(&prices, least(&prices));
+            let Some((row, inwards)) = slack else { break };
+            self.masses.enter_slack(&self.program, row, inwards);
             prices = self.masses.prices(&self.program);
         }
-        for (price, room) in prices.rows.iter_mut().zip(self.masses.room()) {
+        for (price, room) in prices.rows.iter_mut().zip(self.masses.apart()) {
             if room.is_infinite() && *price < 0.0 {
                 *price = 0.0;
             }
@@ -150,7 +250,7 @@ impl<'a> Search<'a> {
     /// Looks at every column: first at prices between those of the lowest bound seen and the program's
     /// own, which jump about while few columns are known; at its own if that finds nothing better.
     fn look_around(&mut self, prices: &Prices, best: &mut (f64, Vec<f64>)) -> Look {
-        if !prices.feasible {
+        if !prices.valued {
             return self.look(prices, &prices.rows);
         }
         if self.program.costs.is_some() && !best.1.is_empty() {
@@ -175,7 +275,7 @@ impl<'a> Search<'a> {
     /// sources' keys at the program's own.
     fn look(&mut self, prices: &Prices, rows: &[f64]) -> Look {
         self.looks += 1;
-        let (program, masses, valued) = (&self.program, &self.masses, prices.feasible);
+        let (program, masses, valued) = (&self.program, &self.masses, prices.valued);
         for (z, worth) in self.worth.iter_mut().enumerate() {
             *worth = program.worth(z as u32, rows, valued);
         }
@@ -217,7 +317,7 @@ impl<'a> Search<'a> {
 
     /// Pivots among the columns known until none of them is better: the best of a few at a time, for
     /// prices change with every pivot.
-    fn improve(&mut self, feasible: bool, better: &[(f64, usize, u32)]) {
+    fn improve(&mut self, valued: bool, better: &[(f64, usize, u32)]) {
         if self.known.len() > MOST {
             self.known.clear();
         }
@@ -227,12 +327,12 @@ impl<'a> Search<'a> {
         // The newest first: they are the better ones.
         let (mut at, mut quiet) = (self.known.len(), 0);
         for _ in 0..PIVOTS {
-            if let Some(row) = self.masses.best_slack(&prices, least(&prices)) {
-                self.masses.enter_slack(program, row);
+            if let Some((row, inwards)) = self.masses.best_slack(&prices, least(&prices)) {
+                self.masses.enter_slack(program, row, inwards);
                 prices = self.masses.prices(program);
                 continue;
             }
-            if prices.feasible != feasible {
+            if prices.valued != valued {
                 return;
             }
             let mut best = (least(&prices), None);
@@ -240,7 +340,7 @@ impl<'a> Search<'a> {
                 let from = at.saturating_sub(FEW);
                 for &(s, z) in &self.known[from..at] {
                     let s = s as usize;
-                    let gain = if feasible { program.gain(s, z) } else { 0.0 };
+                    let gain = if valued { program.gain(s, z) } else { 0.0 };
                     let worth = gain - program.paid(s, z, &prices.rows);
                     let more = worth - self.masses.key_worth(program, &prices, s);
                     if more > best.0 {
