@@ -447,7 +447,7 @@ fn init_writes_a_study_that_can_be_checked() {
         ("visits.csv", &["column = \"arm\"", "site = { kind = \"nominal\" }"][..]),
         (
             "seawall-demo/trial.csv",
-            &["column = \"arm\"", "bin = 20", "# patient: ", "dead = { Y = 1 }"],
+            &["column = \"arm\"", "bin = ", "# patient: ", "dead = { Y = 1 }"],
         ),
     ] {
         let found = run(there.path(), &format!("init {data} --out made.toml"));

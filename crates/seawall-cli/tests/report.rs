@@ -96,7 +96,13 @@ fn what_cannot_be_is_told_on_the_page_or_refused() {
     let old = |line: &&str| line.starts_with("50") || line.starts_with("60");
     let young: Vec<String> = log().lines().filter(|l| !old(l)).map(str::to_owned).collect();
     std::fs::write(path.join("log.csv"), young.join("\n")).unwrap();
-    let shown = page(path, "--known age:55=1");
+    let refused = run(path, "report s.toml --no-learn --halves 0 --known age:55=1");
+    assert!(refused.code == 2 && refused.err.contains("cannot be matched"), "{}", refused.err);
+    let study = std::fs::read_to_string(path.join("s.toml")).unwrap();
+    let extended = format!("{study}\n[target]\nbeyond = \"extend\"\n");
+    std::fs::write(path.join("s.toml"), extended).unwrap();
+    std::fs::write(path.join("old.csv"), "age,stage\n55,I\n55,II\n").unwrap();
+    let shown = page(path, "--target old.csv");
     assert!(shown.contains("could not be worked out: <bdi>the target cannot be matched: column"));
     assert!(shown.contains("How bad it could get"));
 }

@@ -73,7 +73,8 @@ impl Goals {
                     false => kept.push((first + k, fact.goal())),
                 }
             }
-            unseen.push(lost);
+            // An empty sum is -0.
+            unseen.push(lost + 0.0);
             first += of_column.len();
         }
         Ok(Goals { kept, unseen })
