@@ -337,13 +337,16 @@ impl Solve for Solver<'_> {
         let (problem, settings) = (self.problem.clone(), self.settings);
         let nowhere = self.end.cost <= self.start.cost;
         let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, problem.units(), |prices| {
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
+            settings,
+            problem.units(),
+            |prices| {
                 let at =
                     |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
                 let found = prices.iter().map(at).collect();
                 if self.engine.stopped() { Vec::new() } else { found }
-            });
+            },
+        );
         Ok(vertices.into_curve(problem.units()))
     }
 }

@@ -255,10 +255,11 @@ impl Solve for Solver<'_> {
     fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, problem.units(), |prices| {
-                prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect()
-            });
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
+            settings,
+            problem.units(),
+            |prices| prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect(),
+        );
         Ok(vertices.into_curve(problem.units()))
     }
 }

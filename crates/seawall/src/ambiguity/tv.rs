@@ -202,10 +202,11 @@ impl Solve for Solver<'_> {
         let (end, start) = (self.vertex(Price::Zero), self.vertex(Price::Infinite));
         let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
         let (problem, settings) = (self.problem.clone(), self.settings);
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale())
-            .refine(settings, problem.units(), |prices| {
-                prices.iter().map(|&price| self.vertex(Price::At(price))).collect()
-            });
+        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
+            settings,
+            problem.units(),
+            |prices| prices.iter().map(|&price| self.vertex(Price::At(price))).collect(),
+        );
         Ok(vertices.into_curve(problem.units()))
     }
 }

@@ -363,8 +363,9 @@ impl Solve for Solver<'_> {
         ends.drain(1..(self.seen.len() - 1).max(1));
         let (mut settings, units) = (self.settings, self.reach.units());
         settings.max_vertices = settings.max_vertices.min(self.reach.vertices());
-        let vertices = Vertices::new(ends, tolerance * units.scale())
-            .refine(settings, units, |prices| self.evaluate_all(prices));
+        let vertices =
+            Vertices::new(ends, tolerance * units.scale())
+                .refine(settings, units, |prices| self.evaluate_all(prices));
         Ok(vertices.into_curve(units))
     }
 }

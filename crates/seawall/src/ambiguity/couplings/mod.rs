@@ -232,7 +232,9 @@ impl<'a> Solver<'a> {
         let mut plan = Plan::new(self.problem.space());
         let moves = search.masses.moves();
         match &search.program.costs {
-            Some(costs) => moves.iter().for_each(|&(s, z, mass)| plan.push(costs.sources[s], z, mass)),
+            Some(costs) => {
+                moves.iter().for_each(|&(s, z, mass)| plan.push(costs.sources[s], z, mass))
+            }
             None => moves.iter().for_each(|&(_, z, mass)| plan.push_paid(z, z, mass, 0.0)),
         }
         plan

@@ -55,7 +55,9 @@ impl Pricing {
                 };
                 costs.sources.iter().map(best).collect()
             }
-            Pricing::Scan => costs.sources.par_iter().map(|i| look(costs, worth, prices, *i)).collect(),
+            Pricing::Scan => {
+                costs.sources.par_iter().map(|i| look(costs, worth, prices, *i)).collect()
+            }
         }
     }
 }

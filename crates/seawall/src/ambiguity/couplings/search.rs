@@ -109,8 +109,7 @@ impl<'a> Search<'a> {
             let prices = self.prices();
             let look = self.look_around(&prices, &mut best);
             let lower = if prices.feasible { self.lower() } else { f64::NEG_INFINITY };
-            let close =
-                prices.feasible && best.0 - lower <= CLOSE * best.0.abs().max(lower.abs());
+            let close = prices.feasible && best.0 - lower <= CLOSE * best.0.abs().max(lower.abs());
             if look.better.is_empty() || close {
                 if self.masses.is_soft() && !prices.feasible {
                     width *= WIDER;
