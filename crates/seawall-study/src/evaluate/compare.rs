@@ -213,9 +213,8 @@ impl Pair<'_> {
         })
     }
 
-    /// The certain radius where no curve is needed to know it, nobody asking about a radius: infinite if
-    /// no population that meets what is known is worse, 0 if that which worst cases start from is one of
-    /// them, and worse.
+    /// The certain radius of couplings where no curve is needed to know it: infinite if no population that
+    /// meets what is known is worse, 0 if that which worst cases start from is one of them, and worse.
     fn decided(
         &self,
         range: &ValueRange,
@@ -223,8 +222,7 @@ impl Pair<'_> {
         settings: Settings<'_>,
     ) -> Result<Option<f64>> {
         let (set, robust) = (self.question.context.set, self.robust);
-        let none = self.question.context.radii.iter().all(|r| r.is_infinite());
-        let Some(known) = robust.geometry().known().filter(|_| none && set.needs_known()) else {
+        let Some(known) = robust.geometry().known().filter(|_| set.needs_known()) else {
             return Ok(None);
         };
         let (population, sign) = (robust.population(), robust.direction().sign());

@@ -20,7 +20,8 @@ pub struct PolicyRadii {
     pub limit: f64,
     /// The least radius whose worst case reaches that; None if no population within reach does.
     pub chance: Option<f64>,
-    /// Beyond this radius its worst case worsens no more; infinite (null) where no radius was asked about.
+    /// Beyond this radius its worst case worsens no more; infinite (null) for couplings, where nobody
+    /// looked.
     pub saturation: f64,
 }
 
@@ -70,8 +71,9 @@ fn radii_of(
     let set = question.context.set;
     let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
-    // Where there is no radius, none covers anything.
-    if question.context.radii.iter().all(|r| r.is_infinite()) {
+    // Where there is no radius, none covers anything; and the curve of couplings takes a hundred times as
+    // long as an answer, for radii that what is known makes mean less.
+    if set.needs_known() {
         let policy = name.to_owned();
         return Ok(PolicyRadii { policy, limit, chance: None, saturation: f64::INFINITY });
     }
