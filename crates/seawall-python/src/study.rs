@@ -4,6 +4,7 @@ use crate::answers::{Evaluation, Learned, sentences};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::learner::PyLearner;
 use crate::run::run;
+use crate::transfer::by_column;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -311,14 +312,15 @@ impl Study {
     }
 
     /// What policies would have cost.
-    #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
-        by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
+    #[pyo3(signature = (*, policy, radius, column_radii, set, eta, cost_radius, cost_set, support, curve,
+        compare, by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
         py: Python<'_>,
         policy: Vec<String>,
         radius: Vec<f64>,
+        column_radii: Vec<(String, f64)>,
         set: Option<String>,
         eta: Option<f64>,
         cost_radius: Vec<f64>,
@@ -354,14 +356,17 @@ impl Study {
         };
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
         question.curve = curve;
+        if !column_radii.is_empty() {
+            question.context = by_column(question.context.set, column_radii)?;
+        }
         let found =
             run(py, threads, progress.as_ref(), |watch| evaluate(&self.loaded, &question, watch))?;
         Ok(Evaluation { found })
     }
 
     /// Learns a policy.
-    #[pyo3(signature = (policy, *, method, radius, set, eta, cost_radius, cost_set, support, against,
-        honest, seed, threads, progress))]
+    #[pyo3(signature = (policy, *, method, radius, column_radii, set, eta, cost_radius, cost_set, support,
+        against, honest, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -369,6 +374,7 @@ impl Study {
         policy: &str,
         method: &str,
         radius: Option<f64>,
+        column_radii: Vec<(String, f64)>,
         set: Option<String>,
         eta: Option<f64>,
         cost_radius: Option<f64>,
@@ -407,7 +413,11 @@ impl Study {
             ..learn::Changes::new(Spec::typed(policy).map_err(raised)?)
         };
         changes.gradient.seed = seed;
-        let question = changes.apply(&self.loaded).map_err(raised)?;
+        let mut question = changes.apply(&self.loaded).map_err(raised)?;
+        if !column_radii.is_empty() {
+            let within = by_column(question.context.set, column_radii)?;
+            (question.context, question.column_radii) = (within.first(), within.column_radii);
+        }
         let answer = run(py, threads, progress.as_ref(), |watch| {
             learn(&self.loaded, &question, None, watch)
         })?;
