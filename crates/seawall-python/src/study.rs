@@ -4,7 +4,7 @@ use crate::answers::{Evaluation, Learned, sentences};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::learner::PyLearner;
 use crate::run::run;
-use crate::transfer::by_column;
+use crate::transfer::{by_column, check_known};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -357,8 +357,9 @@ impl Study {
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
         question.curve = curve;
         if !column_radii.is_empty() {
-            question.context = by_column(question.context.set, column_radii)?;
+            question.context = by_column(&self.loaded.study, question.context.set, column_radii)?;
         }
+        check_known(&self.loaded, question.context.set)?;
         let found =
             run(py, threads, progress.as_ref(), |watch| evaluate(&self.loaded, &question, watch))?;
         Ok(Evaluation { found })
@@ -415,9 +416,10 @@ impl Study {
         changes.gradient.seed = seed;
         let mut question = changes.apply(&self.loaded).map_err(raised)?;
         if !column_radii.is_empty() {
-            let within = by_column(question.context.set, column_radii)?;
+            let within = by_column(&self.loaded.study, question.context.set, column_radii)?;
             (question.context, question.column_radii) = (within.first(), within.column_radii);
         }
+        check_known(&self.loaded, question.context.set)?;
         let answer = run(py, threads, progress.as_ref(), |watch| {
             learn(&self.loaded, &question, None, watch)
         })?;

@@ -54,12 +54,35 @@ fn asking(loaded: &Loaded, study: seawall::Result<study::Study>) -> PyResult<Stu
 }
 
 /// A set with a radius for each of some columns, and none for all of them together.
-pub(crate) fn by_column(set: Set, column_radii: Vec<(String, f64)>) -> PyResult<SetSpec> {
-    if set.needs_known() {
-        return Ok(SetSpec { set, radii: vec![f64::INFINITY], column_radii });
+pub(crate) fn by_column(
+    study: &study::Study,
+    set: Set,
+    column_radii: Vec<(String, f64)>,
+) -> PyResult<SetSpec> {
+    if !set.needs_known() {
+        let what = format!("is given by column, and the set {} has one for all", set.name());
+        return Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])));
     }
-    let what = format!("is given by column, and the set {} has one for all of them", set.name());
-    Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])))
+    let all: Vec<&str> = study.contexts.iter().map(|c| c.name.as_str()).collect();
+    if let Some((column, _)) = column_radii.iter().find(|(name, _)| !all.contains(&&**name)) {
+        return Err(ConfigError::new_err(format!(
+            "radius: {column:?} is not one of the study's context columns (there are: {})",
+            all.join(", ")
+        )));
+    }
+    Ok(SetSpec { set, radii: vec![f64::INFINITY], column_radii })
+}
+
+/// Refuses a set of what is known of a target of which nothing is.
+pub(crate) fn check_known(loaded: &Loaded, set: Set) -> PyResult<()> {
+    if !set.needs_known() || loaded.target.is_some() || !loaded.study.target.known.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError::new_err(format!(
+        "set is {}, the populations that meet what is known of a target, and nothing is known of one; say \
+         what is known (known=, as describe() has it), or give a sample (target=)",
+        set.name()
+    )))
 }
 
 /// The same study with other past groups than its own, not counted by them yet.
