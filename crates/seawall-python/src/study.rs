@@ -456,13 +456,15 @@ impl Study {
         json(&found)
     }
 
-    /// Writes the report.
-    #[pyo3(signature = (path, policy, learn, halves, replicates, level, seed, threads, progress))]
+    /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
+    /// halves deal rows as they are counted, so those of the page are counted without groups.
+    #[pyo3(signature = (path, grouped, policy, learn, halves, replicates, level, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
         py: Python<'_>,
         path: PathBuf,
+        grouped: Option<&Bound<'_, Study>>,
         policy: Vec<String>,
         learn: Vec<String>,
         halves: Option<usize>,
@@ -480,35 +482,20 @@ impl Study {
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
+        let by_group = grouped.map_or(&self.loaded, |study| &study.get().loaded);
+        let past = by_group.study.history.as_ref().and_then(|history| history.path.clone());
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
-            let transfer = self.transferred(&policies, level, watch)?;
+            let transfer = Transferred::of(by_group, &policies, level, watch)?;
             let request =
                 report::Request { policies, learn: kinds, halves, bootstrap, seed, transfer };
             let mut out = path.clone();
-            let none = Path::new("");
-            for input in
-                self.loaded.inputs(&request.policies).iter().map(PathBuf::as_path).chain([none])
-            {
+            let none = PathBuf::new();
+            for input in self.loaded.inputs(&request.policies).iter().chain(&past).chain([&none]) {
                 out = destination(&path, input)?;
             }
             let page = report(&self.loaded, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
-    }
-}
-
-impl Study {
-    /// What a report draws of a transfer. Past groups that are in the log are in a log that is counted
-    /// by them, which this one is not.
-    fn transferred(
-        &self,
-        policies: &[PolicySpec],
-        level: f64,
-        watch: Watch<'_>,
-    ) -> seawall::Result<Option<Transferred>> {
-        let mut loaded = Loaded::clone(&self.loaded);
-        loaded.study.history = loaded.study.history.filter(|history| history.path.is_some());
-        Transferred::of(&loaded, policies, level, watch)
     }
 }
 

@@ -196,3 +196,30 @@ def test_a_target_that_is_read_once_is_refused_where_it_is_needed_twice(study, o
     reader = pyarrow.csv.read_csv(older).to_reader()
     with pytest.raises(seawall.InputError, match="target is read once and needed twice"):
         study.learn("tree:1", target=reader, by="ward")
+
+
+def test_reports_of_a_known_target_are_the_same_bytes(program, sites, tmp_path):
+    said = seawall.Study(str(sites / "trial.csv"), **OWN | {
+        "target": {"known": KNOWN}, "history": "ward",
+    })
+    (sites / "all.toml").write_text(said.text)
+    words = ["--learn", "tree:1", "--halves", "3", "--out", tmp_path / "a.html"]
+    program("report", sites / "all.toml", *words)
+    seawall.Study.from_file(sites / "all.toml").report(tmp_path / "b.html", halves=3)
+    page = (tmp_path / "a.html").read_bytes()
+    assert page == (tmp_path / "b.html").read_bytes() and b'href="#transfer"' in page
+    couplings = seawall.Study(str(sites / "trial.csv"), **OWN | {
+        "set": "couplings", "radius": None, "target": {"known": KNOWN},
+    })
+    with pytest.raises(seawall.ConfigError, match="set is couplings, which has no radius for the page"):
+        couplings.report(tmp_path / "c.html")
+
+
+def test_a_report_takes_what_is_known(program, sites, study, tmp_path):
+    words = ["--learn", "tree:1", "--halves", "3", "--out", tmp_path / "a.html"]
+    program("report", sites / "study.toml", *TYPED, *words)
+    study.report(tmp_path / "b.html", known=KNOWN, halves=3)
+    # The command that the page names is typed, and says what is known as it was typed.
+    pages = [(tmp_path / name).read_text().splitlines() for name in ("a.html", "b.html")]
+    one, other = ([line for line in page if "<dt>Command</dt>" not in line] for page in pages)
+    assert one == other and any("From here to there" in line for line in one)

@@ -161,6 +161,7 @@ class Study:
     def report(
         self,
         path: str | PathLike[str],
+        grouped: Study | None,
         policy: list[str],
         learn: list[str],
         halves: int | None,

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from seawall import _engines, _given, _models, _native
-from seawall._elsewhere import Known, Progress, SeawallWarning, Target, _Elsewhere, _Rows
+from seawall._elsewhere import (
+    Known,
+    Progress,
+    SeawallWarning,
+    Target,
+    _Elsewhere,
+    _read_twice,
+    _Rows,
+)
 from seawall._tables import _data_name, _stream
 from seawall._written import (
     PathText,
@@ -480,16 +488,14 @@ class Study(_Elsewhere):
         if len(baseline) > 1:
             raise _native.ConfigError(f"against is {len(baseline)} policies; expected one")
         column_radii = _given.radii(radius)[1] if isinstance(radius, Mapping) else []
-        groups = dict(
+        groups: dict[str, Any] = dict(
             history=history, least=least, each=each, in_time=in_time, half_life=half_life
         )
         if by is None and any(value is not None for value in groups.values()):
             said = next(name for name, value in groups.items() if value is not None)
             raise _native.ConfigError(f"{said} is about past groups: say by=\"COLUMN\"")
-        if by is not None and type(target).__name__ == "RecordBatchReader":
-            raise _native.InputError(
-                "target is read once and needed twice, to learn and to look at past groups; give a table"
-            )
+        if by is not None:
+            _read_twice(target)
         sure = _given.real("level", level)
         workers, told = _given.threads(threads), _given.progress(progress)
         counted = None if by is None else self._grouped(by, threads=threads, progress=progress, **groups)
@@ -565,11 +571,16 @@ class Study(_Elsewhere):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
-        the limits, or without halves the bootstrap's intervals, if any."""
+        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for
+        `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any."""
         counted = self._grouped(None, None, threads, progress)
-        self._toward(target, threads, progress, known, target_size, counted).report(
+        grouped = None
+        if counted is not self._native:
+            _read_twice(target)
+            grouped = self._toward(target, threads, progress, known, target_size, counted)
+        self._toward(target, threads, progress, known, target_size).report(
             path,
+            grouped,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
             None if halves is None else _given.count("halves", halves),
