@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import math
 import typing
@@ -102,6 +101,8 @@ class _Result:
         return "\n".join([self._title(), *lines, *self._foot()])
 
     def _repr_html_(self) -> str:
+        import html
+
         columns = self._columns()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
         cell = "<td style='text-align:right'>{}</td>".format

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,11 @@ from seawall._written import (
     _section,
     _target_section,
 )
-from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Evaluation, Radius, SampleDistance
+
+if TYPE_CHECKING:
+    from seawall.explanations import Explanation
 
 # For all columns together, or for each of some columns.
 Radii = Union[float, Sequence[float], Mapping[str, float]]
@@ -340,6 +342,8 @@ class Study(_Elsewhere):
     def explain(self, action: str | None = None) -> Explanation:
         """The fitted outcome model, told: a tree by its branches, an additive model by what each level
         adds, forests and boosted trees by what each column is worth to them. Every action, or one."""
+        from seawall.explanations import Explanation
+
         return Explanation._of(self._native.explain(action))
 
     def evaluate(
