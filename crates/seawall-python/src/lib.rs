@@ -48,6 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transfer::grouped, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::with_past, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::transfer, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::valued_by_group, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::backtest, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::describe, module)?)?;
     module.add_function(wrap_pyfunction!(study::demo, module)?)

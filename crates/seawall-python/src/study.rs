@@ -4,6 +4,7 @@ use crate::answers::{Evaluation, Learned, sentences};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::learner::PyLearner;
 use crate::run::run;
+use crate::transfer::{by_column, check_known};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -311,14 +312,15 @@ impl Study {
     }
 
     /// What policies would have cost.
-    #[pyo3(signature = (*, policy, radius, set, eta, cost_radius, cost_set, support, curve, compare,
-        by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
+    #[pyo3(signature = (*, policy, radius, column_radii, set, eta, cost_radius, cost_set, support, curve,
+        compare, by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
         py: Python<'_>,
         policy: Vec<String>,
         radius: Vec<f64>,
+        column_radii: Vec<(String, f64)>,
         set: Option<String>,
         eta: Option<f64>,
         cost_radius: Vec<f64>,
@@ -354,14 +356,18 @@ impl Study {
         };
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
         question.curve = curve;
+        if !column_radii.is_empty() {
+            question.context = by_column(&self.loaded.study, question.context.set, column_radii)?;
+        }
+        check_known(&self.loaded, question.context.set)?;
         let found =
             run(py, threads, progress.as_ref(), |watch| evaluate(&self.loaded, &question, watch))?;
         Ok(Evaluation { found })
     }
 
     /// Learns a policy.
-    #[pyo3(signature = (policy, *, method, radius, set, eta, cost_radius, cost_set, support, against,
-        honest, seed, threads, progress))]
+    #[pyo3(signature = (policy, *, method, radius, column_radii, set, eta, cost_radius, cost_set, support,
+        against, honest, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -369,6 +375,7 @@ impl Study {
         policy: &str,
         method: &str,
         radius: Option<f64>,
+        column_radii: Vec<(String, f64)>,
         set: Option<String>,
         eta: Option<f64>,
         cost_radius: Option<f64>,
@@ -407,7 +414,12 @@ impl Study {
             ..learn::Changes::new(Spec::typed(policy).map_err(raised)?)
         };
         changes.gradient.seed = seed;
-        let question = changes.apply(&self.loaded).map_err(raised)?;
+        let mut question = changes.apply(&self.loaded).map_err(raised)?;
+        if !column_radii.is_empty() {
+            let within = by_column(&self.loaded.study, question.context.set, column_radii)?;
+            (question.context, question.column_radii) = (within.first(), within.column_radii);
+        }
+        check_known(&self.loaded, question.context.set)?;
         let answer = run(py, threads, progress.as_ref(), |watch| {
             learn(&self.loaded, &question, None, watch)
         })?;
@@ -444,13 +456,15 @@ impl Study {
         json(&found)
     }
 
-    /// Writes the report.
-    #[pyo3(signature = (path, policy, learn, halves, replicates, level, seed, threads, progress))]
+    /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
+    /// halves deal rows as they are counted, so those of the page are counted without groups.
+    #[pyo3(signature = (path, grouped, policy, learn, halves, replicates, level, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
         py: Python<'_>,
         path: PathBuf,
+        grouped: Option<&Bound<'_, Study>>,
         policy: Vec<String>,
         learn: Vec<String>,
         halves: Option<usize>,
@@ -468,35 +482,20 @@ impl Study {
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
+        let by_group = grouped.map_or(&self.loaded, |study| &study.get().loaded);
+        let past = by_group.study.history.as_ref().and_then(|history| history.path.clone());
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
-            let transfer = self.transferred(&policies, level, watch)?;
+            let transfer = Transferred::of(by_group, &policies, level, watch)?;
             let request =
                 report::Request { policies, learn: kinds, halves, bootstrap, seed, transfer };
             let mut out = path.clone();
-            let none = Path::new("");
-            for input in
-                self.loaded.inputs(&request.policies).iter().map(PathBuf::as_path).chain([none])
-            {
+            let none = PathBuf::new();
+            for input in self.loaded.inputs(&request.policies).iter().chain(&past).chain([&none]) {
                 out = destination(&path, input)?;
             }
             let page = report(&self.loaded, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
-    }
-}
-
-impl Study {
-    /// What a report draws of a transfer. Past groups that are in the log are in a log that is counted
-    /// by them, which this one is not.
-    fn transferred(
-        &self,
-        policies: &[PolicySpec],
-        level: f64,
-        watch: Watch<'_>,
-    ) -> seawall::Result<Option<Transferred>> {
-        let mut loaded = Loaded::clone(&self.loaded);
-        loaded.study.history = loaded.study.history.filter(|history| history.path.is_some());
-        Transferred::of(&loaded, policies, level, watch)
     }
 }
 

@@ -4,17 +4,20 @@
 //! Groups are counted when somebody asks about them, so rows are read a second time: from their file, or
 //! from the table that Python hands in again.
 
+use crate::answers::Learned;
 use crate::error::{ConfigError, json, raised};
 use crate::run::run;
 use crate::study::{Study, policies};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
+use seawall::{Error, Field, Set};
 use seawall_study::count::{check_named, count, count_batches};
 use seawall_study::describe::{Asked, described};
 use seawall_study::fields::FrontEnd;
+use seawall_study::learn;
 use seawall_study::load::Loaded;
 use seawall_study::sql::query;
-use seawall_study::study::{self, HistoryChanges, KnownSpec, PERIODS, Span};
+use seawall_study::study::{self, HistoryChanges, KnownSpec, PERIODS, SetSpec, Span};
 use seawall_study::transfer::{Method, Request, Retrial};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +51,38 @@ pub fn with_known(
 fn asking(loaded: &Loaded, study: seawall::Result<study::Study>) -> PyResult<Study> {
     let loaded = study.and_then(|study| loaded.asking(study)).map_err(raised)?;
     Ok(Study { loaded: Arc::new(loaded) })
+}
+
+/// A set with a radius for each of some columns, and none for all of them together.
+pub(crate) fn by_column(
+    study: &study::Study,
+    set: Set,
+    column_radii: Vec<(String, f64)>,
+) -> PyResult<SetSpec> {
+    if !set.needs_known() {
+        let what = format!("is given by column, and the set {} has one for all", set.name());
+        return Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])));
+    }
+    let all: Vec<&str> = study.contexts.iter().map(|c| c.name.as_str()).collect();
+    if let Some((column, _)) = column_radii.iter().find(|(name, _)| !all.contains(&&**name)) {
+        return Err(ConfigError::new_err(format!(
+            "radius: {column:?} is not one of the study's context columns (there are: {})",
+            all.join(", ")
+        )));
+    }
+    Ok(SetSpec { set, radii: vec![f64::INFINITY], column_radii })
+}
+
+/// Refuses a set of what is known of a target of which nothing is.
+pub(crate) fn check_known(loaded: &Loaded, set: Set) -> PyResult<()> {
+    if !set.needs_known() || loaded.target.is_some() || !loaded.study.target.known.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError::new_err(format!(
+        "set is {}, the populations that meet what is known of a target, and nothing is known of one; say \
+         what is known (known=, as describe() has it), or give a sample (target=)",
+        set.name()
+    )))
 }
 
 /// The same study with other past groups than its own, not counted by them yet.
@@ -189,6 +224,25 @@ pub fn transfer(
         seawall_study::transfer::transfer(loaded, &request, watch)
     })?;
     json(&found)
+}
+
+/// A learned policy, valued on past groups that did not choose it, too; the study is counted by them.
+#[pyfunction]
+#[pyo3(signature = (study, learned, *, level, threads, progress))]
+pub fn valued_by_group(
+    py: Python<'_>,
+    study: &Bound<'_, Study>,
+    learned: &Bound<'_, Learned>,
+    level: f64,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Learned> {
+    let (loaded, mut answer) = (&study.get().loaded, learned.get().answer.clone());
+    let found = run(py, threads, progress.as_ref(), |watch| {
+        learn::by_group(loaded, &answer.question, &answer, level, watch)
+    })?;
+    answer.groups = Some(found);
+    Ok(Learned { answer })
 }
 
 /// How every procedure did on every past group: JSON.

@@ -48,12 +48,12 @@ from seawall.arrays import (
     evaluate_policy,
     worst_case,
 )
-from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
 from seawall.study import Study
 
 if TYPE_CHECKING:
+    from seawall.explanations import Explanation
     from seawall.transfers import Backtest, Description, Transfers
 
 __all__ = [
@@ -90,9 +90,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What transfers answer is made when somebody asks for it: an import stays quick."""
+    """What fewer people ask for is made when they do: an import stays quick."""
     if name in ("Backtest", "Description", "Transfers"):
         from seawall import transfers
 
         return getattr(transfers, name)
+    if name == "Explanation":
+        from seawall.explanations import Explanation
+
+        return Explanation
     raise AttributeError(f"module 'seawall' has no attribute {name!r}")

@@ -29,6 +29,14 @@ class SeawallWarning(UserWarning):
     """What a reader should know before trusting a number."""
 
 
+def _read_twice(target: Any) -> None:
+    """Refuses a target that can be read once only, where rows with and without past groups need it."""
+    if type(target).__name__ == "RecordBatchReader":
+        raise _native.InputError(
+            "target is read once and needed twice, for the rows and for past groups; give a table"
+        )
+
+
 @dataclass(frozen=True)
 class _Rows:
     """The table that a study's rows are from, what it is called, and the columns that the study names."""

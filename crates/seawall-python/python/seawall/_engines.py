@@ -4,7 +4,6 @@ are all that comes here. No engine is imported: whoever has a table of it has im
 from __future__ import annotations
 
 import sys
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -61,6 +60,8 @@ def _engine(data: object) -> Callable[[Any, Query], object] | None:
 
 
 def _view() -> str:
+    import uuid
+
     return f"seawall_{uuid.uuid4().hex}"
 
 

@@ -33,6 +33,19 @@ def reals(name: str, value: Any) -> list[float]:
     return [real(name, value)]
 
 
+def radii(value: Any) -> tuple[list[float], list[tuple[str, float]]]:
+    """Radii for all columns together, or one for each of some columns."""
+    if not isinstance(value, Mapping):
+        return reals("radius", value), []
+    if not value:
+        raise _native.ConfigError("radius is {}; expected at least one column with its radius")
+    found = [(str(column), real(f"radius of {column!r}", one)) for column, one in value.items()]
+    for column, one in found:
+        if not (one >= 0 and math.isfinite(one)):
+            raise _native.ConfigError(f"radius of {column!r} is {one:g}; expected a finite number ≥ 0")
+    return [], found
+
+
 def count(name: str, value: Any, least: int = 0) -> int:
     """A whole number of at least so many."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -42,6 +42,7 @@ __all__ = [
     "levels",
     "probabilities",
     "transfer",
+    "valued_by_group",
     "with_history",
     "with_known",
     "with_past",
@@ -110,6 +111,7 @@ class Study:
         *,
         policy: list[str],
         radius: list[float],
+        column_radii: list[tuple[str, float]],
         set: str | None,
         eta: float | None,
         cost_radius: list[float],
@@ -134,6 +136,7 @@ class Study:
         *,
         method: str,
         radius: float | None,
+        column_radii: list[tuple[str, float]],
         set: str | None,
         eta: float | None,
         cost_radius: float | None,
@@ -158,6 +161,7 @@ class Study:
     def report(
         self,
         path: str | PathLike[str],
+        grouped: Study | None,
         policy: list[str],
         learn: list[str],
         halves: int | None,
@@ -296,6 +300,14 @@ def transfer(
     threads: int | None,
     progress: _Progress | None,
 ) -> str: ...
+def valued_by_group(
+    study: Study,
+    learned: Learned,
+    *,
+    level: float,
+    threads: int | None,
+    progress: _Progress | None,
+) -> Learned: ...
 def backtest(
     study: Study,
     *,

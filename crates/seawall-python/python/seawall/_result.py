@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import math
 import typing
@@ -20,6 +19,11 @@ def _number(x: object) -> str:
     return f"{x:.6g}" if isinstance(x, float) else str(x)
 
 
+def _part(given: dict[str, Any]) -> str:
+    """A part of a result as JSON."""
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+
+
 def _build(kind: Any, value: Any, absent: float = math.nan) -> Any:
     """A value of JSON as the type that a field asks for; a number that JSON cannot hold is `absent`."""
     if value is None:
@@ -34,16 +38,21 @@ def _build(kind: Any, value: Any, absent: float = math.nan) -> Any:
     if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
         return _build(next(a for a in args if a is not type(None)), value)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _made(kind, value)
+        more = {"_json": _part(value)} if issubclass(kind, _Result) else {}
+        return _made(kind, value, **more)
     return value
 
 
 def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
-    hints = typing.get_type_hints(kind)
-    absent = getattr(kind, "_absent", math.nan)
+    # Types of modules that are looked at when somebody asks: what they name is built by its class.
+    hints = typing.get_type_hints(kind, localns=getattr(kind, "_later", None))
+    # Numbers that are infinite where JSON has none.
+    infinite = getattr(kind, "_infinite", ())
     # JSON's `lambda` is no name in Python. A key that a class lacks is an error: nothing is dropped.
     given = {("lambda_" if k == "lambda" else k): v for k, v in values.items()}
-    fields = {k: _build(hints.get(k), v, absent) for k, v in given.items()}
+    fields = {
+        k: _build(hints.get(k), v, math.inf if k in infinite else math.nan) for k, v in given.items()
+    }
     return kind(**fields, **more)
 
 
@@ -92,6 +101,8 @@ class _Result:
         return "\n".join([self._title(), *lines, *self._foot()])
 
     def _repr_html_(self) -> str:
+        import html
+
         columns = self._columns()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
         cell = "<td style='text-align:right'>{}</td>".format
@@ -121,6 +132,12 @@ def _shares(marginals: list[tuple[str, list[str], list[float], list[float]]]) ->
         for name, labels, nominal, worst in marginals
         for label, now, then in zip(labels, nominal, worst)
     ]
+
+
+def _by_column(radii: dict[str, float]) -> list[str]:
+    """What moves along single columns may cost, in a sentence, if that was said by column."""
+    each = ", ".join(f"{name} {radius:.6g}" for name, radius in radii.items())
+    return [f"Radius by column: {each}."] if each else []
 
 
 class _AtRadii(Protocol):

@@ -59,7 +59,10 @@ def _robust_section(
 
     def ball(argument: str, name: str, radius: Any) -> dict[str, Any]:
         radius = _given.reals(argument, radius) if isinstance(radius, np.ndarray) else radius
-        shape: dict[str, Any] = {"set": name, "radius": 0 if radius is None else radius}
+        # Couplings of what is known of the target need no radius.
+        shape: dict[str, Any] = {"set": name}
+        if radius is not None or name != "couplings":
+            shape["radius"] = 0 if radius is None else radius
         return shape | {"eta": eta} if name == "entropic" and eta is not None else shape
 
     sets = {"context": ball("radius", *context), "cost": ball("cost_radius", *cost)}

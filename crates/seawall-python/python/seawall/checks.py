@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall._result import _made, _Result
+from seawall.balance import Balance
 from seawall.targets import TargetFacts
 
 
@@ -90,7 +91,7 @@ class PropensityFacts:
 class Check(_Result):
     """Everything about a study's data, nothing robust. `models` are the kinds that `"auto"` chose
     from; `effective_rows` are those that a survey's uneven weights leave, `clusters` how many there
-    are: None without."""
+    are: None without. `balance` says how the log can be made what is known of a target."""
 
     files: list[str]
     rows_read: int
@@ -115,6 +116,7 @@ class Check(_Result):
     effective_rows: float | None = None
     clusters: int | None = None
     target: TargetFacts | None = None
+    balance: Balance | None = None
     _json: str = ""
 
     @classmethod
@@ -130,8 +132,8 @@ class Check(_Result):
         )
 
     def _foot(self) -> list[str]:
-        """The kinds of model, if they were compared."""
-        lines = []
+        """How the log can be made like the target; the kinds of model, if they were compared."""
+        lines = [self.balance._title()] if self.balance else []
         for row in self.models:
             parts = [f"squared error {row.error:.4g} on rows left out"]
             if row.as_fitted is not None and row.honest is not None:

@@ -33,7 +33,7 @@ class CertainRadius:
     is worse already, `math.inf` if it is worse nowhere within reach. The truth is between `lower` and
     `upper`; `interval` is among the bootstrap's replicates in which it is finite."""
 
-    _absent: ClassVar[float] = math.inf
+    _infinite: ClassVar[tuple[str, ...]] = ("value", "lower", "upper")
 
     cost_radius: float
     value: float
@@ -44,13 +44,16 @@ class CertainRadius:
 
 @dataclass(frozen=True)
 class DifferenceValue:
-    """One policy less the other within a radius: in the population where that is worst for it (the
-    truth is between `lower` and `upper`), and where it is best (`best_lower`, `best_upper`).
+    """One policy less the other within a radius (`math.inf` where there is none): in the population
+    where that is worst for it (the truth is between `lower` and `upper`), and where it is best
+    (`best_lower`, `best_upper`).
 
     `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
     or `"too close to call"`. `honest`, `limits` and `doubly_robust` are of the worst difference,
     `best_honest` and `best_limits` of the best one; None without halves. `interval` and `best_interval`
     are the bootstrap's."""
+
+    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
 
     radius: float
     cost_radius: float
@@ -124,13 +127,13 @@ class Comparison(_Result):
         """The difference if nothing shifts, or in the target if there is one: doubly robust, else
         direct."""
         there = self.target or self.nominal
-        return there.dm if math.isnan(there.dr.value) else there.dr
+        return there.direct if math.isnan(there.dr.value) else there.dr
 
     @property
     def leads(self) -> bool:
         """Whether the policy is the better of the two if nothing shifts, or in the target if there is
         one."""
-        value = (self.target or self.nominal).dm.value
+        value = (self.target or self.nominal).direct.value
         return value <= 0 if self.direction == "lower is better" else value >= 0
 
     def to_json(self) -> str:

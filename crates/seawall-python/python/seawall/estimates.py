@@ -26,6 +26,11 @@ class Nominal:
     snips: Estimate
     dr: Estimate
 
+    @property
+    def direct(self) -> Estimate:
+        """The direct estimate."""
+        return self.dm
+
 
 @dataclass(frozen=True)
 class NominalDifference:
@@ -35,17 +40,28 @@ class NominalDifference:
     dm: Estimate
     dr: Estimate
 
+    @property
+    def direct(self) -> Estimate:
+        """The direct estimate."""
+        return self.dm
+
 
 @dataclass(frozen=True)
 class Transported:
     """A policy, or one less another, in the target: the direct method, inverse odds weighting and
     doubly robust transport; and how many rows the reweighted log is worth. The last two estimates are
-    NaN where the log has no row of what a policy does."""
+    NaN where the log has no row of what a policy does. Without a sample of the target, only known
+    columns, the doubly robust one is all there is: by the log made like what is known."""
 
-    dm: Estimate
-    odds: Estimate
     dr: Estimate
     effective_rows: float
+    dm: Estimate | None = None
+    odds: Estimate | None = None
+
+    @property
+    def direct(self) -> Estimate:
+        """The direct estimate; without a sample the doubly robust one."""
+        return self.dm or self.dr
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Learned as NativeLearned
-from seawall._result import _made, _Result
+from seawall._result import _by_column, _made, _Result
+from seawall.balance import Balance
+
+if TYPE_CHECKING:
+    from seawall.transfers import PastGroups
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,12 @@ class Runs:
 class Learned(_Result):
     """A learned policy, and what is certified of it: its worst case, or if it was learned `against` a
     baseline its worst difference to that in one population. `no_honest` says why there is no `honest`
-    value though it was wanted."""
+    value though it was wanted. `radius` is `math.inf` where there is none, `column_radii` are by column;
+    `balance` says how the log was made what is known of a target; `groups` is the value on past groups
+    that did not choose it, if `by` asked for it."""
+
+    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
+    _later: ClassVar[dict[str, Any]] = {"PastGroups": Any}
 
     method: str
     set: str
@@ -157,13 +166,16 @@ class Learned(_Result):
     parameters: Any
     seconds: float
     policy: Policy
+    column_radii: dict[str, float] = field(default_factory=dict)
     exact_lower: float | None = None
     exact_upper: float | None = None
     mixture: Mixture | None = None
     runs: Runs | None = None
     against: Against | None = None
+    balance: Balance | None = None
     honest: Honest | None = None
     no_honest: str | None = None
+    groups: PastGroups | None = None
     _json: str = ""
     _native: NativeLearned | None = field(default=None, compare=False)
 
@@ -172,15 +184,21 @@ class Learned(_Result):
         text = native.json()
         values = json.loads(text)
         values.pop("policy")
-        policy = Policy(native.policy())
-        return _made(cls, values, policy=policy, _json=text, _native=native)
+        policy, groups = Policy(native.policy()), None
+        given = values.pop("groups", None)
+        if given is not None:
+            from seawall.transfers import PastGroups
+
+            groups = PastGroups._of(given, values["direction"])
+        return _made(cls, values, policy=policy, groups=groups, _json=text, _native=native)
 
     def _title(self) -> str:
         against = f" against {self.against.policy}" if self.against else ""
         return f"Learned policy{against} ({self.direction})\n{self.policy.explain()}"
 
     def _foot(self) -> list[str]:
-        lines = []
+        lines = [self.balance._title()] if self.balance else []
+        lines += _by_column(self.column_radii)
         if self.against:
             certified = "Certified: no worse" if self.against.no_worse else "Not certified to be no worse"
             lines.append(f"{certified} than {self.against.policy} in any population of the set.")
@@ -192,6 +210,8 @@ class Learned(_Result):
             )
         if self.no_honest:
             lines.append(f"Halves of the rows cannot be used to value it: {self.no_honest}.")
+        if self.groups:
+            lines.append(self.groups._words())
         return lines
 
     def _columns(self) -> dict[str, list[Any]]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from seawall import _native
 from seawall.arrays import Curve
+from seawall.balance import Balance
 from seawall.learned import Learned, Policy
-from seawall.results import Evaluation
-from seawall.transfers import Balance, Transfers
+from seawall.results import Check, Evaluation
+from seawall.transfers import Transfers
 
 
 def _axes(ax: Any) -> Any:
@@ -33,6 +34,7 @@ def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = No
         curves = [(p.name, found.curve(k)) for k, p in enumerate(found.policies)]
         better = found.direction
     asked = [r.radius for p in found.policies for r in p.results] if isinstance(found, Evaluation) else []
+    asked = [radius for radius in asked if radius < np.inf]
     last = up_to or 1.25 * max(asked, default=0.0) or max(float(c.radius[-1]) for _, c in curves) or 1.0
     for k, (name, one) in enumerate(curves):
         inside = one.radius[one.radius < last]
@@ -64,7 +66,8 @@ def difference(
     asked = [r for r in pair.results if r.cost_radius == pair.results[0].cost_radius]
     certain = pair.certain_radius.value
     marked = certain if 0 < certain < np.inf else 0.0
-    last = up_to or 1.25 * max([r.radius for r in asked] + [marked]) or 1.0
+    finite = [r.radius for r in asked if r.radius < np.inf]
+    last = up_to or 1.25 * max(finite + [marked]) or 1.0
     for label, colour, curve, side in [
         ("worst", "C1", pair.curve, "worst"), ("best", "C0", pair.best_curve, "best"),
     ]:
@@ -114,11 +117,13 @@ def worst_case(
     return axes
 
 
-def balance(found: Transfers | Balance, *, ax: Any = None) -> Any:
+def balance(found: Transfers | Evaluation | Learned | Check | Balance, *, ax: Any = None) -> Any:
     """How far each column of the log is from what is known of the target, before and after the log was
     weighed: standardised differences, without their signs. Dotted is what trialists call balanced."""
+    given = found if isinstance(found, Balance) else found.balance
+    if given is None:
+        raise _native.ConfigError("nothing was made like a target: say what is known of one with known=")
     axes = _axes(ax)
-    given = found.balance if isinstance(found, Transfers) else found
     columns = sorted(given.columns, key=lambda c: abs(c.before))
     places = np.arange(len(columns))
     for label, colour, side in [("before", "0.6", "before"), ("after", "C0", "after")]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from seawall._result import _made, _Result
 from seawall.comparisons import Comparison, _compared
@@ -38,7 +38,9 @@ class CostRadius:
 class PolicyRadii:
     """Radii that mean something to one policy: the least one whose worst case reaches the confidence
     `limit` of its estimate (None if no population within reach does), and the one beyond which its
-    worst case worsens no more."""
+    worst case worsens no more (`math.inf` where no radius was asked about)."""
+
+    _infinite: ClassVar[tuple[str, ...]] = ("saturation",)
 
     policy: str
     limit: float

@@ -12,11 +12,12 @@ import json
 import math
 import operator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._result import Share, _made, _placed, _Result, _shares
+from seawall._result import Share, _by_column, _made, _placed, _Result, _shares
+from seawall.balance import Balance, ColumnBalance, FactBalance
 from seawall.checks import (
     ActionFacts,
     Check,
@@ -59,11 +60,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ActionCoverage",
     "ActionFacts",
+    "Balance",
     "BeyondFacts",
     "Bounds",
     "ByLevel",
     "CertainRadius",
     "Check",
+    "ColumnBalance",
     "Comparison",
     "CostRadius",
     "Coverage",
@@ -72,6 +75,7 @@ __all__ = [
     "EntropicDistance",
     "Estimate",
     "Evaluation",
+    "FactBalance",
     "FeatureFacts",
     "HonestEstimate",
     "Interval",
@@ -108,7 +112,10 @@ class RobustValue:
     sentences that can be quoted: what no population is worse than, and how bad some population is at
     least. `noise` says how much of the worst case may be noise, if that is more than its own error.
     `engine` found the inner maxima (`"grid"`, `"boxes"`, `"separable"`, `"tree"`, `"scan"`; None for a set
-    that has none), in so many `evaluations` of the dual."""
+    that has none), in so many `evaluations` of the dual. Of couplings without a radius that is `math.inf`;
+    `column_radii` are what moves along single columns may cost, where that was said by column."""
+
+    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
 
     set: str
     radius: float
@@ -122,6 +129,7 @@ class RobustValue:
     status: str
     evaluations: int
     unobserved_mass: float
+    column_radii: dict[str, float] = field(default_factory=dict)
     engine: str | None = None
     lambda_: float | None = None
     eta: float | None = None
@@ -143,7 +151,7 @@ class RobustValue:
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's answers; `target` are the estimates in the target, if there is one. With
+    """One policy's answers; `target` are the estimates in the target, if something is known of one. With
     `chosen_here` the policy was chosen on the very rows that value it: everything is too good."""
 
     name: str
@@ -159,12 +167,14 @@ class PolicyResult:
         """The estimate if nothing shifts, or in the target if there is one: doubly robust, else
         direct."""
         there = self.target or self.nominal
-        return there.dm if math.isnan(there.dr.value) else there.dr
+        return there.direct if math.isnan(there.dr.value) else there.dr
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(_Result):
-    """What policies would have cost, nominally and in the worst case."""
+    """What policies would have cost, nominally and in the worst case. `target` is the sample that worst
+    cases start from; `balance` how the log was made what is known of a target, where that is all there
+    is: then they start from there."""
 
     rows: float
     left_out: int
@@ -175,6 +185,7 @@ class Evaluation(_Result):
     diagnostics: Check
     policies: list[PolicyResult]
     target: TargetFacts | None = None
+    balance: Balance | None = None
     comparisons: list[Comparison] = field(default_factory=list)
     by: ByLevel | None = None
     bounds: Bounds | None = None
@@ -197,6 +208,7 @@ class Evaluation(_Result):
 
     def _title(self) -> str:
         around = f" around {self.target.path}" if self.target else ""
+        around = " around the log made like the target" if self.balance else around
         limits = next((r.limits for p in self.policies for r in p.results if r.limits), None)
         beside = f", {100 * limits.level:g}% limits" if limits else ""
         return f"Worst cases{around} ({self.direction}){beside}"
@@ -215,7 +227,7 @@ class Evaluation(_Result):
             "status": [r.status for _, r in rows],
             "unobserved_mass": [float(r.unobserved_mass) for _, r in rows],
         }
-        if self.target is not None:
+        if self.target is not None or self.balance is not None:
             columns["target"] = [p.estimate.value for p, _ in rows]
         if any(r.exact_lower is not None for _, r in rows):
             columns["exact_lower"] = [r.exact_lower for _, r in rows]
@@ -223,11 +235,14 @@ class Evaluation(_Result):
         return columns | _shown_columns([r.shown for _, r in rows], [r.honest for _, r in rows])
 
     def _foot(self) -> list[str]:
-        """What is said of each pair, of the two orders the one whose policy leads; and of the first
-        policy what can be claimed at its first positive radius, and how much is noise."""
+        """How the log was made like the target; what is said of each pair, of the two orders the one
+        whose policy leads; and of the first policy what can be claimed at its first positive radius, and
+        how much is noise."""
         pairs = _pairs(len(self.policies), len(self.comparisons))
         leading = {pair: c.sentence for pair, c in zip(pairs, self.comparisons) if c.leads}
-        lines = [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
+        lines = [self.balance._title()] if self.balance else []
+        lines += _by_column(self.policies[0].results[0].column_radii)
+        lines += [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
         for policy in self.policies[:1]:
             at = next((r for r in policy.results if r.radius > 0 and r.claims), None)
             if at is not None and at.claims is not None:

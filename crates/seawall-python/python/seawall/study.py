@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from seawall import _engines, _given, _models, _native
-from seawall._elsewhere import Known, Progress, SeawallWarning, Target, _Elsewhere, _Rows
+from seawall._elsewhere import (
+    Known,
+    Progress,
+    SeawallWarning,
+    Target,
+    _Elsewhere,
+    _read_twice,
+    _Rows,
+)
 from seawall._tables import _data_name, _stream
 from seawall._written import (
     PathText,
@@ -25,9 +33,14 @@ from seawall._written import (
     _section,
     _target_section,
 )
-from seawall.explanations import Explanation
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Evaluation, Radius, SampleDistance
+
+if TYPE_CHECKING:
+    from seawall.explanations import Explanation
+
+# For all columns together, or for each of some columns.
+Radii = Union[float, Sequence[float], Mapping[str, float]]
 
 # A child process has none of its parent's threads.
 os.register_at_fork(after_in_child=_native.after_fork)
@@ -74,7 +87,8 @@ class Study(_Elsewhere):
     policy
         The policies to evaluate: `"uniform"`, `"behaviour"`, `"greedy"`, `"constant:ACTION"`, a file.
     radius, set, eta, cost_radius, cost_set, support
-        The sets of populations.
+        The sets of populations. `"couplings"` is every population that meets what is known of the target:
+        without a radius, within one, or within one for each of some columns, `radius={"age": 0.01}`.
     where, weight
         Conditions that rows must meet, and a column of counts: how many rows a row stands for. Counts
         that are no whole numbers are said to be: `{"column": "n", "fractional": True}`.
@@ -109,7 +123,7 @@ class Study(_Elsewhere):
         propensity: str | Mapping[str, Any] | None = None,
         model: Any = None,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
-        radius: float | Sequence[float] | None = None,
+        radius: Radii | None = None,
         set: str = "wasserstein",
         eta: float | None = None,
         cost_radius: float | Sequence[float] | None = None,
@@ -321,20 +335,22 @@ class Study(_Elsewhere):
         known: Known | None = None,
         target_size: float | None = None,
     ) -> Check:
-        """Everything about the data, nothing robust; and how well they cover a `target` (as for
-        `evaluate`)."""
+        """Everything about the data, nothing robust; and how well they cover a `target`, or can be made
+        what is `known` of one (as for `evaluate`)."""
         return Check._of(self._toward(target, known=known, target_size=target_size).check())
 
     def explain(self, action: str | None = None) -> Explanation:
         """The fitted outcome model, told: a tree by its branches, an additive model by what each level
         adds, forests and boosted trees by what each column is worth to them. Every action, or one."""
+        from seawall.explanations import Explanation
+
         return Explanation._of(self._native.explain(action))
 
     def evaluate(
         self,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         *,
-        radius: float | Sequence[float] | None = None,
+        radius: Radii | None = None,
         set: str | None = None,
         eta: float | None = None,
         cost_radius: float | Sequence[float] | None = None,
@@ -362,7 +378,21 @@ class Study(_Elsewhere):
         With `compare=False` the policies are not compared with each other. `target` is a sample of
         another population, a path or a table with the context columns: the estimates are then those in
         it, and the worst cases are around it; the study's own if it names one. `known` and `target_size`
-        are numbers about a population of which there is no sample, as for `transfer`.
+        are numbers about a population of which there is no sample, as for `transfer`: the worst cases are
+        then around the log made like that, which the result's `balance` tells of. The set `"couplings"`
+        is every population that meets what is known: without a radius, within one, or within one for each
+        of some columns.
+
+        >>> import seawall
+        >>> there = {"age": {"mean": 75}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
+        >>> found = seawall.demo().evaluate("constant:treat", set="couplings", known=there, halves=0)
+        >>> found.balance.status, found.policies[0].results[0].radius
+        ('matched', inf)
+        >>> near = {"age": 0.01, "stroke": 0}
+        >>> within = seawall.demo().evaluate(
+        ...     "constant:treat", set="couplings", known=there, radius=near, halves=0)
+        >>> within.policies[0].results[0].value < found.policies[0].results[0].value
+        True
 
         How much is noise is told by so many `halves` of the rows (20 if not said, fewer where a solve
         takes long): the worst population found on one
@@ -391,9 +421,11 @@ class Study(_Elsewhere):
             raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
         if simultaneous and by is None:
             raise _native.ConfigError("simultaneous is about the levels of a column: say which with by")
+        radii, column_radii = _given.radii(radius)
         found = self._toward(target, threads, progress, known, target_size).evaluate(
             policy=_policies(policy) or self._policies,
-            radius=_given.reals("radius", radius),
+            radius=radii,
+            column_radii=column_radii,
             set=set,
             eta=None if eta is None else _given.real("eta", eta),
             cost_radius=_given.reals("cost_radius", cost_radius),
@@ -422,7 +454,7 @@ class Study(_Elsewhere):
         policy: str,
         *,
         method: str = "auto",
-        radius: float | None = None,
+        radius: float | Mapping[str, float] | None = None,
         set: str | None = None,
         eta: float | None = None,
         cost_radius: float | None = None,
@@ -432,6 +464,13 @@ class Study(_Elsewhere):
         target: Target | None = None,
         known: Known | None = None,
         target_size: float | None = None,
+        by: str | Sequence[str] | None = None,
+        history: Target | None = None,
+        least: float | None = None,
+        each: str | None = None,
+        in_time: bool | None = None,
+        half_life: float | None = None,
+        level: float = 0.95,
         honest: bool = True,
         seed: int = 1,
         threads: int | None = None,
@@ -441,28 +480,49 @@ class Study(_Elsewhere):
         `"tree:DEPTH"` or `"softmax"`.
 
         With `against`, a policy as for `evaluate`, its worst difference to that one in the same
-        population is as good as it can be. `target`, `known` and `target_size` are as for `evaluate`. With `honest=False` it is not
-        also learned on halves of the log, to be valued on the rows that did not choose it."""
+        population is as good as it can be. `target`, `known`, `target_size` and the set are as for
+        `evaluate`. With `honest=False` it is not also learned on halves of the log, to be valued on the
+        rows that did not choose it.
+
+        With `by` it is valued on past groups that did not choose it, too: learned anew without some of
+        them, it is predicted for these and looked at, and what they needed makes the bounds in `groups`,
+        which are to hold at the `level`. `by`, `history`, `least`, `each`, `in_time` and `half_life` are as
+        for `transfer`."""
         baseline = _policies(against, "against")
         if len(baseline) > 1:
             raise _native.ConfigError(f"against is {len(baseline)} policies; expected one")
-        return Learned._of(
-            self._toward(target, threads, progress, known, target_size).learn(
-                policy,
-                method=method,
-                radius=None if radius is None else _given.real("radius", radius),
-                set=set,
-                eta=None if eta is None else _given.real("eta", eta),
-                cost_radius=None if cost_radius is None else _given.real("cost_radius", cost_radius),
-                cost_set=cost_set,
-                support=support,
-                against=baseline[0] if baseline else None,
-                honest=honest,
-                seed=_given.count("seed", seed),
-                threads=_given.threads(threads),
-                progress=_given.progress(progress),
-            )
+        column_radii = _given.radii(radius)[1] if isinstance(radius, Mapping) else []
+        groups: dict[str, Any] = dict(
+            history=history, least=least, each=each, in_time=in_time, half_life=half_life
         )
+        if by is None and any(value is not None for value in groups.values()):
+            said = next(name for name, value in groups.items() if value is not None)
+            raise _native.ConfigError(f"{said} is about past groups: say by=\"COLUMN\"")
+        if by is not None:
+            _read_twice(target)
+        sure = _given.real("level", level)
+        workers, told = _given.threads(threads), _given.progress(progress)
+        counted = None if by is None else self._grouped(by, threads=threads, progress=progress, **groups)
+        found = self._toward(target, threads, progress, known, target_size).learn(
+            policy,
+            method=method,
+            radius=None if radius is None or column_radii else _given.real("radius", radius),
+            column_radii=column_radii,
+            set=set,
+            eta=None if eta is None else _given.real("eta", eta),
+            cost_radius=None if cost_radius is None else _given.real("cost_radius", cost_radius),
+            cost_set=cost_set,
+            support=support,
+            against=baseline[0] if baseline else None,
+            honest=honest,
+            seed=_given.count("seed", seed),
+            threads=workers,
+            progress=told,
+        )
+        if counted is not None:
+            asked = self._toward(target, threads, progress, known, target_size, counted)
+            found = _native.valued_by_group(asked, found, level=sure, threads=workers, progress=told)
+        return Learned._of(found)
 
     def radius(
         self,
@@ -515,11 +575,16 @@ class Study(_Elsewhere):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for `evaluate`. Its bands are
-        the limits, or without halves the bootstrap's intervals, if any."""
+        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for
+        `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any."""
         counted = self._grouped(None, None, threads, progress)
-        self._toward(target, threads, progress, known, target_size, counted).report(
+        grouped = None
+        if counted is not self._native:
+            _read_twice(target)
+            grouped = self._toward(target, threads, progress, known, target_size, counted)
+        self._toward(target, threads, progress, known, target_size).report(
             path,
+            grouped,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
             None if halves is None else _given.count("halves", halves),

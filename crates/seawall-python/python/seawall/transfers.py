@@ -9,70 +9,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall import _native
-from seawall._result import _made, _Result
+from seawall._result import _made, _part, _Result
+from seawall.balance import Balance, ColumnBalance, FactBalance
+
+__all__ = [
+    "Allowance",
+    "Backtest",
+    "Balance",
+    "ColumnBalance",
+    "Description",
+    "FactBalance",
+    "GroupBounds",
+    "GroupScore",
+    "LeftOutGroups",
+    "PastGroups",
+    "ProcedureRecord",
+    "Transfer",
+    "Transfers",
+]
 
 _METHODS = {
     "rank": "by rank of what past groups needed",
     "prediction": "a prediction from what past groups needed",
     "couplings": "the worst coupling of what is known, and noise",
 }
-
-
-@dataclass(frozen=True)
-class ColumnBalance:
-    """A column's standardised difference to what is known of it, in the log and in the weighted log; and
-    the target's share on levels of it that no row of the log has."""
-
-    name: str
-    before: float
-    after: float
-    unseen: float
-
-
-@dataclass(frozen=True)
-class FactBalance:
-    """A fact, as it is known, in the log and in the weighted log."""
-
-    name: str
-    wanted: float
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, repr=False)
-class Balance(_Result):
-    """How the log was made like the target: `"matched"` or `"matched in part"`, the share of the log's
-    own margins `mixed` in, how many rows each action's weighted ones are worth, and the target's share
-    on levels that no row has (`unseen`). The table is column by column."""
-
-    status: str
-    mixed: float
-    effective_rows: dict[str, float]
-    unseen: float
-    columns: list[ColumnBalance]
-    facts: list[FactBalance]
-    _json: str = ""
-
-    def to_json(self) -> str:
-        """Its part of the JSON that the program prints."""
-        return self._json
-
-    def _title(self) -> str:
-        rows = ", ".join(f"{action} {n:.0f}" for action, n in self.effective_rows.items())
-        part = f" ({'; '.join(self._why())})" if self._why() else ""
-        return f"Balance: {self.status}{part}. Effective rows: {rows}"
-
-    def _why(self) -> list[str]:
-        mixed = [f"{100 * self.mixed:.3g}% of the log's own margins mixed in"] if self.mixed else []
-        unseen = [f"{100 * self.unseen:.3g}% of the target on levels never seen"] if self.unseen else []
-        return mixed + unseen
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {
-            "column": [c.name for c in self.columns],
-            "before": [float(c.before) for c in self.columns],
-            "after": [float(c.after) for c in self.columns],
-        }
 
 
 @dataclass(frozen=True)
@@ -259,16 +219,38 @@ class Transfers(_Result):
 
 def _transfer(given: dict[str, Any], direction: str) -> Transfer:
     """One policy's answer as typed data."""
-    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
-    part = given["balance"]
-    inner = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
-    rest = {name: value for name, value in given.items() if name != "balance"}
-    balance = _made(Balance, part, _json=inner)
-    return _made(Transfer, rest, balance=balance, direction=direction, _json=text)
+    return _made(Transfer, given, direction=direction, _json=_part(given))
 
 
 def _percent(level: float) -> str:
     return f"{100 * level:.6g}%"
+
+
+@dataclass(frozen=True)
+class PastGroups:
+    """A learned policy on past groups that did not choose it: learned anew without each of so many
+    `folds` of them, which are then predicted and looked at. By how much it is above the baseline in the
+    target, and what it costs there by itself, with bounds from what those groups needed."""
+
+    by: str
+    folds: int
+    difference: Transfer
+    value: Transfer
+
+    @classmethod
+    def _of(cls, given: dict[str, Any], direction: str) -> PastGroups:
+        both = {name: _transfer(given[name], direction) for name in ("difference", "value")}
+        return cls(**{**given, **both})
+
+    def _words(self) -> str:
+        own, alone = self.difference, self.value
+        return (
+            f"On past groups by {self.by} that did not choose it (learned {self.folds} times without some of "
+            f"them): to {own.against} {own.centre:.6g} in the target, {own.bound:.6g} with the allowance of "
+            f"{_percent(own.level)} ({_METHODS.get(own.method, own.method)}); by itself {alone.centre:.6g}, "
+            f"{alone.bound:.6g} with its allowance. The bound would have held for {own.held} of "
+            f"{len(own.groups)} groups."
+        )
 
 
 @dataclass(frozen=True)

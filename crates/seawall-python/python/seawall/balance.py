@@ -1,0 +1,65 @@
+"""How a log was made what is known of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from seawall._result import _Result
+
+
+@dataclass(frozen=True)
+class ColumnBalance:
+    """A column's standardised difference to what is known of it, in the log and in the weighted log; and
+    the target's share on levels of it that no row of the log has."""
+
+    name: str
+    before: float
+    after: float
+    unseen: float
+
+
+@dataclass(frozen=True)
+class FactBalance:
+    """A fact, as it is known, in the log and in the weighted log."""
+
+    name: str
+    wanted: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, repr=False)
+class Balance(_Result):
+    """How the log was made like the target: `"matched"` or `"matched in part"`, the share of the log's
+    own margins `mixed` in, how many rows each action's weighted ones are worth, and the target's share
+    on levels that no row has (`unseen`). The table is column by column."""
+
+    status: str
+    mixed: float
+    effective_rows: dict[str, float]
+    unseen: float
+    columns: list[ColumnBalance]
+    facts: list[FactBalance]
+    _json: str = ""
+
+    def to_json(self) -> str:
+        """Its part of the JSON that the program prints."""
+        return self._json
+
+    def _title(self) -> str:
+        rows = ", ".join(f"{action} {n:.0f}" for action, n in self.effective_rows.items())
+        part = f" ({'; '.join(self._why())})" if self._why() else ""
+        return f"Balance: {self.status}{part}. Effective rows: {rows}"
+
+    def _why(self) -> list[str]:
+        mixed = [f"{100 * self.mixed:.3g}% of the log's own margins mixed in"] if self.mixed else []
+        unseen = [f"{100 * self.unseen:.3g}% of the target on levels never seen"] if self.unseen else []
+        return mixed + unseen
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "column": [c.name for c in self.columns],
+            "before": [float(c.before) for c in self.columns],
+            "after": [float(c.after) for c in self.columns],
+        }
