@@ -156,7 +156,10 @@ impl Pair<'_> {
                 true => None,
                 false => self.decided(range, &own, settings)?,
             };
-            let asked = decided.is_none().then_some(tolerance);
+            // The curve of couplings takes a hundred times as long as an answer: the radii asked about say
+            // between which of them it is.
+            let known = set.needs_known() && !whole;
+            let asked = (decided.is_none() && !known).then_some(tolerance);
             let (cases, curve) =
                 robust.worst_difference(pair, range, set, solved, asked, settings)?;
             watch.tell(Progress::at(Stage::Policy(self.policy.name())))?;
@@ -189,6 +192,7 @@ impl Pair<'_> {
                     CertainRadius { cost_radius, value, lower: value, upper: value, interval: None }
                 }
                 (None, Some(near)) => certain_radius(cost_radius, near, direction, smoothing),
+                (None, None) if known => between_radii(cost_radius, radii, &cases, direction),
                 (None, None) => return Err(Error::internal("a curve was asked for")),
             });
             worst.extend(cases);
@@ -308,6 +312,28 @@ fn read_difference(radius: f64, cost_radius: f64, curve: &Curve) -> DifferenceVa
         interval: None,
         best_interval: None,
     }
+}
+
+/// The certain radius as far as the radii asked about tell it: from the largest at which the policy is no
+/// worse to the least at which it may be.
+fn between_radii(
+    cost_radius: f64,
+    radii: &[f64],
+    cases: &[WorstCase],
+    direction: Direction,
+) -> CertainRadius {
+    let (mut lower, mut upper) = (0.0_f64, f64::INFINITY);
+    for (&radius, case) in radii.iter().zip(cases) {
+        let no_worse = match direction {
+            Direction::Cost => case.upper() <= 0.0,
+            Direction::Reward => case.lower() >= 0.0,
+        };
+        match no_worse {
+            true => lower = lower.max(radius),
+            false => upper = upper.min(radius),
+        }
+    }
+    CertainRadius { cost_radius, value: lower, lower, upper, interval: None }
 }
 
 /// Where a curve of differences passes 0. A smoothed curve is below the exact one by at most
