@@ -109,6 +109,9 @@ LEARNED = [
     ({"known": KNOWN, "set": "couplings", "radius": 0.05, "against": "constant:control"},
      [*TYPED, "--set", "couplings", "--radius", "0.05", "--against", "constant:control"]),
     ({"known": KNOWN, "by": "ward"}, [*TYPED, "--by", "ward"]),
+    # Too few groups for a rank: a prediction, which allows for the target's own noise.
+    ({"known": KNOWN, "target_size": 150, "by": "ward", "level": 0.98},
+     [*TYPED, "--target-size", "150", "--by", "ward", "--level", "0.98"]),
     ({"by": ["ward"], "least": 240, "level": 0.9, "honest": False},
      ["--by", "ward", "--least", "240", "--level", "0.9", "--no-honest"]),
     ({"known": KNOWN, "set": "couplings", "by": "day", "each": "month", "against": "constant:control"},
