@@ -314,3 +314,85 @@ fn the_readme_shows_what_the_demo_prints() {
         }
     }
 }
+
+/// A log of rows `group,x,arm,y`, with a study that takes any column as a history.
+fn flat(rows: impl Iterator<Item = (String, usize, usize, f64)>, more: &str) -> tempfile::TempDir {
+    let mut log = "g,x,arm,y\n".to_owned();
+    for (group, x, arm, y) in rows {
+        writeln!(log, "{group},{x},{},{y}", ["a", "b"][arm]).unwrap();
+    }
+    let study = STUDY.replace("age = { kind = \"numeric\", bin = 10 }\nsex", "x");
+    let study = study.replace("by = \"site\"", "by = \"g\"") + more;
+    folder(&[("study.toml", study.as_bytes()), ("log.csv", log.as_bytes())])
+}
+
+#[test]
+fn the_greedy_policy_is_chosen_without_the_group_that_judges_it() {
+    // Coin flips: no action is better anywhere, so whoever chooses by them is too sure.
+    let mut state = 7u64;
+    let mut flip = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mixed = (state ^ (state >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        f64::from((mixed >> 63) as u32)
+    };
+    let rows = (0..1000).map(|k| (format!("g{:02}", k % 25), k / 50, (k / 25) % 2, flip()));
+    let there = flat(rows.collect::<Vec<_>>().into_iter(), "");
+    let study = std::fs::read_to_string(there.path().join("study.toml")).unwrap();
+    let cells =
+        study.replace("kind = \"tree\"\nmax_depth = 2\nmin_samples_leaf = 20", "kind = \"cells\"");
+    std::fs::write(there.path().join("study.toml"), cells).unwrap();
+    let found = json(there.path(), "transfer study.toml --policy greedy --json");
+    let own = &found["transfers"][0];
+    let scores: Vec<f64> = list(&own["groups"]).iter().map(|g| number(&g["score"])).collect();
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    assert!(mean > 0.05, "{mean}");
+    assert!(found["notes"][0].as_str().unwrap().contains("greedy was chosen on the rows"));
+}
+
+#[test]
+fn rows_of_later_groups_predict_nobody_however_small_the_groups() {
+    let early = (0..800)
+        .map(|k| (format!("{}", 2000 + k / 100), k % 4, k % 2, f64::from(k as u32 % 10 < 3)));
+    let late = (0..500).map(|k| (format!("{}", 2010 + k / 10), k % 4, k % 2, 1.0));
+    let there = flat(early.chain(late), "");
+    let found = json(there.path(), "transfer study.toml --policy uniform --in-time --json");
+    assert_eq!(found["left_out"]["few_rows"], 50);
+    for group in list(&found["transfers"][0]["groups"]) {
+        assert!(number(&group["predicted"]) < 0.5, "{group}");
+    }
+    let asked = "learn study.toml --policy tree:1 --by g --in-time --no-honest --json";
+    for group in list(&json(there.path(), asked)["groups"]["value"]["groups"]) {
+        assert!(number(&group["predicted"]) < 0.5, "{group}");
+    }
+}
+
+#[test]
+fn a_group_that_is_one_cluster_has_noise() {
+    let rows = |k: usize| {
+        (format!("g{:02}", k % 22), k % 4, (k / 22) % 2, f64::from(k as u32 * 7 % 10 < 3))
+    };
+    let there = flat((0..1100).map(rows), "");
+    let study = std::fs::read_to_string(there.path().join("study.toml")).unwrap();
+    let study = study.replace("path = \"log.csv\"", "path = \"log.csv\"\ncluster = \"g\"");
+    std::fs::write(there.path().join("study.toml"), study).unwrap();
+    let found = json(there.path(), "transfer study.toml --policy uniform --json");
+    for group in list(&found["transfers"][0]["groups"]) {
+        assert!(number(&group["real_se"]) > 0.01, "{group}");
+    }
+}
+
+#[test]
+fn what_needs_past_groups_is_refused_without_them() {
+    let there = there(20);
+    let nothing = STUDY.replace("[history]\nby = \"site\"\n", "");
+    std::fs::write(there.path().join("plain.toml"), nothing).unwrap();
+    for (args, what) in [
+        ("--method rank", "is rank, which is made of past groups"),
+        ("--least 50", "asked about with --by"),
+        ("--in-time", "asked about with --by"),
+    ] {
+        let found = run(there.path(), &format!("transfer plain.toml --known age:mean=50 {args}"));
+        assert!(found.code == 2 && found.err.contains(what), "{args}: {}", found.err);
+    }
+}

@@ -50,8 +50,8 @@ pub fn print(answer: &Backtest, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{shown}\n")?;
     wrapped(
         &format!(
-            "Recommended: {}, the least excess among procedures that held as often as {} asks, give or \
-             take one group.",
+            "Recommended: {}, the least excess among procedures that held as often as {} asks (of twenty \
+             groups or more, give or take one), or the one that held most often.",
             answer.recommended,
             percent(answer.level)
         ),

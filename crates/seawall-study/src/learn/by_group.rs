@@ -10,12 +10,12 @@ use super::honest::usual;
 use super::{Found, GroupsResult, LearnedPolicy, Question, baseline};
 use crate::load::Loaded;
 use crate::transfer::{
-    Aim, Contrast, Knowledge, Own, Recorded, Request, Score, Trial, check_finite, each, own_noise,
-    possible, quick,
+    Aim, Contrast, Knowledge, Own, Recorded, Request, Score, Trial, check_finite, each,
+    grouped_errors, observed, own_noise, possible, quick,
 };
 use seawall::evaluate::Fitted;
 use seawall::policy::Policy;
-use seawall::{Error, Log, Result, Settings, Status, Wasserstein, Watch};
+use seawall::{Entry, Error, Result, Settings, Status, Wasserstein, Watch};
 
 /// Folds that groups are dealt to at most: the policy is learned as often.
 const FOLDS: usize = 10;
@@ -34,7 +34,7 @@ pub fn by_group(
     let knowledge = Knowledge::of_target(&loaded)?;
     let folds = recorded.len().min(FOLDS);
     let parts = each(folds, watch, |fold, inside| {
-        let own = (fold..recorded.len()).step_by(folds).collect::<Vec<_>>();
+        let own = fold_of(&recorded, fold, folds);
         fold_scores(&quick, question, (&recorded, &knowledge), &own, inside)
     })?;
     let mut scores: Vec<Option<Vec<Score>>> = vec![None; recorded.len()];
@@ -50,16 +50,27 @@ pub fn by_group(
     check_finite(&contrasts, &centres)?;
     let request = Request { policies: Vec::new(), level, method: None, compare: true };
     let noise = own_noise(&loaded, &knowledge);
+    let grouped = grouped_errors(&loaded, &recorded, &knowledge, &contrasts, watch)?;
     let mut transfers = Vec::new();
     for (at, (contrast, centre)) in contrasts.iter().zip(&centres).enumerate() {
-        let bounded = Own { recorded: &recorded, scores: &scores, at }
-            .allowance(&request, centre.se, noise)?;
+        let se = grouped.as_ref().map_or(centre.se, |all| all[at].se);
+        let bounded =
+            Own { recorded: &recorded, scores: &scores, at }.allowance(&request, se, noise)?;
         let balance = aim.balance.summary();
         transfers.push(bounded.around(contrast, centre, (level, log.direction()), balance));
     }
     let value = transfers.pop().ok_or_else(|| Error::internal("a policy without a value"))?;
     let difference = transfers.pop().ok_or_else(|| Error::internal("no difference"))?;
     Ok(GroupsResult { by: recorded.by.words(), folds, difference, value })
+}
+
+/// The groups of a fold: every so many, or in time those that follow each other.
+fn fold_of(recorded: &Recorded, fold: usize, folds: usize) -> Vec<usize> {
+    let count = recorded.len();
+    match recorded.by.in_time {
+        false => (fold..count).step_by(folds).collect(),
+        true => (fold * count / folds..(fold + 1) * count / folds).collect(),
+    }
 }
 
 /// The difference to the baseline, and the policy itself.
@@ -77,14 +88,8 @@ fn contrasts(
         Some(policy) => policy,
         None => usual(loaded, question, &values, watch)?,
     };
-    let own = Contrast { policy: policy.clone(), against: None };
-    Ok([Contrast { policy, against: Some(base) }, own])
-}
-
-/// The contexts that rows have.
-fn observed(log: &Log) -> Result<Vec<usize>> {
-    let population = log.population()?;
-    Ok((0..population.weights().len()).filter(|&i| population.weights()[i] > 0.0).collect())
+    let own = Contrast::given(policy.clone(), None);
+    Ok([Contrast::given(policy, Some(base)), own])
 }
 
 /// Learns without some groups, and looks at each of them; none where it cannot be predicted.
@@ -95,8 +100,13 @@ fn fold_scores(
     own: &[usize],
     watch: Watch<'_>,
 ) -> Result<Vec<(usize, Option<Vec<Score>>)>> {
-    let rest = recorded.log.without_groups(|g| own.contains(&(g as usize)))?.shared();
-    let Some(fitted) = possible(loaded.fitted_to(&rest, watch))? else { return Ok(Vec::new()) };
+    let inside = own.iter().filter(|&&group| recorded.groups[group].inside);
+    let places: Vec<u32> = inside.map(|&group| recorded.groups[group].place).collect();
+    let first = places.first().copied().filter(|_| recorded.by.in_time);
+    let later = |g: u32| g != Entry::ALONE && first.is_some_and(|first| g >= first);
+    let rest = recorded.log.without_groups(|g| places.contains(&g) || later(g));
+    let fitted = rest.and_then(|rest| loaded.fitted_to(&rest.shared(), watch));
+    let Some(fitted) = possible(fitted)? else { return Ok(Vec::new()) };
     let Some(found) = possible(Found::new(loaded, &fitted, question, None, watch))? else {
         return Ok(Vec::new());
     };

@@ -84,6 +84,12 @@ pub struct HistoryChanges {
 }
 
 impl HistoryChanges {
+    /// Whether anything is asked of groups but which they are.
+    fn asks(&self) -> bool {
+        let periods = self.each.is_some() || self.in_time == Some(true) || self.half_life.is_some();
+        self.least.is_some() || periods
+    }
+
     /// The history that is meant; None if there is none. Messages are in the words of who asked.
     pub fn apply(
         self,
@@ -96,12 +102,19 @@ impl HistoryChanges {
             FrontEnd::Study | FrontEnd::Python => name.to_owned(),
         };
         let refused = |what: String| Err(Error::config(what));
+        let asks = self.asks();
         let mut spec = match (self.by.is_empty(), own) {
             (false, _) => HistorySpec::by(self.by),
             (true, Some(own)) => own,
             (true, None) if self.path.is_some() => {
                 let (history, by) = (word("history"), word("by"));
                 return refused(format!("{history} needs {by}: the column that names its groups"));
+            }
+            (true, None) if asks => {
+                let by = word("by");
+                return refused(format!(
+                    "past groups are asked about with {by}: the column that names them"
+                ));
             }
             (true, None) => return Ok(None),
         };

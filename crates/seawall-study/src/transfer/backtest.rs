@@ -15,7 +15,7 @@
 use super::knowledge::{Aim, Contrast, Knowledge};
 use super::recorded::Recorded;
 use super::score::{Score, Trial, each, possible, quick, weight};
-use super::{LeftOutGroups, Request, allowance, check_level, listed, policies};
+use super::{LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies};
 use crate::load::Loaded;
 use crate::radius::halves_apart;
 use crate::study::PolicySpec;
@@ -158,7 +158,8 @@ pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<
     let spec = spec.ok_or_else(|| Error::config("the study has no policy"))?;
     let policy = policies(&loaded, std::slice::from_ref(spec), watch)?.remove(0);
     let (radius, radius_words) = ball(&loaded, &policy, watch)?;
-    let contrasts = [Contrast { policy: policy.clone(), against: None }];
+    let greedy = [*spec == PolicySpec::Greedy, false];
+    let contrasts = [Contrast { greedy, ..Contrast::given(policy.clone(), None) }];
     let quick = quick(&loaded);
     let (knowledge, contrasts) = (&knowledge, &contrasts);
     let trial = Trial { loaded: &quick, recorded: &recorded, knowledge, contrasts };
@@ -246,12 +247,14 @@ fn record(
     })
 }
 
-/// The least excess among those that held as often as the level asks, or missed one more at most; if
-/// there are none, the one that held most often.
+/// The least excess among those that held as often as the level asks, of twenty groups or more give or
+/// take one; a bound that is below what happened on average is none. If there are none, the one that held
+/// most often.
 fn recommended(procedures: &[ProcedureRecord], level: f64) -> Option<Procedure> {
     let enough = |p: &&ProcedureRecord| {
         let misses = (p.of - p.held) as f64;
-        misses <= ((1.0 - level) * p.of as f64).floor() + 1.0
+        let one_more = if p.of >= 20 { 1.0 } else { 0.0 };
+        p.mean_excess >= 0.0 && misses <= ((1.0 - level) * p.of as f64).floor() + one_more
     };
     let least = procedures.iter().filter(enough);
     let least = least.min_by(|a, b| a.mean_excess.total_cmp(&b.mean_excess));
@@ -273,24 +276,32 @@ impl Task<'_> {
             return Ok(None);
         };
         let Some(scores) = self.trial.scores(&fitted, group, watch)? else { return Ok(None) };
-        let (score, contrast) = (scores[0], &self.trial.contrasts[0]);
+        let score = scores[0];
+        let contrast = self.trial.contrasts[0].chosen_by(self.trial.loaded, &fitted, watch)?;
+        let contrasts = std::slice::from_ref(&contrast);
         let direction = fitted.log().direction();
         let reach = fitted.log().critical(2.0 * self.level - 1.0);
         let mut bounds = BTreeMap::new();
-        let nominal = fitted.nominal(&contrast.policy, watch)?.dr;
+        let found = fitted.nominal(&contrast.policy, watch)?;
+        let nominal = found.dr;
         bounds.insert(Procedure::Nominal, nominal.value + direction.sign() * reach * nominal.se);
-        bounds.insert(Procedure::Ball, self.worst(&fitted, &contrast.policy, watch)?);
+        // A place where an action was never seen has no value, and so no worst case.
+        if let Some(worst) = possible(self.worst(&fitted, &contrast.policy, watch))? {
+            bounds.insert(Procedure::Ball, worst);
+        }
         let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
         bounds.insert(Procedure::Balanced, balanced);
         let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
-        let aim = Aim::new(&fitted, &known)?;
         let support = listed(self.trial.loaded.study.support);
+        let slack = Aim::new(&fitted, &known).and_then(|a| a.couplings(contrasts, support, watch));
         // The facts may be about places that the support does not have.
-        if let Some(slack) = possible(aim.couplings(self.trial.contrasts, support, watch))? {
+        if let Some(slack) = possible(slack)? {
             bounds.insert(Procedure::Couplings, balanced + direction.sign() * slack[0]);
         }
         let own = &self.trial.recorded.groups[group];
-        let own_noise = nominal.se.powi(2) * fitted.log().rows() / own.log.rows();
+        // By rows: what differs between groups is counted apart.
+        let spread = fitted.log().rows() / found.overlap.effective_sample_size;
+        let own_noise = spread * outcome_variance(fitted.log()) / own.log.rows();
         Ok(Some(Judged { score, bounds, se: score.predicted.se, own_noise }))
     }
 

@@ -3,6 +3,7 @@
 
 use super::recorded::Group;
 use crate::load::Loaded;
+use crate::study::PolicySpec;
 use crate::target::PlacedTarget;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support};
 use seawall::policy::Policy;
@@ -24,6 +25,70 @@ pub(crate) enum Knowledge {
 pub(crate) struct Contrast {
     pub(crate) policy: Policy,
     pub(crate) against: Option<Policy>,
+    /// Whether the one and the other are the greedy policy, which the rows choose that it is fitted to.
+    pub(crate) greedy: [bool; 2],
+}
+
+impl Contrast {
+    /// A policy that no row has chosen, by itself or against another.
+    pub(crate) fn given(policy: Policy, against: Option<Policy>) -> Self {
+        Contrast { policy, against, greedy: [false; 2] }
+    }
+
+    /// The same where the greedy policy is chosen by other rows.
+    pub(crate) fn chosen_by(
+        &self,
+        loaded: &Loaded,
+        fitted: &Fitted,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
+        if self.greedy == [false; 2] {
+            return Ok(self.clone());
+        }
+        let settings = Settings { watch, ..Settings::default() };
+        let values = fitted.values_on(&observed(fitted.log())?, Wasserstein.at(0.0), settings)?;
+        let greedy = loaded.policy(&PolicySpec::Greedy, &values, watch)?;
+        let chosen = |own: &Policy, is: bool| match is {
+            true => greedy.clone().named(own.name()),
+            false => own.clone(),
+        };
+        let against = self.against.as_ref().map(|other| chosen(other, self.greedy[1]));
+        Ok(Contrast { policy: chosen(&self.policy, self.greedy[0]), against, greedy: self.greedy })
+    }
+}
+
+/// The contexts that rows have.
+pub(crate) fn observed(log: &Log) -> Result<Vec<usize>> {
+    let population = log.population()?;
+    Ok((0..population.weights().len()).filter(|&i| population.weights()[i] > 0.0).collect())
+}
+
+/// What a log predicts where so much is known.
+pub(crate) fn predicted(
+    fitted: &Fitted,
+    knowledge: &Knowledge,
+    all: &[Contrast],
+    watch: Watch<'_>,
+) -> Result<Vec<Estimate>> {
+    match knowledge {
+        Knowledge::Sample(sample) => transported(fitted, sample, all, watch),
+        Knowledge::Facts(_) => Aim::new(fitted, knowledge)?.estimates(all, watch),
+    }
+}
+
+/// Doubly robust transport to a sample.
+fn transported(
+    fitted: &Fitted,
+    sample: &Target,
+    all: &[Contrast],
+    watch: Watch<'_>,
+) -> Result<Vec<Estimate>> {
+    let transport = Transport::new(fitted, sample, watch)?;
+    let estimate = |c: &Contrast| match &c.against {
+        None => Ok(transport.estimates(&c.policy)?.dr),
+        Some(against) => Ok(transport.difference(&c.policy, against)?.dr),
+    };
+    all.iter().map(estimate).collect()
 }
 
 impl Knowledge {
@@ -101,12 +166,7 @@ impl<'a> Aim<'a> {
     /// The doubly robust estimates in the target.
     pub(crate) fn estimates(&self, all: &[Contrast], watch: Watch<'_>) -> Result<Vec<Estimate>> {
         if let Some(sample) = &self.sample {
-            let transport = Transport::new(self.fitted, sample, watch)?;
-            let estimate = |c: &Contrast| match &c.against {
-                None => Ok(transport.estimates(&c.policy)?.dr),
-                Some(against) => Ok(transport.difference(&c.policy, against)?.dr),
-            };
-            return all.iter().map(estimate).collect();
+            return transported(self.fitted, sample, all, watch);
         }
         let centre = Centre::new(self.fitted, &self.balance, watch)?;
         let estimate = |c: &Contrast| match &c.against {

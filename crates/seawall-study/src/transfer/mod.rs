@@ -19,7 +19,7 @@ mod score;
 
 pub use answer::*;
 pub use backtest::{Backtest, GroupBounds, Procedure, ProcedureRecord, Retrial, backtest};
-pub(crate) use knowledge::{Aim, Contrast, Knowledge};
+pub(crate) use knowledge::{Aim, Contrast, Knowledge, observed};
 pub(crate) use recorded::Recorded;
 
 use crate::load::Loaded;
@@ -28,6 +28,7 @@ use crate::study::{HistorySpec, PolicySpec};
 use score::weight;
 pub(crate) use score::{Score, Trial, each, possible, quick};
 use seawall::evaluate::{Estimate, Support};
+use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::transfer::{Allowance, BalanceSummary, Past};
 use seawall::{Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch};
@@ -55,6 +56,14 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         true => Recorded::new(loaded, watch).map(|(recorded, on)| (Some(recorded), on))?,
         false => (None, loaded.clone()),
     };
+    if let (false, Some(method @ (Method::Rank | Method::Prediction))) = (history, request.method) {
+        return Err(Error::field(
+            Field::Method,
+            format!(
+                "is {method}, which is made of past groups, and none are recorded: say by which column"
+            ),
+        ));
+    }
     let knowledge = Knowledge::of_target(&loaded)?;
     if !history && knowledge.is_nothing() {
         return Err(Error::config(format!(
@@ -112,7 +121,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         by: recorded.as_ref().map(|r| r.by.words()),
         in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
         condition: condition(recorded.as_ref(), transfers.first()),
-        notes: balance_note(&aim.balance).into_iter().collect(),
+        notes: notes(&loaded, &aim, &contrasts, recorded.is_some()),
         left_out,
         transfers,
         differences,
@@ -158,12 +167,16 @@ fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec
         false => &request.policies,
     };
     let policies = policies(loaded, specs, watch)?;
-    let mut all: Vec<Contrast> =
-        policies.iter().map(|policy| Contrast { policy: policy.clone(), against: None }).collect();
-    if let (true, Some((first, others))) = (request.compare, policies.split_first()) {
-        all.extend(others.iter().map(|policy| {
-            let against = Some(first.clone());
-            Contrast { policy: policy.clone(), against }
+    let greedy: Vec<bool> = specs.iter().map(|spec| *spec == PolicySpec::Greedy).collect();
+    let own = |k: usize| Contrast {
+        greedy: [greedy[k], false],
+        ..Contrast::given(policies[k].clone(), None)
+    };
+    let mut all: Vec<Contrast> = (0..policies.len()).map(own).collect();
+    if request.compare {
+        all.extend((1..policies.len()).map(|k| Contrast {
+            greedy: [greedy[k], greedy[0]],
+            ..Contrast::given(policies[k].clone(), Some(policies[0].clone()))
         }));
     }
     Ok(all)
@@ -183,7 +196,7 @@ pub(crate) fn policies(
 
 /// The estimates again with every group a cluster: what their noise is where groups differ. None where
 /// the groups are not in the log.
-fn grouped_errors(
+pub(crate) fn grouped_errors(
     loaded: &Loaded,
     recorded: &Recorded,
     knowledge: &Knowledge,
@@ -208,7 +221,7 @@ pub(crate) fn own_noise(loaded: &Loaded, knowledge: &Knowledge) -> f64 {
 }
 
 /// The variance of the log's outcomes.
-fn outcome_variance(log: &Log) -> f64 {
+pub(crate) fn outcome_variance(log: &Log) -> f64 {
     let (mut mean, mut squares) = (0.0, 0.0);
     for e in log.entries() {
         let share = e.weight / log.total();
@@ -353,11 +366,32 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
             }
         ),
         Some((_, level)) => format!(
-            " With so few groups it is a prediction of about {}, which needs effects that are near to \
-             normal: weak where they are skewed.",
+            " It is a prediction of about {}, which needs effects that are near to normal: weak where they \
+             are skewed, or groups are few.",
             crate::words::percent(level)
         ),
         None => String::new(),
     };
     format!("{covers}; {elsewhere}.{claim}")
+}
+
+/// What to know before believing it.
+fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
+    let mut notes: Vec<String> = balance_note(&aim.balance).into_iter().collect();
+    if contrasts.iter().any(|c| c.greedy[0]) {
+        notes.push(match history {
+            true => "greedy was chosen on the rows that value it, so its centre is too good; past groups \
+                     were predicted for one that was chosen without them, so the allowance covers that"
+                .to_owned(),
+            false => "greedy was chosen on the rows that value it, so its estimates are too good".to_owned(),
+        });
+    }
+    if history && matches!(loaded.recipe, Recipe::Predictions(_)) {
+        notes.push(
+            "the model's predictions were brought: if they were fitted to past groups, these were not \
+             predicted blind"
+                .to_owned(),
+        );
+    }
+    notes
 }

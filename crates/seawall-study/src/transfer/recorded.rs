@@ -19,7 +19,8 @@ pub(crate) struct Recorded {
     /// Groups left out because they have too few rows, and because they lack an action.
     pub(crate) few: usize,
     pub(crate) lacking: usize,
-    /// The log, its groups numbered as they are here; those left out have no number.
+    /// The log, every group that was recorded numbered by its place, those not counted among them: what
+    /// is later must be out of the log whoever it is of.
     pub(crate) log: Arc<Log>,
 }
 
@@ -30,6 +31,8 @@ pub(crate) struct Group {
     propensities: Vec<f64>,
     /// Whether its rows are in the study's log.
     pub(crate) inside: bool,
+    /// Its place among all groups that were recorded.
+    pub(crate) place: u32,
 }
 
 impl Group {
@@ -75,10 +78,10 @@ impl Recorded {
         if !self.groups[group].inside {
             return Ok(self.log.clone());
         }
-        let later = |g: u32| self.by.in_time && g != Entry::ALONE && g as usize >= group;
-        let out =
-            |g: u32| g as usize == group || later(g) || another.is_some_and(|o| o as u32 == g);
-        let rest = self.log.without_groups(out)?;
+        let own = self.groups[group].place;
+        let other = another.map(|other| self.groups[other].place);
+        let later = |g: u32| self.by.in_time && g != Entry::ALONE && g >= own;
+        let rest = self.log.without_groups(|g| g == own || later(g) || other == Some(g))?;
         let totals = rest.action_totals();
         match totals.iter().position(|n| *n == 0.0) {
             None => Ok(rest.shared()),
@@ -107,7 +110,7 @@ impl Recorded {
             of[e.action as usize] += e.rows();
         }
         let (mut few, mut lacking) = (0, 0);
-        let (mut groups, mut number) = (Vec::new(), vec![Entry::ALONE; names.len()]);
+        let mut groups = Vec::new();
         for (g, name) in names.into_iter().enumerate() {
             let (all, of) = &rows[g];
             if *all < by.least {
@@ -115,12 +118,11 @@ impl Recorded {
             } else if of.contains(&0.0) {
                 lacking += 1;
             } else {
-                number[g] = groups.len() as u32;
                 let own = log.of_group(g as u32)?;
                 let own_propensities = log.entries().iter().zip(propensities);
                 let own_propensities = own_propensities.filter(|(e, _)| e.group == g as u32);
                 let propensities = own_propensities.map(|(_, p)| *p).collect();
-                groups.push(Group { name, log: own, propensities, inside });
+                groups.push(Group { name, log: own, propensities, inside, place: g as u32 });
             }
         }
         if groups.len() < 2 {
@@ -133,9 +135,7 @@ impl Recorded {
                 by.least
             )));
         }
-        let log =
-            log.regrouped(|g| number.get(g as usize).copied().unwrap_or(Entry::ALONE)).shared();
-        Ok(Recorded { by, groups, few, lacking, log })
+        Ok(Recorded { by, groups, few, lacking, log: log.shared() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Leaving groups out: what the log without a group predicts for it, and what the group really cost.
 
-use super::knowledge::{Aim, Contrast, Knowledge};
+use super::knowledge::{Contrast, Knowledge, predicted};
 use super::recorded::Recorded;
 use crate::load::Loaded;
 use rayon::prelude::*;
@@ -56,18 +56,21 @@ impl Trial<'_> {
     ) -> Result<Option<Vec<Score>>> {
         let own = &self.recorded.groups[group];
         let known = self.knowledge.of_group(own)?;
-        let aim = match Aim::new(fitted, &known) {
-            Ok(aim) => aim,
-            Err(e) if e.is_stopped() => return Err(e),
-            Err(_) => return Ok(None),
+        let contrasts = self.contrasts.iter().map(|c| c.chosen_by(self.loaded, fitted, watch));
+        let contrasts: Vec<Contrast> = contrasts.collect::<Result<_>>()?;
+        let Some(predicted) = possible(predicted(fitted, &known, &contrasts, watch))? else {
+            return Ok(None);
         };
         let sign = fitted.log().direction().sign();
-        let predicted = aim.estimates(self.contrasts, watch)?;
         let score = |(c, predicted): (&Contrast, Estimate)| {
             let real = own.rows().realised(fitted, &c.policy, c.against.as_ref())?;
             Ok(Score { predicted, real, needed: sign * (real.value - predicted.value) })
         };
-        self.contrasts.iter().zip(predicted).map(score).collect::<Result<Vec<_>>>().map(Some)
+        let scores: Vec<Score> =
+            contrasts.iter().zip(predicted).map(score).collect::<Result<_>>()?;
+        // Too few clusters to fold, or a policy that no row of the rest follows.
+        let told = |s: &Score| s.past(1.0).variance.is_finite() && s.needed.is_finite();
+        Ok(scores.iter().all(told).then_some(scores))
     }
 
     /// Every group's scores, each left out of the log; none where it cannot be predicted.
@@ -90,11 +93,11 @@ impl Trial<'_> {
     }
 }
 
-/// What there is; none where a rest of the log lacks an action or is too small.
+/// What there is; none where the data at hand do not give it.
 pub(crate) fn possible<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(e) if e.is_input() => Ok(None),
+        Err(e) if e.is_input() || e.is_config() => Ok(None),
         Err(e) => Err(e),
     }
 }

@@ -52,6 +52,8 @@ impl Rows<'_> {
             let value = direct[x] + (ratio(policy, x, a, p) - other) * residual;
             Term { entry, weight: entry.weight, value }
         });
-        Ok(Estimate::mean(&terms.collect::<Vec<_>>(), log.clusters()))
+        // One cluster says nothing of the spread between them: then rows tell the noise within it.
+        let clusters = log.clusters().filter(|count| *count > 1);
+        Ok(Estimate::mean(&terms.collect::<Vec<_>>(), clusters))
     }
 }
