@@ -71,9 +71,9 @@ pub mod transfer;
 
 pub use ambiguity::sets::*;
 pub use ambiguity::{
-    Ambiguity, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine, EngineKind,
-    Geometry, Heights, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set, Settings,
-    Smoothed, Solver, Status, Sums, WorstCase,
+    Ambiguity, Argument, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine,
+    EngineKind, Geometry, Heights, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
+    Settings, Smoothed, Solver, Status, Sums, Takes, WorstCase,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
 pub use known::{Fact, Known, Quantity};

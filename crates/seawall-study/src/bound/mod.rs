@@ -292,7 +292,7 @@ fn wanted(request: &Request) -> Result<Vec<(&str, Reading)>> {
     if request.radii.is_empty() {
         return Err(Error::config("give at least one radius"));
     }
-    check_radii(Field::Radius, &request.radii)?;
+    check_radii(Field::Radius, request.set, &request.radii)?;
     if let Some(context) = request.contexts.iter().find(|c| c.name == request.value) {
         return Err(Error::config(format!(
             "{:?} is both the value and a context: the value follows from where a row is",

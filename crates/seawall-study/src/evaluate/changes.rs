@@ -26,7 +26,7 @@ impl SetChange {
                 let name = text.split(':').next().unwrap_or_default();
                 let takes = Set::parameters_of(name).is_some_and(|p| p.iter().any(wants));
                 match eta.filter(|_| takes) {
-                    Some(eta) if name == text => Set::named(name, &[("eta", eta)]),
+                    Some(eta) if name == text => Set::named(name, &[("eta", eta.to_string())]),
                     Some(eta) => {
                         let what = format!("is {eta}, but the set {text} has one of its own");
                         Err(Error::field(Field::Eta, what))
@@ -81,7 +81,10 @@ pub(crate) fn changed_radii(own: &SetSpec, set: Set, radii: &[f64]) -> Result<Se
             format!("is missing: the study has none, and the set {} needs one", set.name()),
         )),
         (true, false) => Ok(SetSpec { set, radii: own.radii.clone(), column_radii: Vec::new() }),
-        _ => Ok(SetSpec { set, ..own.clone() }),
+        _ => {
+            own.radii.iter().try_for_each(|r| set.check_radius(*r))?;
+            Ok(SetSpec { set, ..own.clone() })
+        }
     }
 }
 
@@ -125,13 +128,13 @@ pub struct Changes {
 impl Changes {
     /// The study's question with the changes made.
     pub fn apply(&self, mut question: Question) -> Result<Question> {
-        check_radii(Field::Radius, &self.radii)?;
-        check_radii(Field::CostRadius, &self.cost_radii)?;
         if !self.policies.is_empty() {
             question.policies.clone_from(&self.policies);
         }
         let own = (question.context.set, question.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
+        check_radii(Field::Radius, context, &self.radii)?;
+        check_radii(Field::CostRadius, cost, &self.cost_radii)?;
         question.context = changed_radii(&question.context, context, &self.radii)?;
         question.cost.set = cost;
         if !self.cost_radii.is_empty() {
@@ -195,10 +198,13 @@ fn check_level(level: f64) -> Result<()> {
     }
 }
 
-/// Refuses a radius that is none.
-pub(crate) fn check_radii(field: Field, radii: &[f64]) -> Result<()> {
-    match radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
+/// Refuses a radius that is none, or none of the set.
+pub(crate) fn check_radii(field: Field, set: Set, radii: &[f64]) -> Result<()> {
+    match radii.iter().find(|r| r.is_infinite()) {
         Some(r) => Err(Error::field(field, format!("is {r}; expected a finite number ≥ 0"))),
-        None => Ok(()),
+        None => {
+            let fits = |r: &f64| set.check_radius(*r).map_err(|e| e.about_field(field));
+            radii.iter().try_for_each(fits)
+        }
     }
 }

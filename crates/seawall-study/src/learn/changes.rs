@@ -83,6 +83,8 @@ impl Changes {
         let usual = Question::from_study(loaded, self.policy.clone());
         let own = (usual.context.set, usual.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
+        check_radii(Field::Radius, context, self.radius.as_slice())?;
+        check_radii(Field::CostRadius, cost, self.cost_radius.as_slice())?;
         let own = &loaded.study.context_set;
         let context = changed_radii(own, context, self.radius.as_slice())?;
         Ok(Question {
@@ -115,8 +117,6 @@ impl Changes {
     }
 
     fn check_numbers(&self) -> Result<()> {
-        check_radii(Field::Radius, self.radius.as_slice())?;
-        check_radii(Field::CostRadius, self.cost_radius.as_slice())?;
         let stochastic = [
             (Field::Accuracy, self.delta.is_some()),
             (Field::Steps, self.steps.is_some()),

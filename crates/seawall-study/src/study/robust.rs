@@ -7,7 +7,7 @@ use super::Context;
 use super::toml_file::{Table, Value};
 use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
-use seawall::{Ambiguity, Error, Result, Set, Wasserstein};
+use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
 
 /// A kind of set and its radii.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,11 +69,15 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
         value.word(&words)?;
     }
     let mut known = vec!["set", "radius"];
-    let mut given: Vec<(&str, f64)> = Vec::new();
+    let mut given: Vec<(&str, String)> = Vec::new();
     // Every parameter that any set has may stand here; whose it is, the set says.
     for other in Set::names().filter_map(Set::parameters_of).flatten() {
         if let Some(value) = table.take(other.name) {
-            given.push((other.name, value.number()?));
+            let text = match other.takes {
+                Takes::Word(_) => value.text()?,
+                _ => value.number()?.to_string(),
+            };
+            given.push((other.name, text));
         }
     }
     let own = Set::parameters_of(name).unwrap_or_default();
@@ -110,6 +114,8 @@ fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<S
     if let Some(r) = radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
         return Err(radius.error(format!("{r}; expected a finite number ≥ 0")));
     }
+    let fits = |r: &f64| set.check_radius(*r).map_err(|e| radius.error(e));
+    radii.iter().try_for_each(fits)?;
     Ok(SetSpec { set, radii, column_radii: Vec::new() })
 }
 

@@ -14,12 +14,12 @@ use super::engine::soft::{Soft, Softmax, exponents, log_reference};
 use super::engine::{Scan, Source};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Parameter, Shift};
+use super::set::{About, Argument, Parameter, Shift, Takes};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
 use super::wasserstein::{AWAY, Wasserstein};
 use super::worst_case::{Certificate, Smoothed, WorstCase};
-use crate::error::{Error, Field, Result};
+use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
@@ -43,8 +43,10 @@ impl Entropic {
             name: "eta",
             hint: "larger is closer to exact",
             examples: &["100"],
+            takes: Takes::Positive,
+            optional: false,
         }],
-        make: |given| Set::Entropic(Entropic { eta: given[0] }),
+        make: |given| Set::Entropic(Entropic { eta: given.number(0) }),
     };
 }
 
@@ -53,8 +55,8 @@ impl Shift for Entropic {
         &Self::ABOUT
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.eta]
+    fn arguments(&self) -> Vec<Option<Argument>> {
+        vec![Some(Argument::Number(self.eta))]
     }
 
     fn moves_mass(&self) -> bool {
@@ -78,12 +80,7 @@ impl Shift for Entropic {
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
-        let eta = self.eta;
-        if !(eta > 0.0 && eta.is_finite()) {
-            let what = format!("is {eta}; expected a finite number > 0");
-            return Err(Error::field(Field::Eta, what));
-        }
-        Ok(Box::new(Solver::new(problem, settings, eta)?))
+        Ok(Box::new(Solver::new(problem, settings, self.eta)?))
     }
 }
 

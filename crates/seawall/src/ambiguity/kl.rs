@@ -10,6 +10,7 @@
 
 use super::Set;
 use super::curve::{Curve, Vertices};
+use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
 use super::set::{About, Shift};
@@ -47,6 +48,15 @@ impl Shift for Kl {
 
     fn has_exact_curve(&self) -> bool {
         false
+    }
+
+    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
+        let own = geometry.population().weights();
+        Ok(Some(sum(own.len(), |j| match (own[j], other[j]) {
+            (p, 0.0) => p,
+            (0.0, _) => f64::INFINITY,
+            (p, q) => p * divergence((q / p).ln()),
+        })))
     }
 
     fn solver<'a>(

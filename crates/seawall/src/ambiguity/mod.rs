@@ -38,7 +38,7 @@ pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Heights, Problem};
-pub use set::{Ambiguity, Parameter};
+pub use set::{Ambiguity, Argument, Parameter, Takes};
 pub use settings::{Detail, Settings};
 pub use solver::Solver;
 pub(crate) use whole::Whole;

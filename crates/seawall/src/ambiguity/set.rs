@@ -7,18 +7,34 @@
 //! A set is written by its name and, after a colon, its parameters: `wasserstein`,
 //! `entropic:eta=100`.
 
+use super::geometry::Geometry;
 use super::problem::Problem;
 use super::settings::Settings;
 use super::solver::{Solve, Solver};
 use super::worst_case::WorstCase;
 use super::{Set, TABLE};
 use crate::error::{Error, Field, Result};
+use crate::population::Population;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a set needs to know beside a radius: a positive number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a parameter of a set may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Takes {
+    /// A finite number above 0.
+    Positive,
+    /// A finite number that is not below this.
+    AtLeast(f64),
+    /// A finite number other than 0 and 1.
+    NeitherZeroNorOne,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// What a set needs to know beside a radius.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name, as it is written everywhere.
     pub name: &'static str,
@@ -26,6 +42,81 @@ pub struct Parameter {
     pub hint: &'static str,
     /// Values to try.
     pub examples: &'static [&'static str],
+    /// What it may be.
+    pub takes: Takes,
+    /// Whether the set can do without it.
+    pub optional: bool,
+}
+
+/// What a parameter of a set is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(&'static str),
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Number(number) => write!(f, "{number}"),
+            Argument::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+impl Takes {
+    /// Whether this is what is taken.
+    fn fits(&self, argument: Argument) -> bool {
+        match (self, argument) {
+            (Takes::Positive, Argument::Number(x)) => x > 0.0 && x.is_finite(),
+            (Takes::AtLeast(least), Argument::Number(x)) => x >= *least && x.is_finite(),
+            (Takes::NeitherZeroNorOne, Argument::Number(x)) => {
+                x != 0.0 && x != 1.0 && x.is_finite()
+            }
+            (Takes::Word(words), Argument::Word(word)) => words.contains(&word),
+            _ => false,
+        }
+    }
+
+    /// What a text means, if it is what is taken.
+    fn read(&self, text: &str) -> Option<Argument> {
+        let argument = match self {
+            Takes::Word(words) => Argument::Word(words.iter().find(|word| **word == text)?),
+            _ => Argument::Number(text.parse().ok()?),
+        };
+        Some(argument).filter(|a| self.fits(*a))
+    }
+}
+
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Takes::Positive => f.write_str("a finite number > 0"),
+            Takes::AtLeast(least) => write!(f, "a finite number ≥ {least}"),
+            Takes::NeitherZeroNorOne => f.write_str("a finite number other than 0 and 1"),
+            Takes::Word(words) => write!(f, "one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// A set's parameters as given, checked, in the order of its table.
+pub(super) struct Given<'g>(&'g [Option<Argument>]);
+
+impl Given<'_> {
+    /// A number that may be left out.
+    pub fn optional(&self, at: usize) -> Option<f64> {
+        match self.0.get(at) {
+            Some(Some(Argument::Number(number))) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A number that the set cannot do without.
+    pub fn number(&self, at: usize) -> f64 {
+        self.optional(at).unwrap_or(f64::NAN)
+    }
 }
 
 /// What a set is called, and how it is made of its parameters.
@@ -34,8 +125,8 @@ pub(super) struct About {
     /// What a radius measures, in a sentence for people.
     pub away: &'static str,
     pub parameters: &'static [Parameter],
-    /// From one positive, finite number per parameter, in their order.
-    pub make: fn(&[f64]) -> Set,
+    /// From its parameters, which were checked.
+    pub make: fn(&Given<'_>) -> Set,
 }
 
 /// What a set can do and how it is solved.
@@ -43,8 +134,8 @@ pub(super) trait Shift {
     /// Its row of the table.
     fn about(&self) -> &'static About;
 
-    /// Its parameters' values, in the table's order.
-    fn values(&self) -> Vec<f64> {
+    /// Its parameters, in the table's order; those it does without are None.
+    fn arguments(&self) -> Vec<Option<Argument>> {
         Vec::new()
     }
 
@@ -63,6 +154,23 @@ pub(super) trait Shift {
     /// however small the radius, and an infinite one makes sense.
     fn needs_known(&self) -> bool {
         false
+    }
+
+    /// Whether it is about people with their actions and outcomes, so that contexts and values alone do
+    /// not say what its worst case is.
+    fn needs_actions(&self) -> bool {
+        false
+    }
+
+    /// What a radius must be beside not negative, if anything, where this one is not.
+    fn refuses_radius(&self, _radius: f64) -> Option<&'static str> {
+        None
+    }
+
+    /// The least radius at which the set contains another population of the same space, by its weights;
+    /// infinite if there is none, None where nobody worked it out for this set.
+    fn containing(&self, _geometry: &Geometry, _other: &[f64]) -> Result<Option<f64>> {
+        Ok(None)
     }
 
     /// By how much the value may be below the exact worst case on a support of so many points.
@@ -88,6 +196,15 @@ pub(super) trait Shift {
     ) -> Result<Box<dyn Solve + 'a>>;
 }
 
+/// A parameter that is not what its set takes.
+fn misfit(set: &str, parameter: &Parameter, text: &str) -> Error {
+    let what = format!("is {text}; expected {}", parameter.takes);
+    match parameter_field(parameter.name) {
+        Some(field) => Error::field(field, what),
+        None => Error::field(Field::Set, format!("{set}: {} {what}", parameter.name)),
+    }
+}
+
 /// The field of its own that a parameter has, if it has one.
 fn parameter_field(name: &str) -> Option<Field> {
     (name == "eta").then_some(Field::Eta)
@@ -104,9 +221,9 @@ impl Set {
         TABLE.iter().find(|about| about.name == name).map(|about| about.parameters)
     }
 
-    /// The set of a name and the parameters given; those that the set does not have, and those it
-    /// lacks, are refused.
-    pub fn named(name: &str, given: &[(&str, f64)]) -> Result<Self> {
+    /// The set of a name and the parameters given, each as it is written; those that the set does not
+    /// have, and those it lacks, are refused.
+    pub fn named(name: &str, given: &[(&str, String)]) -> Result<Self> {
         let Some(about) = TABLE.iter().find(|about| about.name == name) else {
             let known: Vec<&str> = Set::names().collect();
             return Err(Error::field(
@@ -129,31 +246,49 @@ impl Set {
         if let Some(k) = (1..given.len()).find(|&k| given[..k].iter().any(|g| g.0 == given[k].0)) {
             return Err(Error::field(Field::Set, format!("{name}: {} is given twice", given[k].0)));
         }
-        let value = |parameter: &Parameter| {
-            let Some((_, value)) = given.iter().find(|(n, _)| *n == parameter.name) else {
+        let argument = |parameter: &Parameter| match given.iter().find(|g| g.0 == parameter.name) {
+            None if parameter.optional => Ok(None),
+            None => {
                 let what = format!("{name} needs {}: {}", parameter.name, parameter.hint);
                 let error = Error::field(Field::Set, what);
-                return Err(match parameter_field(parameter.name) {
+                Err(match parameter_field(parameter.name) {
                     Some(field) => error.advise(field, parameter.examples),
                     None => error,
-                });
-            };
-            match *value > 0.0 && value.is_finite() {
-                true => Ok(*value),
-                false => {
-                    let what = format!("is {value}; expected a finite number > 0");
-                    Err(match parameter_field(parameter.name) {
-                        Some(field) => Error::field(field, what),
-                        None => {
-                            let what = format!("{name}: {} {what}", parameter.name);
-                            Error::field(Field::Set, what)
-                        }
-                    })
-                }
+                })
             }
+            Some((_, text)) => match parameter.takes.read(text.trim()) {
+                Some(argument) => Ok(Some(argument)),
+                None => Err(misfit(name, parameter, text.trim())),
+            },
         };
-        let values: Vec<f64> = about.parameters.iter().map(value).collect::<Result<_>>()?;
-        Ok((about.make)(&values))
+        let arguments: Vec<Option<Argument>> =
+            about.parameters.iter().map(argument).collect::<Result<_>>()?;
+        Ok((about.make)(&Given(&arguments)))
+    }
+
+    /// Refuses parameters that no set of this kind can have, however it was made.
+    fn check(&self) -> Result<()> {
+        let about = self.shift().about();
+        for (parameter, argument) in about.parameters.iter().zip(self.shift().arguments()) {
+            if let Some(argument) = argument.filter(|a| !parameter.takes.fits(*a)) {
+                return Err(misfit(about.name, parameter, &argument.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a radius that the set cannot have: one below 0 or infinite, unless it is about what is
+    /// known of the target, or beyond what the set measures.
+    pub fn check_radius(&self, radius: f64) -> Result<()> {
+        let no_radius = radius == f64::INFINITY && self.needs_known();
+        let what = match radius >= 0.0 && (radius.is_finite() || no_radius) {
+            true => self.shift().refuses_radius(radius),
+            false => Some("expected a finite number ≥ 0"),
+        };
+        match what {
+            Some(what) => Err(Error::field(Field::Radius, format!("is {radius}; {what}"))),
+            None => Ok(()),
+        }
     }
 
     /// The set's name, as it is written everywhere.
@@ -161,22 +296,26 @@ impl Set {
         self.shift().about().name
     }
 
-    /// The set's parameters, each with its value.
-    pub fn parameters(&self) -> Vec<(&'static str, f64)> {
+    /// The set's parameters, each with what it is; without those that it does without.
+    pub fn parameters(&self) -> Vec<(&'static str, Argument)> {
         let names = self.shift().about().parameters.iter().map(|p| p.name);
-        names.zip(self.shift().values()).collect()
+        names.zip(self.shift().arguments()).filter_map(|(name, a)| Some((name, a?))).collect()
     }
 
-    /// One parameter's value, if the set has it.
+    /// One parameter that is a number, if the set has it.
     pub fn parameter(&self, name: &str) -> Option<f64> {
-        self.parameters().into_iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+        let number = |argument| match argument {
+            Argument::Number(number) => Some(number),
+            Argument::Word(_) => None,
+        };
+        self.parameters().into_iter().find(|(n, _)| *n == name).and_then(|(_, a)| number(a))
     }
 
     /// The same set with another value of a parameter; unchanged if it has no such one.
     pub fn with_parameter(&self, name: &str, value: f64) -> Result<Self> {
-        let mut all = self.parameters();
-        all.iter_mut().filter(|(n, _)| *n == name).for_each(|(_, v)| *v = value);
-        Set::named(self.name(), &all)
+        let own = self.parameters().into_iter();
+        let all = own.map(|(n, v)| (n, if n == name { value.to_string() } else { v.to_string() }));
+        Set::named(self.name(), &all.collect::<Vec<_>>())
     }
 
     /// Whether people move to other places, rather than being weighed anew where they are. Only
@@ -207,6 +346,20 @@ impl Set {
     /// no radius at all; and only then may the population itself not be in the set.
     pub fn needs_known(&self) -> bool {
         self.shift().needs_known()
+    }
+
+    /// Whether the set is about people with their actions and outcomes: then it is asked of a log and a
+    /// policy, not of contexts and values ([`Fitted`](crate::evaluate::Fitted)).
+    pub fn needs_actions(&self) -> bool {
+        self.shift().needs_actions()
+    }
+
+    /// The least radius at which the set contains another population of the geometry's space; infinite
+    /// if there is none, None where that is not worked out for this set.
+    pub fn containing(&self, geometry: &Geometry, other: &Population) -> Result<Option<f64>> {
+        geometry.population().space().same_as(other.space())?;
+        self.check()?;
+        self.shift().containing(geometry, other.weights())
     }
 
     /// Whether the value is a smoothed one, which alone is no bound of the worst case.
@@ -243,6 +396,7 @@ impl Set {
 
     /// A solver of a problem over sets of this kind, to be asked at any number of radii.
     pub fn solver<'a>(&self, problem: &Problem<'a>, settings: Settings<'a>) -> Result<Solver<'a>> {
+        self.check()?;
         Ok(Solver::new(self.shift().solver(problem, settings)?, *self))
     }
 }
@@ -262,15 +416,14 @@ impl FromStr for Set {
 
     fn from_str(text: &str) -> Result<Self> {
         let (name, given) = text.split_once(':').unwrap_or((text, ""));
-        let parameter = |part| -> Result<(&str, f64)> {
-            let bad = || {
-                let what = format!("is {text:?}; expected NAME or NAME:PARAMETER=NUMBER,...");
+        let parameter = |part| -> Result<(&str, String)> {
+            let (name, value) = str::split_once(part, '=').ok_or_else(|| {
+                let what = format!("is {text:?}; expected NAME or NAME:PARAMETER=VALUE,...");
                 Error::field(Field::Set, what)
-            };
-            let (name, value) = str::split_once(part, '=').ok_or_else(bad)?;
-            Ok((name.trim(), value.trim().parse().map_err(|_| bad())?))
+            })?;
+            Ok((name.trim(), value.trim().to_owned()))
         };
-        let given: Vec<(&str, f64)> =
+        let given: Vec<(&str, String)> =
             given.split(',').filter(|p| !p.is_empty()).map(parameter).collect::<Result<_>>()?;
         Set::named(name.trim(), &given)
     }
@@ -383,8 +536,12 @@ mod tests {
     #[test]
     fn sets_are_written_and_read_alike() {
         for name in Set::names() {
-            let given: Vec<(&str, f64)> =
-                Set::parameters_of(name).unwrap().iter().map(|p| (p.name, 2.5)).collect();
+            let text = |p: &Parameter| match p.takes {
+                Takes::Word(words) => words[0].to_owned(),
+                _ => "2.5".to_owned(),
+            };
+            let given: Vec<(&str, String)> =
+                Set::parameters_of(name).unwrap().iter().map(|p| (p.name, text(p))).collect();
             let set = Set::named(name, &given).unwrap();
             assert_eq!(set.to_string().parse::<Set>().unwrap(), set);
             let json = serde_json::to_string(&set).unwrap();
@@ -400,6 +557,6 @@ mod tests {
         assert!(slip("entropic").contains("needs eta"), "{}", slip("entropic"));
         assert_eq!(slip("entropic:eta=0"), "eta is 0; expected a finite number > 0");
         assert!(slip("kl:eta=1").contains("belongs to entropic"), "{}", slip("kl:eta=1"));
-        assert!(slip("entropic:eta").contains("PARAMETER=NUMBER"));
+        assert!(slip("entropic:eta").contains("PARAMETER=VALUE"));
     }
 }

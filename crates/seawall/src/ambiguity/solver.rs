@@ -32,13 +32,7 @@ impl<'a> Solver<'a> {
     /// The worst case at a radius; of a set that is about what is known of the target it may be
     /// infinite.
     pub fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        let no_radius = radius == f64::INFINITY && self.set.needs_known();
-        if !(radius >= 0.0 && (radius.is_finite() || no_radius)) {
-            return Err(Error::field(
-                Field::Radius,
-                format!("is {radius}; expected a finite number ≥ 0"),
-            ));
-        }
+        self.set.check_radius(radius)?;
         let worst = self.inner.worst_case(radius)?;
         if !(worst.lower().is_finite() && worst.upper().is_finite()) {
             return Err(Error::numeric(format!(

@@ -11,6 +11,7 @@
 
 use super::Set;
 use super::curve::{Curve, Vertices};
+use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
 use super::set::{About, Shift};
@@ -51,6 +52,11 @@ impl Shift for TotalVariation {
 
     fn has_exact_curve(&self) -> bool {
         true
+    }
+
+    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
+        let own = geometry.population().weights();
+        Ok(Some(0.5 * sum(own.len(), |j| (other[j] - own[j]).abs())))
     }
 
     fn solver<'a>(
