@@ -8,8 +8,8 @@ mod learning;
 
 use seawall::outcome::{BoostedSettings, ForestSettings, Recipe, Values};
 use seawall::{
-    Detail, EngineKind, Entropic, Feature, Geometry, Log, Population, Problem, Progress, Settings,
-    Space, Wasserstein, Watch,
+    Detail, EngineKind, Entropic, Feature, Geometry, Log, Population, Problem, Progress, Set,
+    Settings, Space, Wasserstein, Watch,
 };
 use serde_json::{Value, json};
 use std::error::Error;
@@ -36,11 +36,13 @@ fn main() -> Result<()> {
         ["count", study] => on(1, || count(study))?,
         ["trees", study] => on(1, || trees(study))?,
         ["fitting", rows, columns] => on(2, || fitting::fitting(rows.parse()?, columns.parse()?))?,
+        ["set", folder, set, radius] => on(1, || set_at(folder, set, radius.parse()?))?,
         ["models", study, kind] => on(2, || models(study, kind))?,
         _ => {
             return Err("usage: seawall-bench trial FOLDER RADIUS ETA | grid CELLS THREADS | \
                         scattered POINTS tree|scan|scan-once | count STUDY | trees STUDY | models STUDY forest|boosted | fitting ROWS COLUMNS | descent STEPS SEEDS | \
-                        search ROWS FEATURES LEVELS | groups STUDY | distance FOLDER | far POINTS"
+                        search ROWS FEATURES LEVELS | groups STUDY | distance FOLDER | far POINTS | \
+                        set FOLDER NAME RADIUS"
                 .into());
         }
     };
@@ -112,6 +114,23 @@ fn trial(folder: &str, radius: f64, eta: f64) -> Result<Value> {
         "entropic": {"seconds": entropic_seconds, "value": soft.value(), "gap": soft.gap(),
                      "evaluations": soft.evaluations()},
     }))
+}
+
+/// One worst case over a set by name, on points of three numbers: the value with both bounds, from
+/// arrays to the answer.
+fn set_at(folder: &str, set: &str, radius: f64) -> Result<Value> {
+    let column = |name: &str| read(&format!("{folder}/{name}.f64"));
+    let (values, weights) = (column("values")?, column("weights")?);
+    let columns = vec![column("x")?, column("y")?, column("z")?];
+    let space = Arc::new(Space::points(["x", "y", "z"].map(Feature::numeric), columns)?);
+    let population = Population::from_weights(space, weights)?;
+    let set: Set = set.parse()?;
+    let settings = Settings { detail: Detail::Value, ..Settings::default() };
+    let (seconds, worst) = median(|| {
+        let problem = Problem::new(&population, &values)?;
+        Ok(set.at(radius).worst_case(&problem, settings)?)
+    })?;
+    Ok(json!({ "seconds": seconds, "value": worst.value(), "gap": worst.gap() }))
 }
 
 /// A grid of so many cells: three features of 10 levels and a long one.
