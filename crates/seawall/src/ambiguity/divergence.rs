@@ -398,9 +398,8 @@ impl<'a> Solver<'a> {
         let (k, kept) = (self.power.k, log_kept.exp());
         let lost = if k == 0.0 { -log_kept } else { -(k * log_kept).exp_m1() / k };
         let cost = tilt.vertex.cost + self.power.factor * moment * lost / (1.0 - k);
-        let value = self.unseen.map_or(tilt.vertex.value, |u| {
-            u.1 - kept * (u.1 - tilt.vertex.value)
-        });
+        let value =
+            self.unseen.map_or(tilt.vertex.value, |u| u.1 - kept * (u.1 - tilt.vertex.value));
         let price = tilt.vertex.price.get() * ((1.0 - k) * log_kept).exp();
         let price = if price > 0.0 { Price::At(price) } else { Price::Zero };
         (Vertex::new(price, cost, value), Weighing::Tilted(*tilt, kept))
@@ -451,7 +450,11 @@ impl<'a> Solver<'a> {
                     (off, off / tilt.price_slope)
                 }
             };
-            if off > 0.0 { far = Some(pole) } else { near = Some(pole) }
+            if off > 0.0 {
+                far = Some(pole)
+            } else {
+                near = Some(pole)
+            }
             // Newton's step counts as long as it gains.
             let gains = !newton || off.abs() <= 0.5 * off_before;
             off_before = off.abs();
@@ -491,9 +494,8 @@ impl<'a> Solver<'a> {
             if first < near.active {
                 let middle = self.values[first + (near.active - 1 - first) / 2];
                 let at = self.pole(self.highest - middle);
-                return Some(at).filter(|at| {
-                    self.is_further(at, &far) && self.is_further(&near, at)
-                });
+                return Some(at)
+                    .filter(|at| self.is_further(at, &far) && self.is_further(&near, at));
             }
             from = 0.0;
         }
@@ -556,7 +558,13 @@ impl<'a> Solver<'a> {
         match weighing {
             Weighing::Nominal => 1.0,
             Weighing::Tilted(tilt, kept) => kept * self.log_ratio(tilt, f).exp(),
-            Weighing::Top(ratio) => if f == self.highest { *ratio } else { 0.0 },
+            Weighing::Top(ratio) => {
+                if f == self.highest {
+                    *ratio
+                } else {
+                    0.0
+                }
+            }
             Weighing::Unseen => 0.0,
         }
     }

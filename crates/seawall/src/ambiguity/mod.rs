@@ -62,6 +62,8 @@ set::sets! {
     hellinger::Hellinger,
     /// Every reweighting with a reverse KL divergence of at most the radius.
     burg::Burg,
+    /// Every reweighting that gives nobody more than `1/(1 − radius)` times the weight they had.
+    cvar::Cvar,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
 }
