@@ -38,8 +38,6 @@ use rayon::prelude::*;
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// The population spends the radius to this share of it.
 const SETTLED: f64 = 1e-13;
-/// A population that spends the radius to this share is the answer's.
-const NEARLY: f64 = 1e-9;
 /// A pole has the price asked for to this share.
 const PRICED: f64 = 1e-13;
 /// Poles looked at for one price at most.
@@ -88,7 +86,7 @@ impl Power {
     #[inline(always)]
     fn of(&self, t: f64, r: f64, w: f64) -> f64 {
         let k = self.k;
-        if r == 0.0 && k > 0.0 {
+        if r == 0.0 {
             return self.at_zero();
         }
         let found = if t.abs() * k.abs().max(1.0) < SERIES {
@@ -265,7 +263,8 @@ impl<'a> Solver<'a> {
             end_weighing: Weighing::Nominal,
             evaluations: 0,
         };
-        (solver.end, solver.end_weighing) = solver.far_end(top.min(1.0));
+        let top = if highest == lowest { 1.0 } else { top.min(1.0) };
+        (solver.end, solver.end_weighing) = solver.far_end(top);
         if let Some((_, value)) = unseen {
             let touching = solver.tilt(solver.under(value, 0.0));
             // R = Σ p (q/p)^k
@@ -320,8 +319,13 @@ impl<'a> Solver<'a> {
         Pole { anchor, off: distance - (self.highest - anchor), active }
     }
 
+    /// How far a value is from the pole; 0 below a floor.
     fn distance(&self, pole: &Pole, f: f64) -> f64 {
-        (self.sign() * (f - pole.anchor) + pole.off).max(0.0)
+        match self.power.k > 1.0 {
+            true if f < pole.anchor => 0.0,
+            true => (f - pole.anchor) + pole.off,
+            false => (pole.anchor - f) + pole.off,
+        }
     }
 
     /// The logarithm of a point's new weight over its old one.
@@ -332,8 +336,8 @@ impl<'a> Solver<'a> {
     /// `m log(|f − c| / span)`.
     #[inline(always)]
     fn exponent(&self, pole: &Pole, (centre, span): (f64, f64), f: f64) -> f64 {
-        let off = self.sign() * (f - centre) / span;
-        let log = if off > -0.5 { off.ln_1p() } else { (self.distance(pole, f) / span).ln() };
+        let (off, far) = (self.sign() * (f - centre) / span, self.distance(pole, f));
+        let log = if off > -0.5 && far > 0.0 { off.ln_1p() } else { (far / span).ln() };
         log / (self.power.k - 1.0)
     }
 
@@ -534,9 +538,12 @@ impl<'a> Solver<'a> {
         let (mut stopped, mut polishes) = (false, 0);
         let settings = self.settings;
         self.seek(Goal::Cost(radius), |solver, tilt| {
-            bracket.insert(tilt.vertex);
             let cost = tilt.vertex.cost;
-            sides[usize::from(cost <= radius)] = Weighing::Tilted(*tilt, 1.0);
+            // Costs beyond all numbers say nothing.
+            if cost.is_finite() && tilt.vertex.price.get() > 0.0 {
+                bracket.insert(tilt.vertex);
+                sides[usize::from(cost <= radius)] = Weighing::Tilted(*tilt, 1.0);
+            }
             let size = bracket.upper.0.abs().max(bracket.lower().abs());
             let gap = bracket.gap();
             // Closed bounds do not pin down the population where λ is small: a few more steps
@@ -625,13 +632,10 @@ impl Solve for Solver<'_> {
             let (upper, price) = bracket.upper;
             let mut found = Certificate::new(bracket.lower(), upper, price.get());
             found.stopped = stopped;
-            // Where the search ended early: the mixture of the bracket's two populations that reaches
-            // the lower bound. It spends no more than the chord does, for the divergence is convex.
+            // The mixture of the bracket's two populations that reaches the lower bound. It spends no
+            // more than the chord does, for the divergence is convex.
             let (left, right) = (bracket.left, bracket.right);
-            let settled = |v: &Vertex| (v.cost - radius).abs() <= NEARLY * radius;
             let share = match left.cost > right.cost && left.cost.is_finite() {
-                _ if settled(&right) => 0.0,
-                _ if settled(&left) => 1.0,
                 true => (radius - right.cost) / (left.cost - right.cost),
                 false => 0.0,
             };
