@@ -560,6 +560,14 @@ impl<'a> Solver<'a> {
         (bracket, sides, stopped)
     }
 
+    /// The upper bound, and its price: never above the largest value, however far off that is.
+    fn capped(&self, bracket: &Bracket) -> (f64, Price) {
+        match bracket.upper.0 < self.end.value {
+            true => bracket.upper,
+            false => (self.end.value, Price::Zero),
+        }
+    }
+
     /// The new weight over the old one of a point that was seen.
     fn ratio(&self, weighing: &Weighing, f: f64) -> f64 {
         match weighing {
@@ -625,11 +633,11 @@ impl Solve for Solver<'_> {
             let mut bracket = Bracket::new(self.end, tilt.vertex, radius);
             bracket.insert(vertex);
             let lower = if vertex.cost <= radius { vertex.value } else { bracket.lower() };
-            let (upper, price) = bracket.upper;
+            let (upper, price) = self.capped(&bracket);
             (Certificate::new(lower, upper, price.get()), self.plan(&[weighing; 2], 1.0))
         } else {
             let (bracket, sides, stopped) = self.search(radius);
-            let (upper, price) = bracket.upper;
+            let (upper, price) = self.capped(&bracket);
             let mut found = Certificate::new(bracket.lower(), upper, price.get());
             found.stopped = stopped;
             // The mixture of the bracket's two populations that reaches the lower bound. It spends no
