@@ -100,13 +100,13 @@ pub fn commonest(space: &Space, moves: impl Iterator<Item = Move>, count: usize)
 pub fn sentence(worst: &WorstCase, set: Set) -> String {
     if !set.moves_mass() && set.reaches_unseen() {
         return format!(
-            "people are replaced by others, wherever those are; {} of the worst-case population is \
-             where nobody was seen",
+            "{}; {} of the worst-case population is where nobody was seen",
+            set.fate(),
             percent(worst.unobserved_mass())
         );
     }
     if !set.moves_mass() {
-        return "nobody moves; people are weighed anew".to_owned();
+        return set.fate().to_owned();
     }
     let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
     if moved == 0.0 && set.needs_known() {

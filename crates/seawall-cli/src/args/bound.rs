@@ -12,7 +12,8 @@ pub(super) const EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
 whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
 mean squared distance, not its root. For --set kl it is a divergence in nats, for
---set tv the share of the people who are replaced, fixed columns or not.
+--set tv the share of the people who are replaced, fixed columns or not, for --set cvar the
+share of the people who are left out, for chi2, cressie-read, hellinger and burg that divergence.
 
 Examples:
   How bad could a model's mean loss get if ages and sites shift?
@@ -51,7 +52,8 @@ pub struct Bound {
         allow_negative_numbers = true
     )]
     radius: Vec<f64>,
-    /// The set of populations: wasserstein, entropic, kl or tv
+    /// The set of populations: wasserstein, entropic, kl, tv, chi2, cressie-read:k=K, hellinger, burg
+    /// or cvar
     #[arg(long, value_name = SET, value_parser = set_text, default_value = "wasserstein")]
     set: String,
     /// The sharpness of the entropic set, in units of 1/value

@@ -47,7 +47,8 @@ A radius is in units of the ground cost. With the spread scale (scale under [con
 random are 1 apart in each column, on average; without it, moving everyone across the whole range of
 one numeric column, or to another level of one nominal column, costs 1 (`seawall check` says what a
 cost of 0.1 buys). It bounds a mean squared distance, not its root. For a kl set it is a divergence in nats, for tv the share of the
-people who are replaced, fixed columns or not. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
+people who are replaced, fixed columns or not, for cvar the share of the people who are left out, for chi2, cressie-read, hellinger
+and burg that divergence. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
 
 Examples:
   As the study file asks, with the whole curve:
@@ -142,8 +143,9 @@ pub(super) struct Evaluate {
     /// How far the population of contexts may be
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     radius: Vec<f64>,
-    /// The set of populations of contexts: wasserstein, entropic, kl, tv or couplings (those that meet
-    /// what is known of a target, with a radius or without one)
+    /// The set of populations of contexts: wasserstein, entropic, kl, tv, chi2, cressie-read:k=K,
+    /// hellinger, burg, cvar or couplings (those that meet what is known of a target, with a radius or
+    /// without one)
     #[arg(long, value_name = SET, value_parser = set_text)]
     set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value

@@ -5,7 +5,6 @@ use crate::evaluate::Question;
 use crate::load::Loaded;
 use crate::study::{Each, HistorySpec};
 use crate::words::{level, number, percent};
-use seawall::Set;
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
 use seawall::outcome::{ModelKind, Recipe};
@@ -19,12 +18,6 @@ pub(super) fn methods(
     request: &Request,
 ) -> Vec<(&'static str, String)> {
     let study = &loaded.study;
-    let set = |set: Set| match set {
-        Set::Wasserstein(_) => "Wasserstein, solved exactly".to_owned(),
-        Set::Entropic(set) => format!("entropic Wasserstein, η = {}", number(set.eta)),
-        Set::Kl(_) => "Kullback–Leibler, solved exactly".to_owned(),
-        other => format!("{other}, solved exactly"),
-    };
     let list = |radii: &[f64]| radii.iter().map(|r| number(*r)).collect::<Vec<_>>().join(", ");
     let support = match question.support {
         Support::All => "every point of the context space",
@@ -34,10 +27,10 @@ pub(super) fn methods(
     let (fitted, refitted) = outcome_model(loaded);
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
-        ("Set of contexts", set(question.context.set)),
+        ("Set of contexts", question.context.set.method()),
         ("The study's radii", list(&study.context_set.radii)),
         ("Outcome model", fitted),
-        ("Set of outcomes", set(question.cost.set)),
+        ("Set of outcomes", question.cost.set.method()),
         ("Cost radii", list(&study.cost_set.radii)),
         (
             "Robust value",

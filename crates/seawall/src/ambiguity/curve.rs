@@ -4,7 +4,8 @@
 //! on it and a line above it, so between two neighbouring points it lies between their chord
 //! and their lines. Refining the widest such triangle first, until none is left that holds
 //! anything, enumerates the exact curve of a Wasserstein set; stopping early leaves an error
-//! that is known. Entropic and KL curves are smooth: they are followed to a tolerance.
+//! that is known. Entropic and KL curves are smooth: they are followed to a tolerance. Where a curve is
+//! not concave but sags between corners (CVaR), the chords are above it and its tangents below.
 //!
 //! From the curve: the value at any radius, and the breakdown radius at which it crosses a limit
 //! or another curve.
@@ -157,6 +158,63 @@ impl Vertices {
             error: self.error / factor,
             excess: self.seen.iter().fold(0.0, |most, v| v.excess.max(most)) / factor,
             slack: 0.0,
+            below: Vec::new(),
+        }
+    }
+}
+
+/// A curve of pieces `t + h/a`, `a = 1 − ε`, that sag below their chords, in a solver's units.
+pub(super) struct Sagging {
+    /// Radius, value and slope to the right.
+    corners: Vec<(f64, f64, f64)>,
+    below: Vec<(f64, f64)>,
+    error: f64,
+}
+
+impl Sagging {
+    /// From where it starts.
+    pub fn new((radius, value): (f64, f64)) -> Self {
+        Sagging { corners: vec![(radius, value, 0.0)], below: Vec::new(), error: 0.0 }
+    }
+
+    /// The next piece, by so many chords: those even in `1/√a` sag alike, by `h` times the square of
+    /// their width in it.
+    pub fn piece(&mut self, t: f64, h: f64, (a0, a1): (f64, f64), chords: usize) {
+        if a1 >= a0 {
+            return;
+        }
+        let (from, to) = (a0.sqrt().recip(), a1.sqrt().recip());
+        let mut left = a0;
+        for chord in 1..=chords {
+            let root = from + (to - from) * (chord as f64 / chords as f64);
+            let right = if chord == chords { a1 } else { root.powi(-2) };
+            if let Some(last) = self.corners.last_mut() {
+                last.2 = h / (left * left);
+            }
+            // The tangents at the two ends meet where a is their harmonic mean.
+            let meet = 2.0 / (left.recip() + right.recip());
+            self.below.push((1.0 - meet, t + h / left * (2.0 - meet / left)));
+            self.corners.push((1.0 - right, t + h / right, 0.0));
+            self.error = self.error.max(h * (right.sqrt().recip() - left.sqrt().recip()).powi(2));
+            left = right;
+        }
+    }
+
+    /// The curve in the user's units and direction.
+    pub fn into_curve(self, units: Units) -> Curve {
+        let vertex = |&(radius, value, slope): &(f64, f64, f64)| CurveVertex {
+            radius,
+            value: units.unscaled(value),
+            lambda: slope / units.scale(),
+        };
+        Curve {
+            vertices: self.corners.iter().map(vertex).collect(),
+            straight: vec![true; self.corners.len() - 1],
+            direction: units.direction,
+            error: self.error / units.scale(),
+            excess: 0.0,
+            slack: 0.0,
+            below: self.below.iter().map(|&(r, v)| (r, units.unscaled(v))).collect(),
         }
     }
 }
@@ -201,7 +259,7 @@ pub struct CurveVertex {
     /// The worst case at that radius.
     pub value: f64,
     /// The slope of a line through the point that the curve does not cross: how fast the worst
-    /// case worsens.
+    /// case worsens. Of a curve that sags (CVaR), its slope to the right.
     pub lambda: f64,
 }
 
@@ -239,6 +297,9 @@ pub struct Curve {
     excess: f64,
     /// By how much the values may be too bad: what the inner step left open.
     slack: f64,
+    /// Where the tangents of a curve that sags below its chords meet, one for each stretch; none of a
+    /// concave one.
+    below: Vec<(f64, f64)>,
 }
 
 impl Curve {
@@ -268,7 +329,8 @@ impl Curve {
     pub fn at(&self, radius: f64) -> CurveValue {
         let chord = self.chords().height(radius);
         let lines = if self.is_exact() { chord } else { self.lines().height(radius).max(chord) };
-        let (lower, upper) = self.direction.turned(chord - self.slack, lines);
+        let floor = if self.below.is_empty() { chord } else { self.floor().height(radius) };
+        let (lower, upper) = self.direction.turned(floor.min(chord) - self.slack, lines);
         CurveValue { value: self.sign() * chord, lower, upper }
     }
 
@@ -287,14 +349,14 @@ impl Curve {
     /// The smallest radius at which this worst case is worse than another; None if it never is.
     pub fn breakdown_against(&self, other: &Curve) -> Option<Breakdown> {
         let chords = other.chords();
-        self.first_above([&chords.lowered(other.slack), &chords, &other.lines()])
+        self.first_above([&other.floor().lowered(other.slack), &chords, &other.lines()])
     }
 
     /// Where this curve passes another that is known from below, by interpolation and from above.
     fn first_above(&self, [below, other, above]: [&Polyline; 3]) -> Option<Breakdown> {
         let (chords, high) = (self.chords(), self.lines());
         let lower = high.first_above(below)?;
-        let upper = chords.lowered(self.slack).first_above(above).unwrap_or(f64::INFINITY);
+        let upper = self.floor().lowered(self.slack).first_above(above).unwrap_or(f64::INFINITY);
         let radius = chords.first_above(other).unwrap_or(upper);
         Some(Breakdown { radius, lower, upper }).filter(|b| b.radius.is_finite())
     }
@@ -304,12 +366,23 @@ impl Curve {
         self.direction.sign()
     }
 
-    /// From below, larger being worse: straight lines between the vertices.
+    /// From below, larger being worse: the chords, or the tangents of a curve that sags.
+    fn floor(&self) -> Polyline {
+        let mut corners = self.chords().0;
+        if !self.below.is_empty() {
+            corners.extend(self.below.iter().map(|&(r, v)| (r, self.sign() * v)));
+            corners.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        Polyline(corners)
+    }
+
+    /// Straight lines between the vertices, larger being worse.
     fn chords(&self) -> Polyline {
         Polyline(self.vertices.iter().map(|v| (v.radius, self.sign() * v.value)).collect())
     }
 
-    /// From above, larger being worse: the vertices' lines, cut where neighbours cross.
+    /// From above, larger being worse: the vertices' lines, cut where neighbours cross; the chords of a
+    /// curve that sags.
     fn lines(&self) -> Polyline {
         let chords = self.chords();
         if self.is_exact() {
@@ -391,7 +464,8 @@ mod tests {
         let vertex = |&(radius, value, lambda): &_| CurveVertex { radius, value, lambda };
         let vertices: Vec<CurveVertex> = vertices.iter().map(vertex).collect();
         let straight = vec![error == 0.0; vertices.len() - 1];
-        Curve { vertices, straight, direction: Direction::Cost, error, excess: 0.0, slack: 0.0 }
+        let direction = Direction::Cost;
+        Curve { vertices, straight, direction, error, excess: 0.0, slack: 0.0, below: Vec::new() }
     }
 
     #[test]

@@ -59,6 +59,10 @@ impl Shift for Entropic {
         vec![Some(Argument::Number(self.eta))]
     }
 
+    fn method(&self) -> Option<String> {
+        Some(format!("entropic Wasserstein, η = {}", self.eta))
+    }
+
     fn moves_mass(&self) -> bool {
         true
     }

@@ -42,6 +42,10 @@ impl Shift for Kl {
         &Self::ABOUT
     }
 
+    fn method(&self) -> Option<String> {
+        Some("Kullback–Leibler, solved exactly".to_owned())
+    }
+
     fn moves_mass(&self) -> bool {
         false
     }

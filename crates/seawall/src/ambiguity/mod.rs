@@ -21,6 +21,7 @@
 //! A further set is one file of this folder and one line of the table below.
 
 mod curve;
+mod divergence;
 pub(crate) mod engine;
 mod geometry;
 mod plan;
@@ -53,6 +54,16 @@ set::sets! {
     kl::Kl,
     /// Every population of which at most a share, the radius, are other people.
     tv::TotalVariation,
+    /// Every reweighting of the observed points with a χ² divergence of at most the radius.
+    chi2::Chi2,
+    /// Every reweighting with a Cressie–Read divergence of some order of at most the radius.
+    cressie_read::CressieRead,
+    /// Every reweighting with a squared Hellinger distance of at most the radius.
+    hellinger::Hellinger,
+    /// Every reweighting with a reverse KL divergence of at most the radius.
+    burg::Burg,
+    /// Every reweighting that gives nobody more than `1/(1 − radius)` times the weight they had.
+    cvar::Cvar,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
 }

@@ -173,6 +173,17 @@ pub(super) trait Shift {
         Ok(None)
     }
 
+    /// What becomes of the people where nobody moves, in a few words.
+    fn fate(&self) -> &'static str {
+        "nobody moves; people are weighed anew"
+    }
+
+    /// What it is called among statisticians and how it was solved; its name as written, if nothing is
+    /// said here.
+    fn method(&self) -> Option<String> {
+        None
+    }
+
     /// By how much the value may be below the exact worst case on a support of so many points.
     fn smoothing(&self, _points: usize) -> f64 {
         0.0
@@ -333,6 +344,16 @@ impl Set {
     /// What a radius measures, in a sentence for people.
     pub fn away(&self) -> &'static str {
         self.shift().about().away
+    }
+
+    /// What becomes of the people of a set that moves nobody, in a few words.
+    pub fn fate(&self) -> &'static str {
+        self.shift().fate()
+    }
+
+    /// What the set is called among statisticians, and how it is solved.
+    pub fn method(&self) -> String {
+        self.shift().method().unwrap_or_else(|| format!("{self}, solved exactly"))
     }
 
     /// Whether the worst case against the radius is made of finitely many straight lines, so that

@@ -42,6 +42,14 @@ impl Shift for TotalVariation {
         &Self::ABOUT
     }
 
+    fn method(&self) -> Option<String> {
+        Some("total variation, solved exactly".to_owned())
+    }
+
+    fn fate(&self) -> &'static str {
+        "people are replaced by others, wherever those are"
+    }
+
     fn moves_mass(&self) -> bool {
         false
     }

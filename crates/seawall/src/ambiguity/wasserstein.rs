@@ -68,6 +68,10 @@ impl Shift for Wasserstein {
         &Self::ABOUT
     }
 
+    fn method(&self) -> Option<String> {
+        Some("Wasserstein, solved exactly".to_owned())
+    }
+
     fn moves_mass(&self) -> bool {
         true
     }
