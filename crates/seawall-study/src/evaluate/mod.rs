@@ -158,7 +158,7 @@ impl Question {
 
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
-    let shifts = question.cost.set.is_smoothed() || question.cost.radii.iter().any(|r| *r > 0.0);
+    let shifts = !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
     let other = shifts.then(|| loaded.with_outcomes()).flatten();
     let loaded = other.as_ref().unwrap_or(loaded);
     let anywhere = loaded.on_support(question.support)?;

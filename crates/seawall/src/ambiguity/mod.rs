@@ -23,12 +23,14 @@
 mod curve;
 pub(crate) mod engine;
 mod geometry;
+mod gibbs;
 mod plan;
 mod problem;
 mod reach;
 mod set;
 mod settings;
 mod solver;
+mod tilted;
 mod whole;
 mod worst_case;
 
@@ -55,4 +57,6 @@ set::sets! {
     tv::TotalVariation,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
+    /// Every population that people reach at a small mean cost while each of them is spread out.
+    sinkhorn::Sinkhorn,
 }
