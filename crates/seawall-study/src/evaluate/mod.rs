@@ -332,7 +332,7 @@ fn bounds(
     delta: f64,
 ) -> Result<FiniteSampleBounds> {
     let sets = [question.context.set, question.cost.set];
-    if let Some(set) = sets.iter().find(|set| !set.moves_mass() || set.needs_known()) {
+    if let Some(set) = sets.iter().find(|set| !set.moves_mass() || !set.contains_nominal()) {
         return Err(Error::field(
             Field::Bounds,
             format!("is for Wasserstein and entropic sets, not for {}", set.name()),

@@ -291,8 +291,7 @@ impl Solve for Solver<'_> {
             settings,
             problem.units(),
             |prices| {
-                let at =
-                    |&price: &f64| vertex(Price::At(price), self.evaluate(Price::At(price)));
+                let at = |&price: &f64| vertex(Price::At(price), self.evaluate(Price::At(price)));
                 let found = prices.iter().map(at).collect();
                 if self.engine.stopped() { Vec::new() } else { found }
             },

@@ -45,11 +45,7 @@ pub(super) fn shares(bracket: &Bracket) -> Vec<(f64, Price)> {
 }
 
 /// Lists the entries of a mixture of Gibbs plans that are not too light; None if it was stopped.
-pub(super) fn list(
-    problem: &Problem<'_>,
-    settings: &Settings<'_>,
-    parts: &[Part],
-) -> Option<Plan> {
+pub(super) fn list(problem: &Problem<'_>, settings: &Settings<'_>, parts: &[Part]) -> Option<Plan> {
     let scan = Scan::new(&problem.geometry);
     let nominal = problem.population().weights();
     let floor = settings.plan_floor;

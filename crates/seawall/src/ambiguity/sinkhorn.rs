@@ -273,11 +273,8 @@ fn nats_to(geometry: &Geometry, other: &[f64], kappa: f64) -> Result<Option<f64>
     }
     let points = other.len();
     let (log_reference, sharpness) = (-(points as f64).ln(), 1.0 / kappa);
-    let mut engine = geometry.soft_engine()?.clone().load(
-        geometry,
-        vec![log_reference; points],
-        Watch::NOBODY,
-    );
+    let mut engine =
+        geometry.soft_engine()?.clone().load(geometry, vec![log_reference; points], Watch::NOBODY);
     let untilted = engine.evaluate(sharpness, Of::Cost).log;
     let mut potential: Vec<f64> =
         other.iter().map(|q| if *q > 0.0 { 0.0 } else { f64::NEG_INFINITY }).collect();
@@ -287,7 +284,8 @@ fn nats_to(geometry: &Geometry, other: &[f64], kappa: f64) -> Result<Option<f64>
         let arrived = engine.population(sharpness);
         let missing = sum(points, |j| (other[j] - arrived[j]).abs());
         if missing <= ARRIVED {
-            let gained = sum(points, |j| if other[j] > 0.0 { other[j] * potential[j] } else { 0.0 });
+            let gained =
+                sum(points, |j| if other[j] > 0.0 { other[j] * potential[j] } else { 0.0 });
             return Ok(Some((gained - (log - untilted)).max(0.0)));
         }
         for (psi, (q, r)) in potential.iter_mut().zip(other.iter().zip(&arrived)) {

@@ -45,16 +45,15 @@ pub(super) struct Tilt {
 
 /// The spread of a population, to be tilted.
 pub(super) struct Tilted<'a> {
-    problem: Problem<'a>,
     engine: Box<dyn Softmax + 'a>,
     /// 1/κ.
     sharpness: f64,
     log_reference: Vec<f64>,
-    /// The largest value anywhere; values are counted from there.
+    /// The mean of the largest values that people can reach; values are counted from those.
     highest: f64,
-    /// How far each point is below it.
+    /// How far each point is above the largest one within its reach: 0 or less.
     below: Vec<f64>,
-    /// How far the lowest one is.
+    /// How far the lowest one is below.
     range: f64,
     /// `Σ_i p_i log Σ_j w_j exp(−c_ij/κ)`.
     untilted: f64,
@@ -70,24 +69,28 @@ impl<'a> Tilted<'a> {
     pub fn new(problem: &Problem<'a>, kappa: f64, watch: Watch<'a>) -> Result<Self> {
         let points = problem.heights.len();
         let log_reference: Vec<f64> = (0..points).map(log_reference(problem)).collect();
-        let values = (0..points).map(|j| problem.heights.at(j));
-        let reached = values.zip(&log_reference).filter(|(_, w)| **w > f64::NEG_INFINITY);
-        let (lowest, highest) = reached
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (f, _)| {
-                (low.min(f), high.max(f))
-            });
+        let mut tops = vec![0.0; points];
+        for members in within_reach(problem) {
+            let reached = members.iter().filter(|&&j| log_reference[j] > f64::NEG_INFINITY);
+            let top = reached.map(|&j| problem.heights.at(j)).fold(f64::NEG_INFINITY, f64::max);
+            members.iter().filter(|_| top > f64::NEG_INFINITY).for_each(|&j| tops[j] = top);
+        }
         // What cannot be reached does not count; it must not be larger than what can.
-        let below = (0..points).map(|j| (problem.heights.at(j) - highest).min(0.0)).collect();
+        let below: Vec<f64> =
+            (0..points).map(|j| (problem.heights.at(j) - tops[j]).min(0.0)).collect();
+        let weights = problem.population().weights();
+        let highest = sum(points, |i| weights[i] * tops[i]);
+        let reached = (0..points).filter(|&j| log_reference[j] > f64::NEG_INFINITY);
+        let range = reached.map(|j| -below[j]).fold(0.0, f64::max);
         let nowhere = Tilt { vertex: Vertex::new(Price::Infinite, 0.0, 0.0), variance: 0.0 };
         let engine = problem.geometry.soft_engine()?.clone();
         let mut tilted = Tilted {
             engine: engine.load(&problem.geometry, log_reference.clone(), watch),
-            problem: problem.clone(),
             sharpness: 1.0 / kappa,
             log_reference,
             highest,
             below,
-            range: highest - lowest,
+            range,
             untilted: 0.0,
             start: nowhere,
             end: nowhere.vertex,
@@ -100,7 +103,7 @@ impl<'a> Tilted<'a> {
     /// The two ends.
     fn begin(&mut self, kappa: f64) -> Result<()> {
         let still = self.pass(Price::Infinite);
-        let (end, highest) = (self.pass(Price::Zero), self.highest_mean());
+        let end = self.pass(Price::Zero);
         if self.engine.stopped() {
             return Err(Error::stopped());
         }
@@ -121,8 +124,8 @@ impl<'a> Tilted<'a> {
         self.untilted = still.log;
         let vertex = Vertex::new(Price::Infinite, 0.0, value);
         self.start = Tilt { vertex, variance: still.variance };
-        self.end = match highest > value {
-            true => Vertex::new(Price::Zero, cost, highest),
+        self.end = match self.highest > value {
+            true => Vertex::new(Price::Zero, cost, self.highest),
             // Wherever people can go the values are the same.
             false => Vertex::new(Price::Zero, 0.0, value),
         };
@@ -174,43 +177,19 @@ impl<'a> Tilted<'a> {
                 self.below.iter().zip(&self.log_reference).map(tilt).collect()
             }
             Price::Zero => {
-                let mut at = vec![f64::NEG_INFINITY; self.below.len()];
-                for (members, top) in self.tops() {
-                    for j in members.into_iter().filter(|&j| self.below[j] == top) {
-                        at[j] = self.log_reference[j];
-                    }
-                }
-                at
+                let at = |(f, w): (&f64, &f64)| if *f == 0.0 { *w } else { f64::NEG_INFINITY };
+                self.below.iter().zip(&self.log_reference).map(at).collect()
             }
         }
     }
+}
 
-    /// The mean of the largest values that people can reach.
-    fn highest_mean(&self) -> f64 {
-        let mut own = vec![0.0; self.below.len()];
-        for (members, top) in self.tops() {
-            members.into_iter().for_each(|j| own[j] = top);
-        }
-        let weights = self.problem.population().weights();
-        self.highest + sum(weights.len(), |i| weights[i] * own[i])
+/// The points that can be reached from each other.
+fn within_reach(problem: &Problem<'_>) -> Vec<Vec<usize>> {
+    let space = problem.space();
+    if (0..space.names().len()).all(|k| space.kind(k) != Kind::Fixed) {
+        return vec![(0..space.len()).collect()];
     }
-
-    /// The points that can be reached from each other, and the largest value of positive reference
-    /// weight among them.
-    fn tops(&self) -> Vec<(Vec<usize>, f64)> {
-        let space = self.problem.space();
-        let walls = (0..space.names().len()).any(|k| space.kind(k) == Kind::Fixed);
-        let members: Vec<Vec<usize>> = match walls {
-            true => {
-                let points = |m: Vec<u32>| m.into_iter().map(|j| j as usize).collect();
-                groups(space).1.into_iter().map(|group| points(group.members)).collect()
-            }
-            false => vec![(0..self.below.len()).collect()],
-        };
-        let top = |members: &[usize]| {
-            let reached = members.iter().filter(|&&j| self.log_reference[j] > f64::NEG_INFINITY);
-            reached.map(|&j| self.below[j]).fold(f64::NEG_INFINITY, f64::max)
-        };
-        members.into_iter().map(|m| (top(&m), m)).map(|(top, m)| (m, top)).collect()
-    }
+    let points = |m: Vec<u32>| m.into_iter().map(|j| j as usize).collect();
+    groups(space).1.into_iter().map(|group| points(group.members)).collect()
 }
