@@ -136,8 +136,8 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
 
 fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
     let entropic = is_entropic(question);
-    let smoothed_costs = question.cost.set.is_smoothed();
-    let several_costs = smoothed_costs || question.cost.radii.iter().any(|r| *r > 0.0);
+    let several_costs =
+        !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
     let mut header = vec!["policy", "set", "radius"];
     if several_costs {
         header.extend(["cost set", "cost radius"]);

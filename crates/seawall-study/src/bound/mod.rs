@@ -267,7 +267,7 @@ fn radius_bound(within: Ambiguity, worst: &WorstCase, seconds: f64) -> RadiusBou
 fn notes(request: &Request, nominal: f64, at_zero: f64) -> Vec<String> {
     let mut notes = Vec::new();
     let free = (at_zero - nominal).abs() > 1e-9 * nominal.abs().max(at_zero.abs());
-    if request.set.moves_mass() && !request.set.is_smoothed() && free {
+    if request.set.moves_mass() && request.set.stays_at_zero() && free {
         notes.push(format!(
             "some moves are free (rows with the same context but different values, or a column of \
              weight 0), so the worst case is {} already at radius 0, not the nominal mean",

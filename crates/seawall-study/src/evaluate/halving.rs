@@ -227,7 +227,7 @@ fn covers(
             };
             for at in 0..radii {
                 let plain = found.question.cost.radii[cost] == 0.0
-                    && !found.question.cost.set.is_smoothed();
+                    && found.question.cost.set.stays_at_zero();
                 let weights = worst.get(cost * radii + at).map(|case| case.weights());
                 let weights = weights.filter(|w| plain && !w.is_empty());
                 let cover = weights.map(|w| correction.cover(*asked, &w, robust.points()));

@@ -158,7 +158,7 @@ impl Question {
 
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
-    let shifts = question.cost.set.is_smoothed() || question.cost.radii.iter().any(|r| *r > 0.0);
+    let shifts = !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
     let other = shifts.then(|| loaded.with_outcomes()).flatten();
     let loaded = other.as_ref().unwrap_or(loaded);
     let anywhere = loaded.on_support(question.support)?;
@@ -332,7 +332,7 @@ fn bounds(
     delta: f64,
 ) -> Result<FiniteSampleBounds> {
     let sets = [question.context.set, question.cost.set];
-    if let Some(set) = sets.iter().find(|set| !set.moves_mass() || set.needs_known()) {
+    if let Some(set) = sets.iter().find(|set| !set.moves_mass() || !set.contains_nominal()) {
         return Err(Error::field(
             Field::Bounds,
             format!("is for Wasserstein and entropic sets, not for {}", set.name()),

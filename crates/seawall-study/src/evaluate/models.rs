@@ -26,7 +26,7 @@ pub(super) fn by_kind(
     let radii = &question.context.radii;
     let at = radii.iter().position(|r| *r > 0.0).unwrap_or(0);
     let result = &first.results[at];
-    let shifts = question.cost.radii[0] > 0.0 || question.cost.set.is_smoothed();
+    let shifts = question.cost.radii[0] > 0.0 || !question.cost.set.stays_at_zero();
     let mut rows = Vec::new();
     for candidate in &loaded.candidates {
         let ends = match (candidate.chosen, result.honest) {

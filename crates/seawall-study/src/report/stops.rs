@@ -68,7 +68,8 @@ pub(super) fn slow(space: &Space, set: Set) -> bool {
         Support::Grid(_) => points > LARGE,
         Support::Points(_) => points.saturating_mul(points) > MANY_PAIRS,
     };
-    many || set.is_smoothed()
+    // Sets whose worst case is smooth sum over every pair of places.
+    many || (set.moves_mass() && !set.has_exact_curve())
 }
 
 /// The radius as it is shown, so that who types it in asks for the very same.

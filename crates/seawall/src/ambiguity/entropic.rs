@@ -10,8 +10,8 @@
 
 use super::Set;
 use super::curve::{Curve, Vertices};
-use super::engine::soft::{Soft, Softmax, exponents, log_reference};
-use super::engine::{Scan, Source};
+use super::engine::soft::{Of, Softmax, exponents, log_reference};
+use super::gibbs::{Part, SETTLED, list, shares};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::set::{About, Argument, Parameter, Shift, Takes};
@@ -21,12 +21,10 @@ use super::wasserstein::{AWAY, Wasserstein};
 use super::worst_case::{Certificate, Smoothed, WorstCase};
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
-use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
-use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sum;
 use crate::progress::Stage;
-use rayon::prelude::*;
+use std::sync::Arc;
 
 /// The Wasserstein set with the adversary's choice smoothed: larger `eta` is closer to exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,8 +88,6 @@ impl Shift for Entropic {
 
 /// The bounds are as close as rounding allows.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// The population spends the radius to this share of it.
-const SETTLED: f64 = 1e-13;
 
 /// A problem with its engine and the two ends of its curve.
 struct Solver<'a> {
@@ -120,9 +116,11 @@ impl<'a> Solver<'a> {
             )));
         }
         let eta = scaled;
-        let mut engine = problem.geometry.soft_engine()?.clone().load(problem, eta, settings.watch);
-        let start = vertex(Price::Infinite, engine.evaluate(Price::Infinite));
-        let soft = engine.evaluate(Price::Zero);
+        let geometry = &problem.geometry;
+        let engine = geometry.soft_engine()?.clone();
+        let mut engine = engine.load(geometry, exponents(problem, eta), settings.watch);
+        let start = vertex(Price::Infinite, smoothed(&mut *engine, eta, Price::Infinite));
+        let soft = smoothed(&mut *engine, eta, Price::Zero);
         if engine.stopped() {
             return Err(Error::stopped());
         }
@@ -140,6 +138,10 @@ impl<'a> Solver<'a> {
         })
     }
 
+    fn evaluate(&mut self, price: Price) -> Dual {
+        smoothed(&mut *self.engine, self.eta, price)
+    }
+
     /// Newton's method on `log C(λ) = log ε`, which is nearly straight, kept inside the bracket.
     fn search(&mut self, radius: f64) -> (Bracket, bool) {
         let mut bracket = Bracket::new(self.end, self.start, radius);
@@ -155,7 +157,7 @@ impl<'a> Solver<'a> {
             let takes = halved && newton <= most && bracket.inside(newton);
             let Some(price) = takes.then_some(newton).or_else(|| bracket.crossing()) else { break };
             self.evaluations += 1;
-            let soft = self.engine.evaluate(Price::At(price));
+            let soft = self.evaluate(Price::At(price));
             if self.engine.stopped() {
                 return (bracket, true);
             }
@@ -186,39 +188,35 @@ impl<'a> Solver<'a> {
     /// The plan, the worst-case population and its entropy: the mixture of the bracket's two
     /// Gibbs plans that spends the radius. Where one of them spends it alone, that one.
     fn population(&mut self, bracket: &Bracket) -> (Plan, Option<Vec<f64>>, f64) {
-        let plan = Plan::new(self.problem.space());
+        let mut plan = Plan::new(self.problem.space());
         if self.settings.detail == Detail::Value {
             return (plan, None, f64::NAN);
         }
-        let (left, right, radius) = (bracket.left, bracket.right, bracket.radius);
-        let settled = |v: &Vertex| (v.cost - radius).abs() <= SETTLED * radius;
-        let ends = if settled(&right) {
-            vec![(1.0, right.price)]
-        } else if settled(&left) {
-            vec![(1.0, left.price)]
-        } else {
-            let share = (radius - right.cost) / (left.cost - right.cost);
-            vec![(1.0 - share, right.price), (share, left.price)]
-        };
+        let exponents: Arc<[f64]> = exponents(&self.problem, self.eta).into();
         let mut weights = vec![0.0; self.problem.heights.len()];
         let (mut entropy, mut parts) = (0.0, Vec::new());
-        for (share, price) in ends {
+        for (share, price) in shares(bracket) {
             let (arrived, spread, totals) = self.gibbs(price);
             weights.iter_mut().zip(arrived).for_each(|(w, x)| *w += share * x);
             entropy += share * spread;
-            parts.push(Part { share, sharpness: self.eta * price.get(), totals });
+            let sharpness = self.eta * price.get();
+            parts.push(Part { share, exponents: exponents.clone(), sharpness, totals });
         }
-        let plan =
-            if self.settings.detail == Detail::Plan { self.list(plan, &parts) } else { plan };
+        if self.settings.detail == Detail::Plan {
+            match list(&self.problem, &self.settings, &parts) {
+                Some(listed) => plan = listed,
+                None => self.halted = true,
+            }
+        }
         (plan, Some(weights), entropy)
     }
 
     /// Where the Gibbs plan at a price leads, its entropy, and each source's `log Σ_j …`.
     fn gibbs(&mut self, price: Price) -> (Vec<f64>, f64, Vec<f64>) {
         self.evaluations += 2;
-        let soft = self.engine.evaluate(price);
+        let soft = self.evaluate(price);
         let totals = self.engine.log_totals();
-        let weights = self.engine.population(price);
+        let weights = self.engine.population(self.eta * price.get());
         // Σ p_i H(π_i) = Σ p_i log Z_i − E[η (f − λ c) + log w].
         let log_reference = log_reference(&self.problem);
         let reached = sum(weights.len(), |j| {
@@ -232,51 +230,6 @@ impl<'a> Solver<'a> {
         let spent = if price == Price::Infinite { 0.0 } else { price.get() * soft.cost };
         let entropy = self.eta * (soft.value + spent) - reached;
         (weights, entropy.max(0.0), totals)
-    }
-
-    /// Lists the entries of a mixture of Gibbs plans that are not too light.
-    fn list(&mut self, mut plan: Plan, parts: &[Part]) -> Plan {
-        let scan = Scan::new(&self.problem.geometry);
-        let exponents = exponents(&self.problem, self.eta);
-        let nominal = self.problem.population().weights();
-        let floor = self.settings.plan_floor;
-        let patience = scan.patience(self.settings.watch);
-        let list = |(cost, x): &mut (Vec<f64>, Vec<f64>), (s, source): (usize, &Source)| {
-            if !patience.go_on() {
-                return Vec::new();
-            }
-            let group = &scan.groups[source.group as usize];
-            group.row(source.local as usize, x);
-            let p = nominal[source.point as usize].ln();
-            let mut entries: Vec<(u32, f64)> = Vec::new();
-            for (at, members) in group.members.chunks(TILE).enumerate() {
-                cost.resize(members.len(), 0.0);
-                costs(&scan.metrics, &group.columns, x, at * TILE, cost);
-                for (&j, &c) in members.iter().zip(cost.iter()) {
-                    let log = |part: &Part| {
-                        p - part.totals[s] + exponents[j as usize] - penalty(part.sharpness, c)
-                    };
-                    // The exponential is only worth taking where it may matter.
-                    if parts.iter().any(|part| log(part) >= floor.ln()) {
-                        let mass = parts.iter().map(|part| part.share * log(part).exp()).sum();
-                        entries.push((j, mass));
-                    }
-                }
-            }
-            entries
-        };
-        let listed: Vec<Vec<(u32, f64)>> =
-            scan.sources.par_iter().enumerate().map_init(Default::default, list).collect();
-        self.halted = patience.stopped();
-        let mut total = 0.0;
-        for (source, entries) in scan.sources.iter().zip(listed) {
-            for (to, mass) in entries {
-                plan.push(source.point, to, mass);
-                total += mass;
-            }
-        }
-        plan.leave_out((1.0 - total).max(0.0));
-        plan
     }
 
     /// What the smoothed bounds say of the exact worst case.
@@ -342,8 +295,7 @@ impl Solve for Solver<'_> {
             settings,
             problem.units(),
             |prices| {
-                let at =
-                    |&price: &f64| vertex(Price::At(price), self.engine.evaluate(Price::At(price)));
+                let at = |&price: &f64| vertex(Price::At(price), self.evaluate(Price::At(price)));
                 let found = prices.iter().map(at).collect();
                 if self.engine.stopped() { Vec::new() } else { found }
             },
@@ -352,18 +304,26 @@ impl Solve for Solver<'_> {
     }
 }
 
-/// One of the Gibbs plans that a mixture is made of.
-struct Part {
-    share: f64,
-    /// ηλ.
-    sharpness: f64,
-    /// `log Σ_j w_j exp(η (f_j − λ c_ij))` for each source.
-    totals: Vec<f64>,
+/// The smoothed dual at a price, less `ελ`.
+#[derive(Clone, Copy)]
+struct Dual {
+    /// `Σ p_i (1/η) log Σ_j …`
+    value: f64,
+    /// Minus its slope: the mean cost `C(λ)`.
+    cost: f64,
+    /// Its curvature: `η Σ p_i Var_i(c)`.
+    curvature: f64,
+}
+
+/// Value, slope and curvature at a price, from one pass.
+fn smoothed(engine: &mut dyn Softmax, eta: f64, price: Price) -> Dual {
+    let soft = engine.evaluate(eta * price.get(), Of::Cost);
+    Dual { value: soft.log / eta, cost: soft.mean, curvature: eta * soft.variance }
 }
 
 /// The point of the curve that an evaluation shows: the smoothed plan at this price is optimal
 /// for the radius that it spends.
-fn vertex(price: Price, soft: Soft) -> Vertex {
+fn vertex(price: Price, soft: Dual) -> Vertex {
     let (cost, spent) = match price {
         Price::Infinite => (0.0, 0.0),
         _ => (soft.cost, price.get() * soft.cost),

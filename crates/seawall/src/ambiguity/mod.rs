@@ -24,12 +24,14 @@ mod curve;
 mod divergence;
 pub(crate) mod engine;
 mod geometry;
+mod gibbs;
 mod plan;
 mod problem;
 mod reach;
 mod set;
 mod settings;
 mod solver;
+mod tilted;
 mod whole;
 mod worst_case;
 
@@ -66,4 +68,6 @@ set::sets! {
     cvar::Cvar,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
+    /// Every population that people reach at a small mean cost while each of them is spread out.
+    sinkhorn::Sinkhorn,
 }

@@ -156,6 +156,11 @@ pub(super) trait Shift {
         false
     }
 
+    /// Whether the population itself is in the set at every radius.
+    fn contains_nominal(&self) -> bool {
+        !self.needs_known()
+    }
+
     /// Whether it is about people with their actions and outcomes, so that contexts and values alone do
     /// not say what its worst case is.
     fn needs_actions(&self) -> bool {
@@ -364,9 +369,15 @@ impl Set {
 
     /// Whether only populations count that meet what is known of the target
     /// ([`Geometry::knowing`](super::Geometry::knowing)). Only then may a radius be infinite, which is
-    /// no radius at all; and only then may the population itself not be in the set.
+    /// no radius at all.
     pub fn needs_known(&self) -> bool {
         self.shift().needs_known()
+    }
+
+    /// Whether the population itself is in the set at every radius. It may not be in one about what is
+    /// known of the target, nor in one that spreads people out.
+    pub fn contains_nominal(&self) -> bool {
+        self.shift().contains_nominal()
     }
 
     /// Whether the set is about people with their actions and outcomes: then it is asked of a log and a
@@ -389,8 +400,8 @@ impl Set {
     }
 
     /// Whether at radius 0 nobody moves who does not move for free.
-    pub(crate) fn stays_at_zero(&self) -> bool {
-        !self.is_smoothed() && !self.needs_known()
+    pub fn stays_at_zero(&self) -> bool {
+        !self.is_smoothed() && self.contains_nominal()
     }
 
     /// By how much a smoothed value may be below the exact worst case on a support of so many
@@ -465,8 +476,8 @@ impl<'de> Deserialize<'de> for Set {
 
 /// A set of populations around the observed one: a kind of shift and how far it may go.
 ///
-/// A radius is in the units of the ground cost for the two Wasserstein sets (a bound on a mean
-/// squared distance, not on its root), in nats for KL, a share of the people for total variation.
+/// A radius is in the units of the ground cost for the two Wasserstein sets and the Sinkhorn ball (a
+/// bound on a mean squared distance, not on its root), in nats for KL, a share of the people for total variation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ambiguity {
     /// The kind of shift.

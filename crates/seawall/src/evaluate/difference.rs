@@ -56,7 +56,7 @@ impl ValueRange {
         of: impl Fn(Side) -> Result<Arc<Values>>,
     ) -> Result<Self> {
         let worst = of(Side::Worst)?;
-        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
+        let plain = costs.radius == 0.0 && costs.set.stays_at_zero();
         let best = if plain { worst.clone() } else { of(Side::Best)? };
         Ok(ValueRange { worst, best })
     }

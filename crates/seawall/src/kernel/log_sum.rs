@@ -9,6 +9,9 @@
 //! v'_k = Σ π_j (v_j + (m_j + c_kj − m'_k)²)
 //! ```
 //!
+//! Or those of something that each cell has of its own ([`Carried::Own`]): then moving adds nothing
+//! to it, and `c_kj` is left out of the last line and the one before.
+//!
 //! An axis of equal costs takes O(K) a line: what a level gets from all others is what comes before
 //! it and what comes after. Any other takes all pairs of levels; many lines at once share the
 //! exponentials of their costs; a line or two by themselves are summed level by level, and where
@@ -38,6 +41,28 @@ const FORK: usize = 1 << 16;
 
 /// A line by itself.
 type Line = lines::Tile<3, 1>;
+
+/// Whose mean and variance ride along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carried {
+    /// The cost's, to which every move adds.
+    Cost,
+    /// Those of what a cell has of its own.
+    Own,
+}
+
+impl Carried {
+    /// What moves that cost this much add.
+    fn added<'c>(self, costs: &'c [f64], none: &'c mut Vec<f64>) -> &'c [f64] {
+        match self {
+            Carried::Cost => costs,
+            Carried::Own => {
+                none.resize(costs.len(), 0.0);
+                none
+            }
+        }
+    }
+}
 
 /// One axis, prepared.
 #[derive(Debug)]
@@ -83,14 +108,22 @@ impl Axis {
     ///
     /// `spread` is at least the range of the finite entries that the grid held before the first
     /// axis; it tells whether a line may leave the logarithm without losing anything.
-    pub fn pass(&self, inner: usize, s: f64, spread: f64, [log, mean, var]: [&mut [f64]; 3]) {
+    pub fn pass(
+        &self,
+        inner: usize,
+        s: f64,
+        spread: f64,
+        carried: Carried,
+        [log, mean, var]: [&mut [f64]; 3],
+    ) {
         let (levels, count) = (self.levels, log.len() / self.levels);
         let arrays = [log, mean, var];
+        let none = &mut Vec::new();
         match &self.method {
             Method::Still => {}
             Method::Flat { weight, hole } => {
                 lines::for_each(levels, inner, arrays, &|line: &mut Line| {
-                    flat(s, *weight, *hole, line);
+                    flat(s, *weight, *hole, carried, line);
                 });
             }
             // Nobody moves, and no two levels of these are in one place.
@@ -99,6 +132,9 @@ impl Axis {
                 let weights =
                     |steps: &Vec<f64>| steps.iter().map(|&c| exp(-penalty(s, c))).collect();
                 let weights: Option<Vec<f64>> = steps.as_ref().map(weights);
+                let mut no_steps = Vec::new();
+                let steps = steps.as_ref().map(|steps| carried.added(steps, &mut no_steps));
+                let added = carried.added(costs, none);
                 lines::for_each(
                     levels,
                     inner,
@@ -107,18 +143,19 @@ impl Axis {
                         (Some(steps), Some(weights)) if tame(&line.input[0], spread) => {
                             even(steps, weights, line);
                         }
-                        _ => alone(s, costs, line),
+                        _ => alone(s, costs, added, line),
                     },
                 );
             }
             Method::Table { costs, .. } => {
                 let weights: Vec<f64> = costs.iter().map(|&c| (-penalty(s, c)).exp()).collect();
+                let added = carried.added(costs, none);
                 let arch = Arch::new();
                 lines::for_each(levels, inner, arrays, &|tile: &mut Tile| {
                     if tame(&tile.input[0], spread) {
-                        arch.dispatch(Tame { weights: &weights, costs, tile });
+                        arch.dispatch(Tame { weights: &weights, costs: added, tile });
                     } else {
-                        wild(s, costs, tile);
+                        wild(s, costs, added, tile);
                     }
                 });
             }
@@ -223,7 +260,7 @@ impl WithSimd for Windowed<'_> {
 }
 
 /// A line of equal costs: each level takes its own, what the others hold, and what is missing.
-fn flat(s: f64, weight: f64, hole: Option<(usize, f64)>, line: &mut Line) {
+fn flat(s: f64, weight: f64, hole: Option<(usize, f64)>, carried: Carried, line: &mut Line) {
     let [log, mean, var] = line.input.each_ref().map(|rows| rows.as_flattened());
     let [log_out, mean_out, var_out] = line.output.each_mut().map(|rows| rows.as_flattened_mut());
     let levels = log.len();
@@ -237,8 +274,9 @@ fn flat(s: f64, weight: f64, hole: Option<(usize, f64)>, line: &mut Line) {
             after[k].add(lifted(k), mean[k], var[k]);
         }
     }
+    let added = |cost: f64| if carried == Carried::Cost { cost } else { 0.0 };
     let others = |all: Moments, cost: f64| {
-        (top + all.weight.ln() - penalty(s, cost), all.mean + cost, all.variance())
+        (top + all.weight.ln() - penalty(s, cost), all.mean + added(cost), all.variance())
     };
     let mut before = Moments::default();
     for k in 0..levels {
@@ -253,7 +291,7 @@ fn flat(s: f64, weight: f64, hole: Option<(usize, f64)>, line: &mut Line) {
                 match hole {
                     None => total(&[own, rest]),
                     Some((at, cost)) => {
-                        let missing = (log[at] - penalty(s, cost), mean[at] + cost, var[at]);
+                        let missing = (log[at] - penalty(s, cost), mean[at] + added(cost), var[at]);
                         total(&[own, rest, missing])
                     }
                 }
@@ -277,17 +315,17 @@ fn total(parts: &[(f64, f64, f64)]) -> (f64, f64, f64) {
 }
 
 /// A line by itself, level by level: each sum is taken from its own maximum.
-fn alone(s: f64, costs: &[f64], line: &mut Line) {
+fn alone(s: f64, costs: &[f64], added: &[f64], line: &mut Line) {
     let [log, mean, var] = line.input.each_ref().map(|rows| rows.as_flattened());
     let levels = log.len();
     let arch = Arch::new();
     let one = |room: &mut [Vec<f64>; 2], k: usize| {
-        let costs = &costs[k * levels..][..levels];
+        let [costs, added] = [costs, added].map(|all| &all[k * levels..][..levels]);
         let [exponents, moved] = room;
         exponents.clear();
         exponents.extend(log.iter().zip(costs).map(|(l, &c)| l - penalty(s, c)));
         moved.clear();
-        moved.extend(mean.iter().zip(costs).map(|(m, c)| m + c));
+        moved.extend(mean.iter().zip(added).map(|(m, c)| m + c));
         arch.dispatch(Total { exponents, costs: moved, variances: var })
     };
     let found: Vec<(f64, f64, f64)> = match levels * levels >= FORK {
@@ -549,18 +587,18 @@ impl WithSimd for Tame<'_> {
 }
 
 /// Lines whose exponents span too much: each sum is taken from its own maximum.
-fn wild(s: f64, costs: &[f64], tile: &mut Tile) {
+fn wild(s: f64, costs: &[f64], added: &[f64], tile: &mut Tile) {
     let [log, mean, var] = &tile.input;
     let levels = log.len();
     for k in 0..levels {
-        let costs = &costs[k * levels..][..levels];
+        let [costs, added] = [costs, added].map(|all| &all[k * levels..][..levels]);
         for l in 0..LANES {
             let exponent = |j: usize| log[j][l] - penalty(s, costs[j]);
             let top = (0..levels).map(exponent).fold(f64::NEG_INFINITY, f64::max);
             let mut moments = Moments::default();
             if top > f64::NEG_INFINITY {
                 for j in 0..levels {
-                    moments.add((exponent(j) - top).exp(), mean[j][l] + costs[j], var[j][l]);
+                    moments.add((exponent(j) - top).exp(), mean[j][l] + added[j], var[j][l]);
                 }
             }
             tile.output[0][k][l] = top + moments.weight.ln();
@@ -604,10 +642,16 @@ mod tests {
     use crate::kernel::random::Random;
 
     /// The sums written out: logarithm, mean and variance of every level of one line.
-    fn slow(metric: Metric, coords: &[f64], s: f64, line: [&[f64]; 3]) -> Vec<(f64, f64, f64)> {
+    fn slow(
+        metric: Metric,
+        coords: &[f64],
+        (s, carried): (f64, Carried),
+        line: [&[f64]; 3],
+    ) -> Vec<(f64, f64, f64)> {
         let [log, mean, var] = line;
         let one = |k: usize| {
             let cost = |j: usize| metric.cost(coords[k], coords[j]);
+            let added = |j: usize| if carried == Carried::Cost { cost(j) } else { 0.0 };
             let exponent = |j: usize| log[j] - penalty(s, cost(j));
             let top = (0..coords.len()).map(exponent).fold(f64::NEG_INFINITY, f64::max);
             if top == f64::NEG_INFINITY {
@@ -615,9 +659,9 @@ mod tests {
             }
             let share = |j: usize| (exponent(j) - top).exp();
             let all: f64 = (0..coords.len()).map(share).sum();
-            let middle: f64 = (0..coords.len()).map(|j| share(j) * (mean[j] + cost(j))).sum();
+            let middle: f64 = (0..coords.len()).map(|j| share(j) * (mean[j] + added(j))).sum();
             let middle = middle / all;
-            let off = |j: usize| mean[j] + cost(j) - middle;
+            let off = |j: usize| mean[j] + added(j) - middle;
             let around = |j: usize| share(j) * (var[j] + off(j) * off(j));
             (top + all.ln(), middle, (0..coords.len()).map(around).sum::<f64>() / all)
         };
@@ -655,15 +699,16 @@ mod tests {
             let finite = || log.iter().copied().filter(|x| x.is_finite());
             let spread =
                 finite().fold(f64::NEG_INFINITY, f64::max) - finite().fold(f64::INFINITY, f64::min);
+            let carried = if round % 7 < 4 { Carried::Cost } else { Carried::Own };
             for s in [0.0, 0.8, 40.0, f64::INFINITY] {
                 let before = [log.clone(), mean.clone(), var.clone()];
                 // Lines lie one after the other: neighbours of a line are next to each other.
                 let arrays = [&mut log[..], &mut mean[..], &mut var[..]];
-                Axis::new(metric, &coords).pass(1, s, spread.max(0.0), arrays);
+                Axis::new(metric, &coords).pass(1, s, spread.max(0.0), carried, arrays);
                 for line in 0..count {
                     let here = line * levels..(line + 1) * levels;
                     let given = [0, 1, 2].map(|m| &before[m][here.clone()]);
-                    for (k, wanted) in slow(metric, &coords, s, given).into_iter().enumerate() {
+                    for (k, wanted) in slow(metric, &coords, (s, carried), given).into_iter().enumerate() {
                         let at = here.start + k;
                         let found = (log[at], mean[at], var[at]);
                         let near =

@@ -100,7 +100,7 @@ pub(super) fn minimise(
     // The nominal population proves a first bound, unless it may not be in the set: then the first
     // one that is found does.
     let (mut lower, mut proof) = (search.floor, None);
-    if !task.within.set.needs_known() {
+    if task.within.set.contains_nominal() {
         let (first, bound) = nominal_bound(task, class, &polytope, &search.starts[0]);
         (lower, proof) = (lower.max(bound), Some(first));
     }

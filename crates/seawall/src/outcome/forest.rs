@@ -365,7 +365,7 @@ impl Forest {
                 None => {
                     cells.iter_mut().skip(action).step_by(actions).for_each(|v| *v = fill[action])
                 }
-                Some(stand) if costs.radius > 0.0 || costs.set.is_smoothed() => {
+                Some(stand) if costs.radius > 0.0 || !costs.set.stays_at_zero() => {
                     let found = self.mixtures(log, stand, action, costs, side, settings)?;
                     for (context, (value, gap)) in found.into_iter().enumerate() {
                         cells[context * actions + action] = value;
@@ -377,7 +377,7 @@ impl Forest {
         }
         let matrix = Matrix::new(self.axes.space.len(), actions, cells)?;
         let smoothing = costs.set.smoothing(log.outcomes().len());
-        let plain = costs.radius == 0.0 && !costs.set.is_smoothed();
+        let plain = costs.radius == 0.0 && costs.set.stays_at_zero();
         let everywhere = plain.then(|| self.everywhere(fill));
         Ok(Values { slack, smoothing, everywhere, ..Values::new(log.contexts(), matrix)? })
     }

@@ -83,7 +83,7 @@ impl Leaf {
         side: Side,
         settings: Settings<'_>,
     ) -> Result<(f64, f64)> {
-        if costs.radius == 0.0 && !costs.set.is_smoothed() {
+        if costs.radius == 0.0 && costs.set.stays_at_zero() {
             return Ok((self.mean(log), 0.0));
         }
         let mut weights = vec![0.0; log.outcomes().len()];

@@ -36,7 +36,7 @@ impl Predictor {
         // Refuses another log, a cost radius that the model cannot have, and actions without rows.
         let values = || model.values(log, costs, Unseen::Error, settings);
         let anywhere = match model {
-            Model::Forest(_) if costs.radius > 0.0 || costs.set.is_smoothed() => {
+            Model::Forest(_) if costs.radius > 0.0 || !costs.set.stays_at_zero() => {
                 let what = "is not 0: at places that are drawn and not listed, a forest has plain \
                             means only";
                 return Err(Error::field(Field::CostRadius, what).advise(Field::Model, &["tree"]));

@@ -1,5 +1,5 @@
-//! Engines for smoothed maxima: `(1/η) log Σ_j w_j exp(η (f_j − λ c_ij))` for every source, with
-//! the mean and the variance of the cost under the Gibbs weights.
+//! Engines for smoothed maxima: `log Σ_j exp(e_j − s c_ij)` for every source, with the mean and the
+//! variance of the cost, or of the values, under the Gibbs weights.
 //!
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
@@ -8,11 +8,11 @@ use super::{EngineKind, Patience, Scan, Shape, Source, required_shape};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Problem;
 use crate::error::{Error, Field, Result};
-use crate::kernel::log_sum::{Axis, exp_sum, log_sum};
+use crate::kernel::log_sum::{Axis, Carried, Moments, exp_sum, log_sum};
 use crate::kernel::metric::{Metric, penalty};
-use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
+use crate::population::Population;
 use crate::progress::Watch;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -21,25 +21,36 @@ use std::sync::Arc;
 /// grows with the square.
 const LONGEST: usize = 2048;
 
-/// The smoothed dual at a price, less `ελ`.
+/// What a pass finds, weighed by the sources' masses: `Σ_i p_i` of what each of them has.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ambiguity) struct Soft {
-    /// `Σ p_i (1/η) log Σ_j …`
-    pub value: f64,
-    /// Minus its slope: the mean cost `C(λ)`.
-    pub cost: f64,
-    /// Its curvature: `η Σ p_i Var_i(c)`.
-    pub curvature: f64,
+    /// `log Σ_j exp(e_j − s c_ij)`.
+    pub log: f64,
+    /// The mean under the Gibbs weights `exp(e_j − s c_ij − log Σ …)`.
+    pub mean: f64,
+    /// The variance under them.
+    pub variance: f64,
+}
+
+/// Whose mean and variance under the Gibbs weights.
+#[derive(Clone, Copy)]
+pub(in crate::ambiguity) enum Of<'v> {
+    /// The cost's.
+    Cost,
+    /// Those of these values, one per point.
+    Values(&'v [f64]),
 }
 
 /// Sums over all targets for each source.
 pub(in crate::ambiguity) trait Softmax: Send + Sync {
-    /// Value, slope and curvature at a price, from one pass.
-    fn evaluate(&mut self, price: Price) -> Soft;
-    /// `log Σ_j w_j exp(η (f_j − λ c_ij))` for each source, as of the last evaluation.
+    /// Takes in other exponents `e_j`, one per point; −∞ is out of reach.
+    fn weigh(&mut self, exponents: Vec<f64>);
+    /// One pass at a sharpness `s` of the costs.
+    fn evaluate(&mut self, sharpness: f64, of: Of<'_>) -> Soft;
+    /// `log Σ_j exp(e_j − s c_ij)` for each source, as of the last evaluation.
     fn log_totals(&self) -> Vec<f64>;
-    /// The worst-case population at the price of the last evaluation.
-    fn population(&mut self, price: Price) -> Vec<f64>;
+    /// The population of the Gibbs weights of the last evaluation, which was at this sharpness.
+    fn population(&mut self, sharpness: f64) -> Vec<f64>;
     /// Whether the last answer was given up because the watch said stop: it is then worth nothing.
     fn stopped(&self) -> bool {
         false
@@ -62,11 +73,11 @@ pub(in crate::ambiguity) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(
 
 /// A way to the sums of a population, without values.
 pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
-    /// Takes in a problem's values and η for them.
+    /// Takes in exponents, one per point, and who is watching. The geometry is the engine's own.
     fn load<'v>(
         self: Arc<Self>,
-        problem: &Problem<'v>,
-        eta: f64,
+        geometry: &Geometry,
+        exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v>;
 }
@@ -80,7 +91,7 @@ pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngi
         EngineKind::Tree => {
             return Err(Error::field(
                 Field::Engine,
-                "tree finds maxima; an entropic set sums over every point",
+                "tree finds maxima; a set of entropies sums over every point",
             )
             .advise(Field::Engine, &["grid", "scan"]));
         }
@@ -124,8 +135,8 @@ struct SoftLattice {
 /// The same, loaded.
 struct LoadedLattice<'a> {
     engine: Arc<SoftLattice>,
-    problem: Problem<'a>,
-    eta: f64,
+    population: Population,
+    sources: Arc<[u32]>,
     exponents: Vec<f64>,
     /// Each cell's `log Σ exp` over the points in it.
     base: Vec<f64>,
@@ -140,20 +151,72 @@ struct LoadedLattice<'a> {
 impl SoftEngine for SoftLattice {
     fn load<'v>(
         self: Arc<Self>,
-        problem: &Problem<'v>,
-        eta: f64,
+        geometry: &Geometry,
+        exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v> {
-        let exponents = exponents(problem, eta);
         let cells = self.shape.grid.len();
-        let base = match &self.shape.cells {
+        // A pass of logarithms and exponentials is worth some dozens of plain ones.
+        let steps = 16 * self.shape.work() as usize / self.axes.len().max(1);
+        let patience = Patience::new(watch, self.axes.len(), steps);
+        let mut loaded = LoadedLattice {
+            patience,
+            engine: self,
+            population: geometry.population().clone(),
+            sources: geometry.shared_sources(),
+            exponents: Vec::new(),
+            spread: 0.0,
+            base: Vec::new(),
+            log: vec![0.0; cells],
+            mean: vec![0.0; cells],
+            variance: vec![0.0; cells],
+        };
+        loaded.weigh(exponents);
+        Box::new(loaded)
+    }
+}
+
+impl LoadedLattice<'_> {
+    fn passes(&mut self, sharpness: f64, spread: f64, carried: Carried) {
+        self.patience.begin();
+        for (k, axis) in self.engine.axes.iter().enumerate() {
+            if !self.patience.go_on() {
+                return;
+            }
+            let arrays = [&mut self.log[..], &mut self.mean[..], &mut self.variance[..]];
+            axis.pass(self.engine.shape.grid.stride(k), sharpness, spread, carried, arrays);
+        }
+    }
+
+    /// Each cell's mean and variance of the values over the points in it.
+    fn carry(&mut self, values: &[f64]) {
+        let Some(cell_of) = &self.engine.shape.cells else {
+            self.mean.copy_from_slice(values);
+            return self.variance.fill(0.0);
+        };
+        let mut moments = vec![Moments::default(); self.base.len()];
+        for ((&cell, e), value) in cell_of.iter().zip(&self.exponents).zip(values) {
+            if *e > f64::NEG_INFINITY {
+                let share = (e - self.base[cell as usize]).exp();
+                moments[cell as usize].add(share, *value, 0.0);
+            }
+        }
+        for (cell, moments) in moments.iter().enumerate() {
+            (self.mean[cell], self.variance[cell]) = (moments.mean, moments.variance());
+        }
+    }
+}
+
+impl Softmax for LoadedLattice<'_> {
+    fn weigh(&mut self, exponents: Vec<f64>) {
+        self.base = match &self.engine.shape.cells {
             None => exponents.clone(),
             Some(cell_of) => {
-                let mut top = vec![f64::NEG_INFINITY; cells];
+                let mut top = vec![f64::NEG_INFINITY; self.log.len()];
                 for (&cell, &x) in cell_of.iter().zip(&exponents) {
                     top[cell as usize] = top[cell as usize].max(x);
                 }
-                let mut total = vec![0.0; cells];
+                let mut total = vec![0.0; top.len()];
                 for (&cell, &x) in cell_of.iter().zip(&exponents) {
                     if x > f64::NEG_INFINITY {
                         total[cell as usize] += (x - top[cell as usize]).exp();
@@ -162,76 +225,57 @@ impl SoftEngine for SoftLattice {
                 top.iter().zip(&total).map(|(top, total): (&f64, &f64)| top + total.ln()).collect()
             }
         };
-        // A pass of logarithms and exponentials is worth some dozens of plain ones.
-        let steps = 16 * self.shape.work() as usize / self.axes.len().max(1);
-        let patience = Patience::new(watch, self.axes.len(), steps);
-        Box::new(LoadedLattice {
-            patience,
-            engine: self,
-            problem: problem.clone(),
-            eta,
-            exponents,
-            spread: spread(&base),
-            base,
-            log: vec![0.0; cells],
-            mean: vec![0.0; cells],
-            variance: vec![0.0; cells],
-        })
+        // Whoever cannot stay may have to go very far, and those sums must not leave the logarithm.
+        let stays = |&i: &u32| self.base[self.engine.shape.cell(i as usize)] > f64::NEG_INFINITY;
+        let all_stay = self.sources.iter().all(stays);
+        self.spread = if all_stay { spread(&self.base) } else { f64::INFINITY };
+        self.exponents = exponents;
     }
-}
 
-impl LoadedLattice<'_> {
-    fn passes(&mut self, price: Price, spread: f64) {
-        self.mean.fill(0.0);
-        self.variance.fill(0.0);
-        let sharpness = self.eta * price.get();
-        self.patience.begin();
-        for (k, axis) in self.engine.axes.iter().enumerate() {
-            if !self.patience.go_on() {
-                return;
-            }
-            let arrays = [&mut self.log[..], &mut self.mean[..], &mut self.variance[..]];
-            axis.pass(self.engine.shape.grid.stride(k), sharpness, spread, arrays);
-        }
-    }
-}
-
-impl Softmax for LoadedLattice<'_> {
-    fn evaluate(&mut self, price: Price) -> Soft {
+    fn evaluate(&mut self, sharpness: f64, of: Of<'_>) -> Soft {
         self.log.copy_from_slice(&self.base);
-        self.passes(price, self.spread);
-        let weights = self.problem.population().weights();
-        let [value, cost, variance] = sums(self.problem.sources().len(), &|s: usize| {
-            let i = self.problem.sources()[s] as usize;
+        let carried = match of {
+            Of::Cost => {
+                self.mean.fill(0.0);
+                self.variance.fill(0.0);
+                Carried::Cost
+            }
+            Of::Values(values) => {
+                self.carry(values);
+                Carried::Own
+            }
+        };
+        self.passes(sharpness, self.spread, carried);
+        let weights = self.population.weights();
+        let [log, mean, variance] = sums(self.sources.len(), &|s: usize| {
+            let i = self.sources[s] as usize;
             let cell = self.engine.shape.cell(i);
             [self.log[cell], self.mean[cell], self.variance[cell]].map(|x| weights[i] * x)
         });
-        Soft { value: value / self.eta, cost, curvature: self.eta * variance }
+        Soft { log, mean, variance }
     }
 
     fn log_totals(&self) -> Vec<f64> {
-        self.problem
-            .sources()
-            .iter()
-            .map(|&i| self.log[self.engine.shape.cell(i as usize)])
-            .collect()
+        self.sources.iter().map(|&i| self.log[self.engine.shape.cell(i as usize)]).collect()
     }
 
-    fn population(&mut self, price: Price) -> Vec<f64> {
+    fn population(&mut self, sharpness: f64) -> Vec<f64> {
         // The transpose of the same sums: from p_i / Z_i back to the targets.
         let totals = self.log_totals();
-        let weights = self.problem.population().weights();
+        let weights = self.population.weights();
         let mut mass = vec![0.0; self.log.len()];
-        for &i in self.problem.sources() {
+        for &i in self.sources.iter() {
             mass[self.engine.shape.cell(i as usize)] += weights[i as usize];
         }
         self.log.fill(f64::NEG_INFINITY);
-        for (&i, total) in self.problem.sources().iter().zip(totals) {
+        for (&i, total) in self.sources.iter().zip(totals) {
             let cell = self.engine.shape.cell(i as usize);
             self.log[cell] = f64::ln(mass[cell]) - total;
         }
         let spread = spread(&self.log) + self.spread;
-        self.passes(price, spread);
+        self.mean.fill(0.0);
+        self.variance.fill(0.0);
+        self.passes(sharpness, spread, Carried::Own);
         let arrive = |j: usize| (self.exponents[j] + self.log[self.engine.shape.cell(j)]).exp();
         (0..self.exponents.len()).map(arrive).collect()
     }
@@ -255,9 +299,8 @@ struct SoftScan(Scan);
 /// The same, loaded.
 struct LoadedScan<'a> {
     engine: Arc<SoftScan>,
-    problem: Problem<'a>,
-    eta: f64,
-    /// `η f_j + log w_j`, group by group.
+    population: Population,
+    /// Group by group.
     exponents: Vec<Vec<f64>>,
     totals: Vec<f64>,
     patience: Patience<'a>,
@@ -266,17 +309,23 @@ struct LoadedScan<'a> {
 impl SoftEngine for SoftScan {
     fn load<'v>(
         self: Arc<Self>,
-        problem: &Problem<'v>,
-        eta: f64,
+        geometry: &Geometry,
+        exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v> {
-        let all = exponents(problem, eta);
-        let pick = |m: &[u32]| m.iter().map(|&j| all[j as usize]).collect();
-        let exponents = self.0.groups.iter().map(|g| pick(&g.members)).collect();
-        let (problem, totals) = (problem.clone(), Vec::new());
+        let exponents = self.by_group(&exponents);
+        let (population, totals) = (geometry.population().clone(), Vec::new());
         // An exponential is worth a few steps of a plain look.
         let patience = self.0.patience(watch);
-        Box::new(LoadedScan { engine: self, problem, eta, exponents, totals, patience })
+        Box::new(LoadedScan { engine: self, population, exponents, totals, patience })
+    }
+}
+
+impl SoftScan {
+    /// What the points have, group by group.
+    fn by_group(&self, of_points: &[f64]) -> Vec<Vec<f64>> {
+        let pick = |m: &[u32]| m.iter().map(|&j| of_points[j as usize]).collect();
+        self.0.groups.iter().map(|g| pick(&g.members)).collect()
     }
 }
 
@@ -285,8 +334,14 @@ impl LoadedScan<'_> {
         &self.engine.0
     }
 
-    /// `log Σ`, and the mean and the variance of the cost, for one source.
-    fn source(&self, source: Source, sharpness: f64, room: &mut Room) -> (f64, f64, f64) {
+    /// `log Σ`, and the mean and the variance of the cost or the values, for one source.
+    fn source(
+        &self,
+        source: Source,
+        sharpness: f64,
+        values: Option<&[Vec<f64>]>,
+        room: &mut Room,
+    ) -> (f64, f64, f64) {
         let exponents = &self.exponents[source.group as usize];
         let group = &self.scan().groups[source.group as usize];
         group.row(source.local as usize, &mut room.x);
@@ -297,7 +352,8 @@ impl LoadedScan<'_> {
         }
         let shifted = exponents.iter().zip(&room.costs).map(|(e, &c)| e - penalty(sharpness, c));
         room.exponents.extend(shifted);
-        log_sum(&mut room.exponents, &room.costs)
+        let of = values.map_or(&room.costs, |values| &values[source.group as usize]);
+        log_sum(&mut room.exponents, of)
     }
 }
 
@@ -310,8 +366,15 @@ struct Room {
 }
 
 impl Softmax for LoadedScan<'_> {
-    fn evaluate(&mut self, price: Price) -> Soft {
-        let sharpness = self.eta * price.get();
+    fn weigh(&mut self, exponents: Vec<f64>) {
+        self.exponents = self.engine.by_group(&exponents);
+    }
+
+    fn evaluate(&mut self, sharpness: f64, of: Of<'_>) -> Soft {
+        let values = match of {
+            Of::Cost => None,
+            Of::Values(values) => Some(self.engine.by_group(values)),
+        };
         self.patience.begin();
         let found: Vec<(f64, f64, f64)> = self
             .scan()
@@ -321,27 +384,26 @@ impl Softmax for LoadedScan<'_> {
                 if !self.patience.go_on() {
                     return Default::default();
                 }
-                self.source(source, sharpness, room)
+                self.source(source, sharpness, values.as_deref(), room)
             })
             .collect();
-        let weights = self.problem.population().weights();
-        let [value, cost, variance] = sums(found.len(), &|s: usize| {
+        let weights = self.population.weights();
+        let [log, mean, variance] = sums(found.len(), &|s: usize| {
             let p = weights[self.scan().sources[s].point as usize];
             [p * found[s].0, p * found[s].1, p * found[s].2]
         });
         self.totals = found.into_iter().map(|f| f.0).collect();
-        Soft { value: value / self.eta, cost, curvature: self.eta * variance }
+        Soft { log, mean, variance }
     }
 
     fn log_totals(&self) -> Vec<f64> {
         self.totals.clone()
     }
 
-    fn population(&mut self, price: Price) -> Vec<f64> {
+    fn population(&mut self, sharpness: f64) -> Vec<f64> {
         // Transposed: every target adds up what reaches it, sources in order.
-        let sharpness = self.eta * price.get();
         self.patience.begin();
-        let weights = self.problem.population().weights();
+        let weights = self.population.weights();
         let mut arrived = vec![0.0; weights.len()];
         let mut of_group: Vec<Vec<usize>> = vec![Vec::new(); self.scan().groups.len()];
         for (s, source) in self.scan().sources.iter().enumerate() {

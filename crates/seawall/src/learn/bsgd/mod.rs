@@ -180,8 +180,8 @@ pub fn bsgd(
     }
     task.needs_gradient("bsgd")?;
     let (set, radius) = (task.within.set, task.within.radius);
-    if !set.moves_mass() {
-        let what = "bsgd is for sets that move people; this one is solved exactly";
+    if !(set.moves_mass() && set.contains_nominal()) {
+        let what = "bsgd is for sets that move people and no more; this one is solved exactly";
         return Err(Error::field(Field::Method, what));
     }
     let eta = set.parameter("eta").unwrap_or(asked.eta);
