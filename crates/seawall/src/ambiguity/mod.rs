@@ -23,6 +23,7 @@
 mod curve;
 pub(crate) mod engine;
 mod geometry;
+mod ladder;
 mod plan;
 mod problem;
 mod reach;
@@ -36,6 +37,7 @@ pub use crate::kernel::order::Price;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
+pub use mmd::Kernel;
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Heights, Problem};
 pub use set::{Ambiguity, Argument, Parameter, Takes};
@@ -55,4 +57,8 @@ set::sets! {
     tv::TotalVariation,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
+    /// Every population whose means and second moments are near those observed.
+    moments::Moments,
+    /// Every population whose mean in a kernel's features is near that observed.
+    mmd::Mmd,
 }
