@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the module says that both constraints are wider by.
-const WIDER: f64 = 1e-9;
+const WIDER: f64 = 1e-7;
 
 fn set(seed: u64) -> Moments {
     let pairs = [(0.1, 1.5), (0.5, 1.0), (0.0, 2.0), (1.0, 3.0), (0.02, 1.1), (0.0, 1.0)];

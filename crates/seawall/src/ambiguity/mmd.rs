@@ -324,7 +324,11 @@ impl Axis {
     /// What tells two points apart along it.
     fn key(&self, point: usize) -> u64 {
         match self {
-            Axis::Table { level, .. } => u64::from(level[point]),
+            Axis::Table { level, size, table } => {
+                // Levels of product 1 are one.
+                let row = &table[level[point] as usize * size..][..*size];
+                row.iter().position(|x| *x == 1.0).unwrap_or(level[point] as usize) as u64
+            }
             Axis::Plain { coordinate, .. } => bits(coordinate[point]),
         }
     }

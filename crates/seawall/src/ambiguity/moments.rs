@@ -43,7 +43,7 @@ use crate::space::{Kind, Space, bits};
 use std::sync::Arc;
 
 /// By how much `‖E z‖²` and the bound on second moments are wider than stated.
-const WIDER: f64 = 1e-9;
+const WIDER: f64 = 1e-7;
 /// A variance below this share of the squared range is none.
 const LEAST_SHARE: f64 = 1e-12;
 /// An eigenvalue of the correlations below this is none.

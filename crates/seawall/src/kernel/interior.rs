@@ -24,8 +24,10 @@ use rayon::prelude::*;
 const STEPS: usize = 80;
 /// Bounds this close, relative to the spread of the heights, are as close as rounding lets them be.
 const CLOSED: f64 = 1e-12;
-/// After so many steps that bring nothing, rounding is all that is left.
+/// After so many steps that bring nothing, rounding is all that is left; but not before the search is on
+/// its way.
 const PATIENCE: usize = 6;
+const UNDER_WAY: usize = 25;
 /// Rows worked on by one thread at a time.
 const ROWS: usize = 1024;
 
@@ -241,7 +243,7 @@ impl<'a> Search<'a> {
         let mut idle = 0;
         for step in 1..=STEPS {
             let gap = self.best.upper - self.best.lower;
-            if gap <= CLOSED || idle > PATIENCE {
+            if gap <= CLOSED || (idle > PATIENCE && step > UNDER_WAY) {
                 break;
             }
             if !go_on(step, gap) {
