@@ -72,7 +72,7 @@ pub mod transfer;
 pub use ambiguity::sets::*;
 pub use ambiguity::{
     Ambiguity, Argument, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine,
-    EngineKind, Geometry, Heights, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
+    EngineKind, Geometry, Heights, Kernel, Marginal, Maxima, Move, Parameter, Plan, Price, Problem, Set,
     Settings, Smoothed, Solver, Status, Sums, Takes, WorstCase,
 };
 pub use error::{Error, Field, Result, Wording, quoted};

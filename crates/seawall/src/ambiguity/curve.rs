@@ -122,6 +122,11 @@ impl Vertices {
         chosen
     }
 
+    /// Vertices that were refined elsewhere, and how far the curve may be above their chords.
+    pub fn with_error(self, error: f64) -> Self {
+        Vertices { error, ..self }
+    }
+
     /// Without an end that is no higher than what is before it, heights being of the size of 1: the
     /// curve was flat by then.
     pub fn without_flat_end(mut self) -> Self {

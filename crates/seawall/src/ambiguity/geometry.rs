@@ -25,9 +25,10 @@ use crate::known::Known;
 use crate::population::Population;
 use crate::progress::Watch;
 use crate::space::bits;
+use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A space and a population, ready for inner maxima. What an engine needs is built when it is
 /// first asked for.
@@ -42,6 +43,8 @@ pub struct Geometry {
     free_moves: OnceLock<bool>,
     /// What is known of the population that is asked about.
     known: Option<Arc<Known>>,
+    /// What sets made of it for themselves, by what they call it.
+    prepared: Mutex<Vec<(String, Arc<dyn Any + Send + Sync>)>>,
 }
 
 impl Geometry {
@@ -63,6 +66,7 @@ impl Geometry {
             soft: OnceLock::new(),
             free_moves: OnceLock::new(),
             known: None,
+            prepared: Mutex::default(),
         }
     }
 
@@ -120,6 +124,26 @@ impl Geometry {
             return Err(Error::stopped());
         }
         Ok(self.sources.iter().copied().zip(targets).collect())
+    }
+
+    /// What a set makes of the geometry alone: made once for every name.
+    pub(super) fn prepared<T: Send + Sync + 'static>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        let own = || {
+            let all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = all.iter().find(|(n, _)| n == name).map(|(_, made)| made.clone());
+            found.and_then(|made| made.downcast::<T>().ok())
+        };
+        if let Some(made) = own() {
+            return Ok(made);
+        }
+        let made = Arc::new(make()?);
+        let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((name.to_owned(), made.clone()));
+        Ok(made)
     }
 
     pub(super) fn soft_engine(&self) -> Result<&Arc<dyn SoftEngine>> {

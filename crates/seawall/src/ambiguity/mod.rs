@@ -25,6 +25,7 @@ mod divergence;
 pub(crate) mod engine;
 mod geometry;
 mod gibbs;
+mod ladder;
 mod plan;
 mod problem;
 mod reach;
@@ -39,6 +40,7 @@ pub use crate::kernel::order::Price;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
+pub use mmd::Kernel;
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Heights, Problem};
 pub use set::{Ambiguity, Argument, Parameter, Takes};
@@ -70,4 +72,8 @@ set::sets! {
     couplings::Couplings,
     /// Every population that people reach at a small mean cost while each of them is spread out.
     sinkhorn::Sinkhorn,
+    /// Every population whose means and second moments are near those observed.
+    moments::Moments,
+    /// Every population whose mean in a kernel's features is near that observed.
+    mmd::Mmd,
 }

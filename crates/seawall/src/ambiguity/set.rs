@@ -113,6 +113,14 @@ impl Given<'_> {
         }
     }
 
+    /// A word that may be left out.
+    pub fn word(&self, at: usize) -> Option<&'static str> {
+        match self.0.get(at) {
+            Some(Some(Argument::Word(word))) => Some(word),
+            _ => None,
+        }
+    }
+
     /// A number that the set cannot do without.
     pub fn number(&self, at: usize) -> f64 {
         self.optional(at).unwrap_or(f64::NAN)
@@ -149,6 +157,27 @@ pub(super) trait Shift {
 
     /// Whether the worst case against the radius is made of finitely many straight lines.
     fn has_exact_curve(&self) -> bool;
+
+    /// Whether a curve takes about as long as a few answers: where it does not, nothing that was not asked
+    /// for is read off one.
+    fn quick_curve(&self) -> bool {
+        !self.needs_known()
+    }
+
+    /// Whether at radius 0 nobody moves who does not move for free.
+    fn stays_at_zero(&self) -> bool {
+        self.smooths().is_none() && self.contains_nominal()
+    }
+
+    /// About how many steps an answer takes, where that does not follow from the geometry.
+    fn work(&self, _geometry: &Geometry) -> Option<f64> {
+        None
+    }
+
+    /// The same set with what was left to be chosen by the population.
+    fn resolved(&self, _geometry: &Geometry) -> Result<Option<Set>> {
+        Ok(None)
+    }
 
     /// Whether it is about what is known of the target: then the population itself may not be in it,
     /// however small the radius, and an infinite one makes sense.
@@ -401,7 +430,25 @@ impl Set {
 
     /// Whether at radius 0 nobody moves who does not move for free.
     pub fn stays_at_zero(&self) -> bool {
-        !self.is_smoothed() && self.contains_nominal()
+        self.shift().stays_at_zero()
+    }
+
+    /// Whether a curve takes about as long as a few answers; where it does not, a radius at which
+    /// something happens is told between the radii asked about.
+    pub fn quick_curve(&self) -> bool {
+        self.shift().quick_curve()
+    }
+
+    /// About how many steps an answer at one radius takes, where that does not follow from the geometry's
+    /// own [`work`](Geometry::work).
+    pub fn work(&self, geometry: &Geometry) -> Option<f64> {
+        self.shift().work(geometry)
+    }
+
+    /// The same set with every parameter that was left to be chosen by the population, as a bandwidth is.
+    pub fn resolved(&self, geometry: &Geometry) -> Result<Set> {
+        self.check()?;
+        Ok(self.shift().resolved(geometry)?.unwrap_or(*self))
     }
 
     /// By how much a smoothed value may be below the exact worst case on a support of so many

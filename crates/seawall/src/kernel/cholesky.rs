@@ -27,6 +27,14 @@ impl Cholesky {
         Some(Cholesky { size, lower: matrix })
     }
 
+    /// The lower factor, row by row, zeros above the diagonal.
+    pub fn into_lower(mut self) -> Vec<f64> {
+        for k in 0..self.size {
+            self.lower[k * self.size + k + 1..(k + 1) * self.size].fill(0.0);
+        }
+        self.lower
+    }
+
     /// The solution of `H x = b`, in place of `b`.
     pub fn solve(&self, b: &mut [f64]) {
         let row = |k: usize| &self.lower[k * self.size..][..self.size];

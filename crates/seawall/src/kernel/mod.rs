@@ -6,9 +6,13 @@
 
 pub mod bracket;
 pub mod cholesky;
+pub mod cones;
+pub mod eigen;
 pub mod envelope;
 pub mod exp;
 pub mod flow;
+pub mod gram;
+pub mod interior;
 pub mod kd_tree;
 pub mod layers;
 pub mod lbfgs;

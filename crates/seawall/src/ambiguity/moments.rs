@@ -1,0 +1,459 @@
+//! Moment sets (Delage and Ye 2010): means may shift within an ellipsoid and second moments, about the
+//! observed mean, may grow by a factor.
+//!
+//! ```text
+//! (E_Q ξ − μ)ᵀ Σ⁻¹ (E_Q ξ − μ) ≤ r γ₁,   E_Q (ξ − μ)(ξ − μ)ᵀ ⪯ (1 + r (γ₂ − 1)) Σ
+//! V(r) = min_{q, Q ⪰ 0} max_j (f_j − q·z_j − z_jᵀ Q z_j) + √(rγ₁) ‖q‖ + (1 + r(γ₂ − 1)) tr Q
+//! ```
+//!
+//! with z the coordinates ξ in units in which the population has mean 0 and second moments I. The
+//! radius r scales both: 1 is Delage and Ye's set, and at 0 means and variances are as observed, which
+//! is more populations than the one observed.
+//!
+//! Coordinates. A numeric or ordinal column is its position. A nominal or fixed column is one indicator
+//! for each of its levels but the commonest. Where values are missing there is an indicator of that, and
+//! a missing number is at the mean of the others. Along directions in which the population does not vary
+//! nobody may: points off it get no mass, and a direction of which less than [`LEAST_SHARE`] of a column's
+//! squared range is seen counts as one.
+//!
+//! Both constraints are widened by [`WIDER`], so that the set has an inside at radius 0 and for
+//! `γ₂ = 1`: bounds are those of the set so widened. At most [`MOST_COORDINATES`] coordinates and
+//! [`MOST_NUMBERS`] numbers; more are refused.
+
+use super::Set;
+use super::curve::Curve;
+use super::geometry::Geometry;
+use super::ladder::climb;
+use super::plan::Plan;
+use super::problem::Problem;
+use super::set::{About, Argument, Parameter, Shift, Takes};
+use super::settings::{Detail, Settings};
+use super::solver::Solve;
+use super::worst_case::{Certificate, WorstCase};
+use crate::error::{Error, Field, Result};
+use crate::kernel::bracket::Vertex;
+use crate::kernel::cholesky::dot;
+use crate::kernel::eigen::symmetric;
+use crate::kernel::interior::{Program, products, solve};
+use crate::kernel::order::Price;
+use crate::kernel::sum::sum;
+use crate::population::Population;
+use crate::progress::Stage;
+use crate::space::{Kind, Space, bits};
+use std::sync::Arc;
+
+/// By how much `‖E z‖²` and the bound on second moments are wider than stated.
+const WIDER: f64 = 1e-7;
+/// A variance below this share of the squared range is none.
+const LEAST_SHARE: f64 = 1e-12;
+/// An eigenvalue of the correlations below this is none.
+const LEAST_EIGENVALUE: f64 = 1e-10;
+/// A point this far along a direction in which nobody varies, in standard deviations of the columns, is
+/// off it.
+const OFF: f64 = 1e-6;
+/// Coordinates at most.
+const MOST_COORDINATES: usize = 30;
+/// Points times unknowns at most.
+const MOST_NUMBERS: usize = 20_000_000;
+/// Newton steps that an answer takes, about.
+const STEPS: f64 = 20.0;
+
+/// Every population whose mean is in an ellipsoid about the observed one and whose second moments about
+/// it are bounded.
+///
+/// `gamma1` bounds the squared distance of the mean, in standard deviations, `gamma2` the factor by which
+/// second moments may grow; both are those of radius 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// The squared distance of the mean at radius 1, not negative.
+    pub gamma1: f64,
+    /// The factor of the second moments at radius 1, not below 1.
+    pub gamma2: f64,
+}
+
+impl Moments {
+    pub(super) const ABOUT: About = About {
+        name: "moments",
+        away: "“Away” scales a moment set: at radius 1 means may shift by √gamma1 standard deviations and \
+               second moments grow by the factor gamma2, wherever people are then, seen or not. A nominal \
+               or fixed column counts as an indicator of each level but the commonest, a missing value as \
+               one of its own.",
+        parameters: &[
+            Parameter {
+                name: "gamma1",
+                hint: "by how many standard deviations means may shift at radius 1, squared",
+                examples: &["0.1"],
+                takes: Takes::AtLeast(0.0),
+                optional: false,
+            },
+            Parameter {
+                name: "gamma2",
+                hint: "the factor by which second moments may grow at radius 1",
+                examples: &["1.5"],
+                takes: Takes::AtLeast(1.0),
+                optional: false,
+            },
+        ],
+        make: |given| {
+            Set::Moments(Moments { gamma1: given.number(0), gamma2: given.number(1) })
+        },
+    };
+
+    /// The bounds on the mean and on second moments at a radius.
+    fn bounds(&self, radius: f64) -> (f64, f64) {
+        ((radius * self.gamma1 + WIDER).sqrt(), 1.0 + WIDER + radius * (self.gamma2 - 1.0))
+    }
+
+    /// The least radius at which a point or population of this mean and largest second moment is inside.
+    fn radius(&self, mean: f64, second: f64) -> f64 {
+        let need = |amount: f64, rate: f64| match amount > 0.0 {
+            true => amount / rate,
+            false => 0.0,
+        };
+        need(mean * mean - WIDER, self.gamma1).max(need(second - 1.0 - WIDER, self.gamma2 - 1.0))
+    }
+}
+
+impl Shift for Moments {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
+    }
+
+    fn arguments(&self) -> Vec<Option<Argument>> {
+        vec![Some(Argument::Number(self.gamma1)), Some(Argument::Number(self.gamma2))]
+    }
+
+    fn moves_mass(&self) -> bool {
+        false
+    }
+
+    fn reaches_unseen(&self) -> bool {
+        true
+    }
+
+    fn has_exact_curve(&self) -> bool {
+        false
+    }
+
+    fn quick_curve(&self) -> bool {
+        false
+    }
+
+    fn stays_at_zero(&self) -> bool {
+        false
+    }
+
+    fn work(&self, geometry: &Geometry) -> Option<f64> {
+        let white = Whitened::of(geometry).ok()?;
+        let unknowns = white.columns.len() as f64 / white.points.len() as f64;
+        Some(STEPS * white.columns.len() as f64 * unknowns / 2.0)
+    }
+
+    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
+        let white = Whitened::of(geometry)?;
+        let (d, n) = (white.features, white.points.len());
+        let q: Vec<f64> = white.points.iter().map(|&j| other[j as usize]).collect();
+        let inside = sum(n, |j| q[j]);
+        let total = sum(other.len(), |j| other[j]);
+        if total - inside > LEAST_SHARE {
+            return Ok(Some(f64::INFINITY));
+        }
+        let column = |k: usize| &white.columns[(1 + k) * n..][..n];
+        let mean: f64 = (0..d).map(|k| dot(column(k), &q).powi(2)).sum();
+        let mut second = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..d {
+                second[i * d + j] = sum(n, |s| q[s] * column(i)[s] * column(j)[s]);
+            }
+        }
+        let most = symmetric(d, second).values.into_iter().fold(0.0, f64::max);
+        Ok(Some(self.radius(mean.sqrt(), most)))
+    }
+
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let white = Whitened::of(&problem.geometry)?;
+        let heights = white.points.iter().map(|&j| problem.heights.at(j as usize)).collect();
+        Ok(Box::new(Solver { set: *self, problem: problem.clone(), settings, white, heights }))
+    }
+}
+
+/// The points that may have mass, in coordinates in which the population has mean 0 and second moments I.
+struct Whitened {
+    points: Vec<u32>,
+    nominal: Vec<f64>,
+    features: usize,
+    /// Ones, the coordinates and their packed products, column by column.
+    columns: Vec<f64>,
+}
+
+impl Whitened {
+    /// That of a geometry, made once.
+    fn of(geometry: &Geometry) -> Result<Arc<Self>> {
+        geometry.prepared("moments", || Whitened::new(geometry.population()))
+    }
+
+    fn new(population: &Population) -> Result<Self> {
+        let (space, weights) = (population.space(), population.weights());
+        let coordinates = coordinates(space, weights)?;
+        let mut inside = vec![true; space.len()];
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for mut column in coordinates {
+            let mean = sum(column.len(), |j| weights[j] * column[j]);
+            column.iter_mut().for_each(|x| *x -= mean);
+            let most = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let variance = sum(column.len(), |j| weights[j] * column[j] * column[j]);
+            if variance <= LEAST_SHARE * most * most {
+                let off = |x: f64| x.abs() > OFF * most;
+                inside.iter_mut().zip(&column).for_each(|(inside, x)| *inside &= !off(*x));
+            } else {
+                column.iter_mut().for_each(|x| *x /= variance.sqrt());
+                columns.push(column);
+            }
+        }
+        let k = columns.len();
+        let mut correlations = vec![0.0; k * k];
+        for i in 0..k {
+            for j in 0..=i {
+                let both = sum(weights.len(), |s| weights[s] * columns[i][s] * columns[j][s]);
+                (correlations[i * k + j], correlations[j * k + i]) = (both, both);
+            }
+        }
+        let eigen = symmetric(k, correlations);
+        let mut white = Vec::new();
+        for (v, &value) in eigen.values.iter().enumerate() {
+            let along = |s: usize| (0..k).map(|i| eigen.vectors[i * k + v] * columns[i][s]).sum::<f64>();
+            if value <= LEAST_EIGENVALUE {
+                inside.iter_mut().enumerate().for_each(|(s, inside)| *inside &= along(s).abs() <= OFF);
+            } else {
+                let root = value.sqrt();
+                white.push((0..space.len()).map(|s| along(s) / root).collect::<Vec<f64>>());
+            }
+        }
+        let points: Vec<u32> = (0..space.len() as u32).filter(|&j| inside[j as usize]).collect();
+        let total = sum(points.len(), |s| weights[points[s] as usize]);
+        let nominal: Vec<f64> = points.iter().map(|&j| weights[j as usize] / total).collect();
+        let (features, n) = (white.len(), points.len());
+        let mut columns = vec![1.0; n];
+        for column in white {
+            columns.extend(points.iter().map(|&j| column[j as usize]));
+        }
+        let unknowns = 1 + features + features * (features + 1) / 2;
+        if n * unknowns > MOST_NUMBERS {
+            return Err(too_many(
+                space,
+                &format!("{n} points of {features} coordinates"),
+                "take the contexts observed (--support observed), coarser bins or fewer columns",
+            ));
+        }
+        let squares = products(&columns[n..], n);
+        columns.extend(squares);
+        Ok(Whitened { points, nominal, features, columns })
+    }
+}
+
+/// Refuses a space that is too large, saying what makes it so.
+fn too_many(space: &Space, what: &str, instead: &str) -> Error {
+    let mut levels: Vec<(usize, &str)> = (0..)
+        .zip(space.names())
+        .map(|(k, name)| (space.levels(k).len(), name))
+        .filter(|(count, _)| *count > 1)
+        .collect();
+    levels.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let most: Vec<String> =
+        levels.iter().take(3).map(|(count, name)| format!("{name:?} has {count} levels")).collect();
+    let told = if most.is_empty() { String::new() } else { format!(" ({})", most.join(", ")) };
+    Error::field(
+        Field::Set,
+        format!(
+            "is moments, which is solved for at most {MOST_COORDINATES} coordinates and \
+             {MOST_NUMBERS} numbers; here are {what}{told}: {instead}"
+        ),
+    )
+}
+
+/// Every point's coordinates, column by column; see the module for how columns are coded.
+fn coordinates(space: &Space, weights: &[f64]) -> Result<Vec<Vec<f64>>> {
+    let mut all = Vec::new();
+    let indicator = |column: &[f64], level: u64| -> Vec<f64> {
+        column.iter().map(|x| if bits(*x) == level { 1.0 } else { 0.0 }).collect()
+    };
+    for k in 0..space.names().len() {
+        let column = space.column(k);
+        let missing = bits(f64::NAN);
+        match space.kind(k) {
+            Kind::Numeric | Kind::Ordinal => {
+                let known = |j: usize| if column[j].is_nan() { 0.0 } else { weights[j] };
+                let mass = sum(column.len(), known);
+                let total = sum(column.len(), |j| {
+                    if column[j].is_nan() { 0.0 } else { weights[j] * column[j] }
+                });
+                let mean = if mass > 0.0 { total / mass } else { 0.0 };
+                if column.iter().any(|x| x.is_nan()) {
+                    all.push(indicator(&column, missing));
+                }
+                all.push(column.iter().map(|x| if x.is_nan() { mean } else { *x }).collect());
+            }
+            _ => {
+                let mut shares: Vec<(u64, f64)> = Vec::new();
+                for (x, p) in column.iter().zip(weights) {
+                    match shares.iter_mut().find(|(level, _)| *level == bits(*x)) {
+                        Some((_, share)) => *share += p,
+                        None => shares.push((bits(*x), *p)),
+                    }
+                }
+                let most = shares.iter().map(|s| s.1).fold(0.0, f64::max);
+                let commonest = shares.iter().position(|s| s.1 == most).unwrap_or(0);
+                shares.remove(commonest);
+                if all.len() + shares.len() > MOST_COORDINATES {
+                    let what = format!("more than {MOST_COORDINATES} coordinates");
+                    return Err(too_many(space, &what, "merge levels or leave columns out"));
+                }
+                all.extend(shares.iter().map(|(level, _)| indicator(&column, *level)));
+            }
+        }
+    }
+    match all.len() > MOST_COORDINATES {
+        true => {
+            let what = format!("{} coordinates", all.len());
+            Err(too_many(space, &what, "merge levels or leave columns out"))
+        }
+        false => Ok(all),
+    }
+}
+
+/// A problem in the coordinates of its population.
+struct Solver<'a> {
+    set: Moments,
+    problem: Problem<'a>,
+    settings: Settings<'a>,
+    white: Arc<Whitened>,
+    /// Heights of the points that may have mass.
+    heights: Vec<f64>,
+}
+
+/// Bounds in heights, their price and the population.
+struct Found {
+    lower: f64,
+    upper: f64,
+    lambda: f64,
+    weights: Vec<f64>,
+    steps: usize,
+    stopped: bool,
+}
+
+impl Solver<'_> {
+    /// The squared length of a point.
+    fn square(&self, j: usize) -> f64 {
+        let n = self.heights.len();
+        (1..=self.white.features).map(|k| self.white.columns[k * n + j].powi(2)).sum()
+    }
+
+    /// The point of the largest height that is inside soonest, and the radius at which it is.
+    fn highest(&self) -> (usize, f64) {
+        let most = self.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let tops = (0..self.heights.len()).filter(|&j| self.heights[j] == most);
+        let near = tops.map(|j| (j, self.square(j))).min_by(|a, b| a.1.total_cmp(&b.1));
+        let (j, square) = near.unwrap_or((0, 0.0));
+        (j, self.set.radius(square.sqrt(), square))
+    }
+
+    /// Where one of the two constraints is closed, the radius from which the other says nothing: a mean is
+    /// no further than its second moments let it be.
+    fn last(&self) -> f64 {
+        let (gamma1, growth) = (self.set.gamma1, self.set.gamma2 - 1.0);
+        match (gamma1 > 0.0, growth > 0.0) {
+            (true, true) => f64::INFINITY,
+            (true, false) => 1.0 / gamma1,
+            (false, true) => {
+                let squares = (0..self.heights.len()).map(|j| self.square(j));
+                squares.fold(0.0, f64::max) / growth
+            }
+            (false, false) => 0.0,
+        }
+    }
+
+    fn found(&self, radius: f64) -> Found {
+        let (top, enough) = self.highest();
+        if radius >= enough {
+            let mut weights = vec![0.0; self.heights.len()];
+            weights[top] = 1.0;
+            let most = self.heights[top];
+            return Found { lower: most, upper: most, lambda: 0.0, weights, steps: 1, stopped: false };
+        }
+        let (mean, second) = self.set.bounds(radius.min(self.last()));
+        let d = self.white.features;
+        let program = Program {
+            columns: &self.white.columns,
+            features: d,
+            heights: &self.heights,
+            nominal: &self.white.nominal,
+            mean,
+            second: Some(second),
+        };
+        let scale = self.problem.heights.scale();
+        let answer = solve(&program, &mut |steps, gap| {
+            steps <= self.settings.max_evaluations
+                && self.settings.go_on(Stage::Solving, steps, gap / scale)
+        });
+        let q = &answer.dual[..d];
+        let trace: f64 =
+            (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
+        let lambda = self.set.gamma1 / (2.0 * mean) * dot(q, q).sqrt()
+            + (self.set.gamma2 - 1.0) * trace;
+        Found {
+            lower: answer.lower,
+            upper: answer.upper,
+            lambda,
+            weights: answer.weights,
+            steps: answer.steps,
+            stopped: answer.stopped,
+        }
+    }
+
+    fn vertex(&self, radius: f64) -> Vertex {
+        let found = self.found(radius);
+        let price = if found.lambda > 0.0 { Price::At(found.lambda) } else { Price::Zero };
+        let excess = (found.upper - found.lower).max(0.0);
+        Vertex { excess, ..Vertex::new(price, radius, found.lower) }
+    }
+}
+
+impl Solve for Solver<'_> {
+    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+        let found = self.found(radius);
+        let certificate = Certificate {
+            evaluations: found.steps.max(1),
+            stopped: found.stopped,
+            ..Certificate::new(found.lower, found.upper, found.lambda)
+        };
+        let mut plan = Plan::new(self.problem.space());
+        if self.settings.detail > Detail::Value {
+            for (&j, &mass) in self.white.points.iter().zip(&found.weights) {
+                plan.push_paid(j, j, mass, 0.0);
+            }
+        }
+        let (units, population) = (self.problem.units(), self.problem.population());
+        Ok(certificate.into_worst_case(units, population, &self.settings, plan))
+    }
+
+    fn value_at_zero(&self) -> f64 {
+        self.problem.heights.unscaled(self.found(0.0).upper)
+    }
+
+    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+        let (top, enough) = self.highest();
+        let start = self.vertex(0.0);
+        // Where no radius is enough, the curve ends where it is flat.
+        let end = match enough.is_finite() {
+            true => Vertex::new(Price::Zero, enough, self.heights[top]),
+            false => Vertex { price: Price::Zero, ..self.vertex(self.last()) },
+        };
+        let (units, settings) = (self.problem.units(), self.settings);
+        let tolerance = tolerance * self.problem.heights.scale();
+        climb((start, end), tolerance, settings, units, &mut |radius| Ok(self.vertex(radius)))
+    }
+}

@@ -1,0 +1,475 @@
+//! The largest mean over the populations whose features' means are in a ball and, if wanted, whose
+//! second moments are bounded:
+//!
+//! ```text
+//! max f·w   w ≥ 0, Σ w = 1, ‖Σ w_j z_j‖ ≤ a, Σ w_j z_j z_jᵀ ⪯ ρ I
+//! min t + a‖q‖ + ρ tr Q   t + q·z_j + z_jᵀ Q z_j ≥ f_j for every j, Q ⪰ 0
+//! ```
+//!
+//! A primal–dual interior-point method (Mehrotra's steps in Nesterov and Todd's scaling): each step
+//! solves one dense system of as many unknowns as the dual has. Whatever the steps did, both bounds are
+//! made feasible at the end of each: t is set to what the inequalities need, and a population is mixed
+//! with the nominal one, which is inside (mean 0, second moments I), until it is.
+//!
+//! Points that the caller knows to be out of reach are not given.
+
+use super::cholesky::{Cholesky, dot};
+use super::cones::{Ball, Definite, inner, triangle, unpacked};
+use super::eigen::symmetric;
+use super::gram::gram;
+use super::sum::sum;
+use rayon::prelude::*;
+
+/// Steps at most.
+const STEPS: usize = 80;
+/// Bounds this close, relative to the spread of the heights, are as close as rounding lets them be.
+const CLOSED: f64 = 1e-12;
+/// After so many steps that bring nothing, rounding is all that is left; but not before the search is on
+/// its way.
+const PATIENCE: usize = 6;
+const UNDER_WAY: usize = 25;
+/// Rows worked on by one thread at a time.
+const ROWS: usize = 1024;
+
+/// The problem.
+#[derive(Clone, Copy)]
+pub struct Program<'a> {
+    /// Column by column: ones, the features z, and, where second moments are bounded, their packed
+    /// products ([`products`]).
+    pub columns: &'a [f64],
+    /// How many features there are.
+    pub features: usize,
+    /// f.
+    pub heights: &'a [f64],
+    /// The nominal weights, of mean 0 and second moments I.
+    pub nominal: &'a [f64],
+    /// a, above 0.
+    pub mean: f64,
+    /// ρ, above 1, if second moments are bounded.
+    pub second: Option<f64>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The mean of the weights.
+    pub lower: f64,
+    /// The dual value of q and Q.
+    pub upper: f64,
+    /// A feasible population.
+    pub weights: Vec<f64>,
+    /// q, and Q packed.
+    pub dual: Vec<f64>,
+    /// Steps taken.
+    pub steps: usize,
+    /// Whether the caller asked to stop.
+    pub stopped: bool,
+}
+
+/// Columns of the packed products of features that are given column by column.
+pub fn products(features: &[f64], rows: usize) -> Vec<f64> {
+    let count = features.len() / rows.max(1);
+    let column = |k: usize| &features[k * rows..][..rows];
+    let mut out = Vec::with_capacity(triangle(count) * rows);
+    for i in 0..count {
+        for j in i..count {
+            let factor = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+            out.extend(column(i).iter().zip(column(j)).map(|(x, y)| factor * x * y));
+        }
+    }
+    out
+}
+
+/// Slacks, or multipliers, of all inequalities: of the points, of the ball, of the matrix.
+#[derive(Clone)]
+struct Parts {
+    points: Vec<f64>,
+    ball: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+impl Parts {
+    fn inner(&self, other: &Parts) -> f64 {
+        let points = sum(self.points.len(), |j| self.points[j] * other.points[j]);
+        points + inner(&self.ball, &other.ball) + inner(&self.matrix, &other.matrix)
+    }
+
+    fn step(&mut self, length: f64, by: &Parts) {
+        let add = |x: &mut Vec<f64>, d: &[f64]| {
+            x.iter_mut().zip(d).for_each(|(x, d)| *x += length * d);
+        };
+        add(&mut self.points, &by.points);
+        add(&mut self.ball, &by.ball);
+        add(&mut self.matrix, &by.matrix);
+    }
+}
+
+/// Solves; `go_on` is told the steps taken and the gap left, and says whether to.
+pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
+    let nominal = sum(program.rows(), |j| program.nominal[j] * program.heights[j]);
+    let away = program.heights.iter().fold(0.0, |most: f64, f| most.max((f - nominal).abs()));
+    let scale = if away > 0.0 { away } else { 1.0 };
+    let heights: Vec<f64> = program.heights.iter().map(|f| (f - nominal) / scale).collect();
+    let scaled = Program { heights: &heights, ..*program };
+    let mut answer = Search::new(scaled).run(&mut |steps, gap| go_on(steps, gap * scale));
+    answer.lower = nominal + scale * answer.lower;
+    answer.upper = nominal + scale * answer.upper;
+    answer.dual.iter_mut().for_each(|x| *x *= scale);
+    answer
+}
+
+impl Program<'_> {
+    fn rows(&self) -> usize {
+        self.heights.len()
+    }
+
+    fn width(&self) -> usize {
+        self.columns.len() / self.rows()
+    }
+
+    fn column(&self, k: usize) -> &[f64] {
+        &self.columns[k * self.rows()..][..self.rows()]
+    }
+
+    /// `Φ x` at every point.
+    fn at_points(&self, x: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows()];
+        out.par_chunks_mut(ROWS).enumerate().for_each(|(block, out)| {
+            for (k, x) in x.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                let column = &self.column(k)[block * ROWS..][..out.len()];
+                out.iter_mut().zip(column).for_each(|(out, phi)| *out += x * phi);
+            }
+        });
+        out
+    }
+
+    /// `Φᵀ w`.
+    fn means(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.width()).into_par_iter().map(|k| dot(self.column(k), w)).collect()
+    }
+
+    /// The dual's objective: t, then q, then Q; the ball's slack comes last.
+    fn objective(&self) -> Vec<f64> {
+        let mut c = vec![0.0; self.width() + 1];
+        c[0] = 1.0;
+        if let Some(second) = self.second {
+            self.diagonal().for_each(|k| c[k] = second);
+        }
+        c[self.width()] = self.mean;
+        c
+    }
+
+    /// Where Q's diagonal is among the unknowns.
+    fn diagonal(&self) -> impl Iterator<Item = usize> + use<> {
+        let d = self.features;
+        (0..d).map(move |i| 1 + d + i * d - i * i.saturating_sub(1) / 2)
+    }
+
+    /// The value of a dual point, t being what the inequalities need; and t.
+    fn upper(&self, x: &[f64]) -> (f64, f64) {
+        let mut without = x.to_vec();
+        without[0] = 0.0;
+        let high = self.at_points(&without);
+        let most = |m: f64, (f, h): (&f64, &f64)| m.max(f - h);
+        let t = self.heights.iter().zip(&high).fold(f64::NEG_INFINITY, most);
+        let q = &x[1..=self.features];
+        let trace: f64 = self.diagonal().filter(|_| self.second.is_some()).map(|k| x[k]).sum();
+        (t + self.mean * inner(q, q).sqrt() + self.second.unwrap_or(0.0) * trace, t)
+    }
+
+    /// The part of the way from the nominal population to another that stays inside.
+    fn share(&self, means: &[f64]) -> f64 {
+        let d = self.features;
+        let length = inner(&means[1..=d], &means[1..=d]).sqrt();
+        let mut share = if length > self.mean { self.mean / length } else { 1.0 };
+        if let Some(second) = self.second {
+            let most = symmetric(d, unpacked(d, &means[1 + d..])).values;
+            let most = most.into_iter().fold(0.0, f64::max);
+            if most > second {
+                share = share.min((second - 1.0) / (most - 1.0));
+            }
+        }
+        share
+    }
+}
+
+/// The state of the search: a dual point, its slacks and their multipliers.
+struct Search<'a> {
+    program: Program<'a>,
+    /// t, q, Q packed, and the ball's slack.
+    x: Vec<f64>,
+    slack: Parts,
+    multiplier: Parts,
+    best: Answer,
+}
+
+impl<'a> Search<'a> {
+    /// From the middle: every inequality as far from its end as any other.
+    fn new(program: Program<'a>) -> Self {
+        let (n, d) = (program.rows(), program.features);
+        let each = 1.0 / n as f64;
+        let highest = program.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut x = vec![0.0; program.width() + 1];
+        x[0] = highest + 1.0;
+        x[program.width()] = each / program.mean;
+        let ball = |first: f64| {
+            let mut all = vec![0.0; d + 1];
+            all[0] = first;
+            all
+        };
+        let mut slack = Parts { points: Vec::new(), ball: ball(each / program.mean), matrix: vec![] };
+        let mut multiplier =
+            Parts { points: vec![each; n], ball: ball(program.mean), matrix: vec![] };
+        if let Some(second) = program.second {
+            let first = 1 + d;
+            program.diagonal().for_each(|k| x[k] = each / second);
+            slack.matrix = x[first..program.width()].to_vec();
+            multiplier.matrix = slack.matrix.iter().map(|s| s * second * second / each).collect();
+        }
+        let high = program.at_points(&x[..program.width()]);
+        slack.points = high.iter().zip(program.heights).map(|(h, f)| h - f).collect();
+        let best = Answer {
+            lower: sum(n, |j| program.nominal[j] * program.heights[j]),
+            upper: highest,
+            weights: program.nominal.to_vec(),
+            dual: vec![0.0; program.width() - 1],
+            steps: 0,
+            stopped: false,
+        };
+        Search { program, x, slack, multiplier, best }
+    }
+
+    fn run(mut self, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
+        let mut idle = 0;
+        for step in 1..=STEPS {
+            let gap = self.best.upper - self.best.lower;
+            if gap <= CLOSED || (idle > PATIENCE && step > UNDER_WAY) {
+                break;
+            }
+            if !go_on(step, gap) {
+                self.best.stopped = true;
+                break;
+            }
+            if self.step().is_none() {
+                break;
+            }
+            self.best.steps = step;
+            self.bounds();
+            idle = if self.best.upper - self.best.lower < 0.9 * gap { 0 } else { idle + 1 };
+        }
+        self.best
+    }
+
+    /// Keeps the bounds that are better than the best so far.
+    fn bounds(&mut self) {
+        let program = &self.program;
+        let (upper, _) = program.upper(&self.x[..program.width()]);
+        if upper < self.best.upper {
+            self.best.upper = upper;
+            self.best.dual = self.x[1..program.width()].to_vec();
+        }
+        let total = sum(program.rows(), |j| self.multiplier.points[j]);
+        let weights: Vec<f64> = self.multiplier.points.iter().map(|w| w / total).collect();
+        let share = program.share(&program.means(&weights));
+        let mixed: Vec<f64> = weights
+            .iter()
+            .zip(program.nominal)
+            .map(|(w, p)| share * w + (1.0 - share) * p)
+            .collect();
+        let lower = sum(program.rows(), |j| mixed[j] * program.heights[j]);
+        if lower > self.best.lower {
+            self.best.lower = lower;
+            self.best.weights = mixed;
+        }
+    }
+
+    /// One step; None where rounding lets none be taken.
+    fn step(&mut self) -> Option<()> {
+        let (program, d) = (self.program, self.program.features);
+        let (s, z) = (&self.slack, &self.multiplier);
+        let ball = Ball::new(&s.ball, &z.ball)?;
+        let matrix = match program.second {
+            Some(_) => Some(Definite::new(d, &s.matrix, &z.matrix)?),
+            None => None,
+        };
+        let ratio: Vec<f64> = z.points.iter().zip(&s.points).map(|(w, s)| w / s).collect();
+        let system = System::new(&program, &ratio, &ball, matrix.as_ref())?;
+        let degree = (program.rows() + 1 + if matrix.is_some() { d } else { 0 }) as f64;
+        let mu = s.inner(z) / degree;
+        let c = program.objective();
+        // Where there is nothing left to do but to close the gap.
+        let dx = system.solve(c.iter().map(|c| -c).collect());
+        let ds = self.slacks(&dx);
+        let mut dz = self.scaled(&ds, &ratio, &ball, matrix.as_ref());
+        let less = |out: &mut Vec<f64>, own: &[f64]| {
+            out.iter_mut().zip(own).for_each(|(out, own)| *out = -own - *out);
+        };
+        less(&mut dz.points, &z.points);
+        less(&mut dz.ball, &z.ball);
+        less(&mut dz.matrix, &z.matrix);
+        let (far_s, far_z) = self.reach(&ds, &dz, matrix.as_ref());
+        let (far_s, far_z) = (far_s.min(1.0), far_z.min(1.0));
+        let after = s.inner(z)
+            + far_s * ds.inner(z)
+            + far_z * s.inner(&dz)
+            + far_s * far_z * ds.inner(&dz);
+        let centre = mu * (after / degree / mu).clamp(0.0, 1.0).powi(3);
+        // The step itself: to the middle, and with what the first one left curved.
+        let toward = Parts {
+            points: (0..program.rows())
+                .map(|j| (centre - ds.points[j] * dz.points[j]) / s.points[j] - z.points[j])
+                .collect(),
+            ball: ball.corrected(&ds.ball, &dz.ball, centre),
+            matrix: match &matrix {
+                Some(matrix) => matrix.corrected(&ds.matrix, &dz.matrix, centre),
+                None => Vec::new(),
+            },
+        };
+        // −(c − Φᵀ z) + Φᵀ toward.
+        let sum_of: Vec<f64> =
+            z.points.iter().zip(&toward.points).map(|(z, toward)| z + toward).collect();
+        let mut right = program.means(&sum_of);
+        right.push(z.ball[0] + toward.ball[0]);
+        for k in 0..d {
+            right[1 + k] += z.ball[1 + k] + toward.ball[1 + k];
+        }
+        for k in 0..z.matrix.len() {
+            right[1 + d + k] += z.matrix[k] + toward.matrix[k];
+        }
+        right.iter_mut().zip(&c).for_each(|(r, c)| *r -= c);
+        let dx = system.solve(right);
+        let ds = self.slacks(&dx);
+        let mut dz = self.scaled(&ds, &ratio, &ball, matrix.as_ref());
+        let from = |out: &mut Vec<f64>, own: &[f64]| {
+            out.iter_mut().zip(own).for_each(|(out, own)| *out = own - *out);
+        };
+        from(&mut dz.points, &toward.points);
+        from(&mut dz.ball, &toward.ball);
+        from(&mut dz.matrix, &toward.matrix);
+        let (far_s, far_z) = self.reach(&ds, &dz, matrix.as_ref());
+        let keep = 0.99;
+        let (far_s, far_z) = ((keep * far_s).min(1.0), (keep * far_z).min(1.0));
+        if !(far_s > 1e-14 || far_z > 1e-14) || dx.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        self.x.iter_mut().zip(&dx).for_each(|(x, d)| *x += far_s * d);
+        self.slack.step(far_s, &ds);
+        self.multiplier.step(far_z, &dz);
+        Some(())
+    }
+
+    /// What a step of the unknowns does to the slacks.
+    fn slacks(&self, dx: &[f64]) -> Parts {
+        let (d, width) = (self.program.features, self.program.width());
+        let mut ball = vec![dx[width]];
+        ball.extend(&dx[1..=d]);
+        Parts { points: self.program.at_points(&dx[..width]), ball, matrix: dx[1 + d..width].to_vec() }
+    }
+
+    /// `W⁻² ds`.
+    fn scaled(
+        &self,
+        ds: &Parts,
+        ratio: &[f64],
+        ball: &Ball,
+        matrix: Option<&Definite>,
+    ) -> Parts {
+        Parts {
+            points: ds.points.iter().zip(ratio).map(|(ds, ratio)| ratio * ds).collect(),
+            ball: ball.inverse_square(&ds.ball),
+            matrix: matrix.map_or_else(Vec::new, |matrix| matrix.inverse_square(&ds.matrix)),
+        }
+    }
+
+    /// How far slacks and multipliers may go.
+    fn reach(&self, ds: &Parts, dz: &Parts, matrix: Option<&Definite>) -> (f64, f64) {
+        let line = |x: &[f64], d: &[f64]| {
+            let each = x.iter().zip(d).filter(|(_, d)| **d < 0.0);
+            each.fold(f64::INFINITY, |least, (x, d)| least.min(-x / d))
+        };
+        let (s, z) = (&self.slack, &self.multiplier);
+        let far_s = line(&s.points, &ds.points).min(Ball::reach(&s.ball, &ds.ball));
+        let far_z = line(&z.points, &dz.points).min(Ball::reach(&z.ball, &dz.ball));
+        match matrix.map(|matrix| matrix.reach(&ds.matrix, &dz.matrix)) {
+            Some((s, z)) => (far_s.min(s), far_z.min(z)),
+            None => (far_s, far_z),
+        }
+    }
+}
+
+/// `Φᵀ W⁻² Φ` and its factor, every unknown in units in which its own entry is 1.
+struct System {
+    matrix: Vec<f64>,
+    unit: Vec<f64>,
+    factor: Cholesky,
+}
+
+impl System {
+    fn new(
+        program: &Program<'_>,
+        ratio: &[f64],
+        ball: &Ball,
+        definite: Option<&Definite>,
+    ) -> Option<Self> {
+        let (d, width) = (program.features, program.width());
+        let size = width + 1;
+        let points = gram(program.columns, program.rows(), ratio);
+        let mut matrix = vec![0.0; size * size];
+        for (to, from) in matrix.chunks_mut(size).zip(points.chunks(width)) {
+            to[..width].copy_from_slice(from);
+        }
+        // The ball's: (2 Jw wᵀJ − J)/η², its first entry last among the unknowns.
+        let place = |k: usize| if k == 0 { width } else { k };
+        let turned = |k: usize| if k == 0 { ball.unit[0] } else { -ball.unit[k] };
+        let eta = ball.eta * ball.eta;
+        for i in 0..=d {
+            for j in 0..=d {
+                let own = if i != j { 0.0 } else if i == 0 { -1.0 } else { 1.0 };
+                matrix[place(i) * size + place(j)] += (2.0 * turned(i) * turned(j) + own) / eta;
+            }
+        }
+        if let Some(definite) = definite {
+            let metric = definite.metric();
+            let p = |i: usize, j: usize| metric[i * d + j];
+            let pairs: Vec<(usize, usize)> =
+                (0..d).flat_map(|i| (i..d).map(move |j| (i, j))).collect();
+            let factor = |(i, j): (usize, usize)| if i == j { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
+            for (a, &(i, j)) in pairs.iter().enumerate() {
+                for (b, &(k, l)) in pairs.iter().enumerate() {
+                    let both = p(i, k) * p(j, l) + p(i, l) * p(j, k);
+                    matrix[(1 + d + a) * size + 1 + d + b] +=
+                        factor((i, j)) * factor((k, l)) * both;
+                }
+            }
+        }
+        let unit: Vec<f64> = (0..size).map(|k| 1.0 / matrix[k * size + k].sqrt()).collect();
+        if unit.iter().any(|u| !u.is_finite()) {
+            return None;
+        }
+        for (k, x) in matrix.iter_mut().enumerate() {
+            *x *= unit[k / size] * unit[k % size];
+        }
+        // Where rounding makes it indefinite, a ridge is added that refinement takes off again.
+        let factor = [0.0, 1e-15, 1e-13, 1e-11, 1e-9].into_iter().find_map(|ridge| {
+            let mut more = matrix.clone();
+            (0..size).for_each(|k| more[k * size + k] += ridge);
+            Cholesky::new(size, more)
+        })?;
+        Some(System { matrix, unit, factor })
+    }
+
+    fn solve(&self, mut right: Vec<f64>) -> Vec<f64> {
+        let size = self.unit.len();
+        right.iter_mut().zip(&self.unit).for_each(|(r, u)| *r *= u);
+        let mut x = right.clone();
+        self.factor.solve(&mut x);
+        for _ in 0..2 {
+            let row = |k: usize| &self.matrix[k * size..][..size];
+            let mut left: Vec<f64> = (0..size).map(|k| right[k] - dot(row(k), &x)).collect();
+            self.factor.solve(&mut left);
+            x.iter_mut().zip(&left).for_each(|(x, more)| *x += more);
+        }
+        x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x *= u);
+        x
+    }
+}
