@@ -22,6 +22,9 @@ pub(super) fn methods(
     let set = |set: Set| match set {
         Set::Wasserstein(_) => "Wasserstein, solved exactly".to_owned(),
         Set::Entropic(set) => format!("entropic Wasserstein, η = {}", number(set.eta)),
+        set if set.needs_actions() => {
+            format!("{}, of people with their outcomes, solved exactly", set.name())
+        }
         Set::Kl(_) => "Kullback–Leibler, solved exactly".to_owned(),
         other => format!("{other}, solved exactly"),
     };
@@ -69,6 +72,11 @@ pub(super) fn methods(
                 h.seed
             ),
         ));
+    }
+    if question.context.set.needs_actions() && question.bootstrap.is_none() {
+        let what = "the worst case as an estimate, by its standard error: the rows' influence on it at the \
+                    worst tilt, Student's quantile by Satterthwaite's degrees of freedom";
+        all.push(("Intervals", format!("{}: {what}", level(question.level))));
     }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {

@@ -55,4 +55,8 @@ set::sets! {
     tv::TotalVariation,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
+    /// Every reweighting of people with their outcomes with a KL divergence of at most the radius.
+    joint_kl::JointKl,
+    /// The same, valued doubly robustly.
+    joint_kl_dr::JointKlDr,
 }

@@ -9,6 +9,7 @@ pub mod cholesky;
 pub mod envelope;
 pub mod exp;
 pub mod flow;
+pub mod isotonic;
 pub mod kd_tree;
 pub mod layers;
 pub mod lbfgs;
