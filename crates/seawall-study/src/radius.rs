@@ -262,6 +262,14 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         );
         return Err(Error::field(Field::Set, what));
     }
+    if question.context.set.needs_actions() {
+        let what = format!(
+            "is {}, for which no distance between groups suggests a radius; evaluate tells which one \
+             covers chance",
+            question.context.set.name()
+        );
+        return Err(Error::field(Field::Set, what));
+    }
     let anywhere = loaded.on_support(question.support)?;
     let loaded = anywhere.as_deref().unwrap_or(loaded);
     let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
@@ -298,7 +306,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
             None => fitted.nominal(policy, watch)?.dm,
         };
         policies.push(match &relevant {
-            None => policy_radii(&question, &robust, (policy, &values), nominal, watch)?,
+            None => policy_radii(&question, (fitted, &robust), (policy, &values), nominal, watch)?,
             Some(relevant) => {
                 let all = policy.values(&values)?;
                 let own: Vec<f64> = relevant.contexts.iter().map(|&i| all[i]).collect();

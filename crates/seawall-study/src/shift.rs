@@ -105,6 +105,9 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
             percent(worst.unobserved_mass())
         );
     }
+    if set.needs_actions() && !set.moves_mass() {
+        return "nobody moves; people and what happens to them are weighed anew".to_owned();
+    }
     if !set.moves_mass() {
         return set.fate().to_owned();
     }

@@ -79,6 +79,9 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
             out,
         )?;
     }
+    if found.policies.iter().flat_map(|p| &p.results).any(|r| r.estimate.is_some()) {
+        wrapped("Intervals of worst cases: by the standard error of the estimate.", out)?;
+    }
     super::by::print(found, false, out)?;
     super::evaluate::files(found, outputs, out)?;
     let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
@@ -208,7 +211,12 @@ fn shows_costs(found: &Evaluation) -> bool {
 /// What intervals are called, if there are any.
 fn interval_name(found: &Evaluation) -> Option<String> {
     let limits = found.question.halves.map(|h| format!("{} limits", super::level(h.level)));
-    limits.or(found.question.bootstrap.map(|b| format!("{} interval", super::level(b.level))))
+    let bootstrap = found.question.bootstrap;
+    let resampled = bootstrap.map(|b| format!("{} interval", super::level(b.level)));
+    let results = || found.policies.iter().flat_map(|p| &p.results);
+    let estimated = results().any(|r| r.estimate.is_some());
+    let by_error = || format!("{} interval", super::level(found.question.level));
+    limits.or(resampled).or(estimated.then(by_error))
 }
 
 /// A worst case on the safe side: a smoothed value alone is none.

@@ -39,6 +39,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
         )?;
     }
     noise(question, found, out)?;
+    sampling(question, found, out)?;
     if question.bootstrap.is_some() {
         writeln!(
             out,
@@ -234,6 +235,31 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
         out,
         "Limits: from the honest value (the worst population found on one half of the rows, valued on the other) to the value as fitted, with their standard errors and what the model may smooth away.\n"
     )
+}
+
+/// Worst cases as estimates, where the set has standard errors of its own.
+fn sampling(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
+    let interval = format!("{} interval", level(question.level));
+    let mut shown = table(&["policy", "radius", "worst case (se)", &interval, "freedom"]);
+    let mut any = false;
+    for policy in &found.policies {
+        for answer in &policy.results {
+            let Some(own) = &answer.estimate else { continue };
+            any = true;
+            let e = &own.estimate;
+            let told = format!("{} ({})", supported(e.value, e.se), supported(e.se, e.se));
+            let ends = between((e.lower, e.upper));
+            let freedom = number(own.freedom.round());
+            shown.add_row([label(&policy.name), answer.radius_words(), told, ends, freedom]);
+        }
+    }
+    match any {
+        true => writeln!(
+            out,
+            "As estimates from a sample of rows, by their standard errors:\n\n{shown}\n"
+        ),
+        false => Ok(()),
+    }
 }
 
 /// Pairs of policies in one population: every order, radius and cost radius.

@@ -4,7 +4,7 @@ use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
 use crate::check::Check;
 use crate::target::TargetAnswer;
 use crate::words::radius;
-use seawall::evaluate::{Estimate, Nominal, Overlap, Support};
+use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
 use seawall::inference::{Interval, Limits};
 use seawall::policy::Policy;
 use seawall::transfer::BalanceSummary;
@@ -181,6 +181,10 @@ pub struct RobustValue {
     /// The interval by the bootstrap, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
+    /// Under a set of people with their outcomes: the value as an estimate, with its standard error and
+    /// the interval that follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<JointEstimate>,
     /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_lower: Option<f64>,
@@ -195,7 +199,8 @@ impl RobustValue {
         if self.column_radii.is_empty() { radius(self.radius) } else { "by column".to_owned() }
     }
 
-    /// The interval as it is shown: the limits; without them the basic one of the bootstrap; and the
+    /// The interval as it is shown: the limits; without them the basic one of the bootstrap, or that by a
+    /// standard error; and the
     /// value itself, which of a smoothed set may be beyond the limits of the exact worst case.
     pub fn shown(&self) -> Option<(f64, f64)> {
         let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
@@ -204,12 +209,15 @@ impl RobustValue {
 
     /// The same beside the bound on the safe side.
     pub fn shown_safe(&self) -> Option<(f64, f64)> {
-        self.limits.map(|l| (l.lower, l.upper)).or(self.interval.map(|i| i.basic))
+        let estimated = self.estimate.map(|e| (e.estimate.lower, e.estimate.upper));
+        let limits = self.limits.map(|l| (l.lower, l.upper));
+        limits.or(self.interval.map(|i| i.basic)).or(estimated)
     }
 
     /// The standard error that the digits shown go by; NaN where there is none.
     pub fn shown_se(&self) -> f64 {
-        self.fitted_se.or(self.interval.map(|i| i.se)).unwrap_or(f64::NAN)
+        let resampled = self.fitted_se.or(self.interval.map(|i| i.se));
+        resampled.or(self.estimate.map(|e| e.estimate.se)).unwrap_or(f64::NAN)
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn changed_sets(
     let change = |name: &Option<String>| SetChange { name: name.clone(), eta };
     let context = change(set).apply(context)?;
     let cost = change(other).apply(cost).map_err(cost_set)?;
-    if cost.needs_known() {
+    if cost.needs_known() || cost.needs_actions() {
         return Err(cost_set_refused(cost));
     }
     let takes = |set: &Set| set.parameter("eta").is_some();
@@ -61,11 +61,17 @@ pub(crate) fn changed_sets(
     }
 }
 
+/// Why a set is none of outcomes alone.
+pub(crate) fn no_cost_set(set: Set) -> &'static str {
+    match set.needs_actions() {
+        true => "a set of people with their outcomes: it takes the place of the set of contexts",
+        false => "a set of contexts: what is known of a target is about those",
+    }
+}
+
 /// Refuses a set of contexts as a set of outcomes.
 pub(super) fn cost_set_refused(set: Set) -> Error {
-    let what =
-        format!("is {}, a set of contexts: what is known of a target is about those", set.name());
-    Error::field(Field::CostSet, what)
+    Error::field(Field::CostSet, format!("is {}, {}", set.name(), no_cost_set(set)))
 }
 
 /// Another set of contexts and other radii in place of the study's. A set that is about what is known of

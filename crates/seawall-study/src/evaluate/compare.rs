@@ -33,6 +33,14 @@ pub(super) fn comparisons(
     if !question.compares() {
         return Ok(Vec::new());
     }
+    if question.context.set.needs_actions() {
+        notes.push(format!(
+            "policies are not compared in one population: under {} that would take what one person meets \
+             under both, and a log has one of them",
+            question.context.set.name()
+        ));
+        return Ok(Vec::new());
+    }
     let count = policies.len();
     let pairs = count * (count - 1);
     let radii = question.context.radii.len() as f64;

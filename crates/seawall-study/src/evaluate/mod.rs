@@ -8,6 +8,7 @@ mod compare;
 mod comparison;
 mod halving;
 mod models;
+mod people;
 mod radii;
 mod resample;
 
@@ -15,7 +16,7 @@ pub use answer::*;
 use by::by_level;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
-pub(crate) use changes::{changed_radii, changed_sets, check_radii};
+pub(crate) use changes::{changed_radii, changed_sets, check_radii, no_cost_set};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub use radii::PolicyRadii;
@@ -29,7 +30,7 @@ use crate::load::Loaded;
 use crate::start::{Bounded, Carrier, balance_note};
 use crate::study::{PolicySpec, SetSpec};
 use answer::count;
-use seawall::evaluate::{Nominal, Robust, Support};
+use seawall::evaluate::{Fitted, Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
@@ -159,7 +160,8 @@ impl Question {
 /// Answers a question about a study.
 pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let shifts = !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
-    let other = shifts.then(|| loaded.with_outcomes()).flatten();
+    let wanted = shifts || question.context.set.needs_outcomes();
+    let other = wanted.then(|| loaded.with_outcomes()).flatten();
     let loaded = other.as_ref().unwrap_or(loaded);
     let anywhere = loaded.on_support(question.support)?;
     let loaded = anywhere.as_deref().unwrap_or(loaded);
@@ -167,9 +169,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     if let Some(by) = &question.by {
         by::feature(loaded, by)?;
     }
-    if question.cost.set.needs_known() {
+    if question.cost.set.needs_known() || question.cost.set.needs_actions() {
         return Err(changes::cost_set_refused(question.cost.set));
     }
+    people::check(loaded, question, shifts)?;
     let fitted = loaded.fitted(watch)?;
     let mut diagnostics = facts(loaded, fitted, question.support, watch)?;
     let settings = Settings { watch, ..Settings::default() };
@@ -192,9 +195,13 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
         urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
         let direct = there.map(|there| there.direct()).filter(|e| !e.value.is_nan());
-        let direct = direct.unwrap_or(nominal.dm);
-        let radii = policy_radii(question, &robust, (&policy, &costs[0]), direct, watch)?;
-        let mut result = policy_result(question, &robust, policy, nominal, &costs, watch)?;
+        let direct = match people::estimate(question, fitted, &policy, watch)? {
+            Some(own) => own,
+            None => direct.unwrap_or(nominal.dm),
+        };
+        let both = (&**fitted, &*robust);
+        let radii = policy_radii(question, both, (&policy, &costs[0]), direct, watch)?;
+        let mut result = policy_result(question, both, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
         result.chosen_here = *spec == PolicySpec::Greedy;
         policies.push(result);
@@ -249,7 +256,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         population: robust.population().clone(),
         question: question.clone(),
     };
-    if let Some(asked) = question.halves {
+    if question.context.set.needs_actions() {
+        found.question.halves = None;
+    }
+    if let Some(asked) = found.question.halves {
         // What is not fitted again says nothing of its noise.
         let affordable = match loaded.recipe.is_refitted() {
             true => halving::affordable(question, asked, both, &mut found.diagnostics.notes),
@@ -361,7 +371,7 @@ fn bounds(
 /// One policy's answers.
 fn policy_result(
     question: &Question,
-    robust: &Robust,
+    (fitted, robust): (&Fitted, &Robust),
     policy: Policy,
     nominal: Nominal,
     costs: &[Arc<Values>],
@@ -393,20 +403,26 @@ fn policy_result(
             (false, _) => None,
             (true, true) => Some(0.0),
             (true, false) => {
-                let all = robust.values(&policy, values)?;
+                let all = match set.needs_actions() {
+                    true => fitted.log().values().to_vec(),
+                    false => robust.values(&policy, values)?,
+                };
                 let low = all.iter().copied().fold(f64::INFINITY, f64::min);
                 let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 Some((CURVE_TOLERANCE * (high - low)).max(f64::MIN_POSITIVE))
             }
         };
-        let (cases, curve) = robust.evaluate(&policy, values, set, radii, tolerance, settings)?;
+        let (cases, curve) =
+            fitted.worst_cases(robust, &policy, values, set, radii, tolerance, settings)?;
+        let estimates = people::estimates(question, fitted, &policy, settings)?;
         // A curve has no status of its own, so the watch is asked once more.
         watch.tell(Progress::at(Stage::Policy(policy.name())))?;
-        for (&radius, case) in radii.iter().zip(cases) {
+        for ((&radius, case), estimate) in radii.iter().zip(cases).zip(estimates) {
             if case.status() == Status::Stopped {
                 return Err(Error::stopped());
             }
-            results.push(robust_value(question, radius, cost_radius, &case, safe_side, support));
+            let value = robust_value(question, radius, cost_radius, &case, safe_side, support);
+            results.push(RobustValue { estimate, ..value });
             worst.push(case);
         }
         curves.extend(curve);
@@ -461,6 +477,7 @@ fn robust_value(
         doubly_robust: None,
         fitted_se: None,
         interval: None,
+        estimate: None,
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
     }

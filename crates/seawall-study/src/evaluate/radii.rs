@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::words::number;
-use seawall::evaluate::{Estimate, Robust};
+use seawall::evaluate::{Estimate, Fitted, Robust};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::{
@@ -28,16 +28,20 @@ pub struct PolicyRadii {
 /// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
 pub(crate) fn policy_radii(
     question: &Question,
-    robust: &Robust,
+    (fitted, robust): (&Fitted, &Robust),
     (policy, values): (&Policy, &Values),
     nominal: Estimate,
     watch: Watch<'_>,
 ) -> Result<PolicyRadii> {
     let set = question.context.set;
-    let own = robust.values(policy, values)?;
+    let own = match set.needs_actions() {
+        true => fitted.log().values().to_vec(),
+        false => robust.values(policy, values)?,
+    };
     let (direction, name) = (robust.direction(), policy.name());
     radii_of(question, (direction, &own), (name, nominal), watch, &|tolerance, settings| {
-        let (_, curve) = robust.evaluate(policy, values, set, &[], Some(tolerance), settings)?;
+        let (_, curve) =
+            fitted.worst_cases(robust, policy, values, set, &[], Some(tolerance), settings)?;
         curve.ok_or_else(|| Error::internal("a curve was asked for and none answered"))
     })
 }

@@ -7,7 +7,7 @@ use super::{Bootstrap, Evaluation, FEW_RADII, Question};
 use crate::load::Loaded;
 use crate::start::Start;
 use crate::words::level;
-use seawall::evaluate::{Robust, ValueRange};
+use seawall::evaluate::{Fitted, Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
@@ -80,6 +80,8 @@ pub(super) fn intervals(
 struct Drawn<'a> {
     question: &'a Question,
     robust: Robust,
+    /// For a set that is about people with their outcomes.
+    fitted: Option<Fitted>,
     ranges: Vec<ValueRange>,
     size: f64,
     settings: Settings<'a>,
@@ -110,10 +112,12 @@ impl<'a> Drawn<'a> {
             let costs = question.cost.set.at(radius);
             ranges.push(ValueRange::from_model(&model, log, costs, unseen, settings)?);
         }
+        let joint = question.context.set.needs_actions();
+        let fitted = joint.then(|| loaded.fitted_to(&log.clone().shared(), watch)).transpose()?;
         let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
         let max_vertices = question.vertices(&robust);
         let settings = Settings { max_vertices, ..settings };
-        Ok(Drawn { question, robust, ranges, size, settings })
+        Ok(Drawn { question, robust, fitted, ranges, size, settings })
     }
 
     fn numbers(&self, policies: &[&Policy], pairs: &[(usize, usize)]) -> Result<Vec<f64>> {
@@ -132,8 +136,16 @@ impl<'a> Drawn<'a> {
             for policy in policies {
                 let wanted = many.then_some(tolerance);
                 let worst = &range.worst;
-                let (cases, curve) =
-                    self.robust.evaluate(policy, worst, set, solved, wanted, self.settings)?;
+                let (cases, curve) = match &self.fitted {
+                    Some(fitted) => {
+                        let robust = &self.robust;
+                        let settings = self.settings;
+                        fitted.worst_cases(robust, policy, worst, set, solved, wanted, settings)?
+                    }
+                    None => {
+                        self.robust.evaluate(policy, worst, set, solved, wanted, self.settings)?
+                    }
+                };
                 numbers.extend(cases.iter().map(|w| w.value()));
                 numbers.extend(read(&curve));
             }

@@ -63,6 +63,11 @@ pub(super) fn methods(
             ),
         ));
     }
+    if question.context.set.needs_actions() && question.bootstrap.is_none() {
+        let what = "the worst case as an estimate, by its standard error: the rows' influence on it at the \
+                    worst tilt, Student's quantile by Satterthwaite's degrees of freedom";
+        all.push(("Intervals", format!("{}: {what}", level(question.level))));
+    }
     if let Some(b) = &question.bootstrap {
         let how = match b.resampling {
             Resampling::Multinomial => "rows drawn again with replacement",

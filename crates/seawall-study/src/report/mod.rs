@@ -74,6 +74,7 @@ pub struct Report {
     entropic: bool,
     level: Option<f64>,
     halved: bool,
+    estimated: bool,
     claims: Option<Live>,
     charts: Vec<chart::Chart>,
     marks: Vec<Mark>,
@@ -169,7 +170,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         differences::differences(loaded, &found, &stops, start, &marks, &mut texts, watch)?;
     // As many halves as there were, if any.
     let halves = found.question.halves;
-    let level = halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
+    let estimated = question.context.set.needs_actions().then_some(question.level);
+    let level = halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level)).or(estimated);
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
     let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
@@ -195,6 +197,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         halved: halves.is_some(),
+        estimated: question.context.set.needs_actions() && request.bootstrap.is_none(),
         claims: sentences::claims(&found, start, &mut texts),
         charts,
         differences,

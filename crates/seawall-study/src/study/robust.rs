@@ -5,6 +5,7 @@
 
 use super::Context;
 use super::toml_file::{Table, Value};
+use crate::evaluate::no_cost_set;
 use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
@@ -46,11 +47,9 @@ pub(super) fn parse(
     let (context, cost) = (table.take("context"), table.take("cost"));
     let cost_place = cost.as_ref().map(Value::place);
     let (context, cost) = (set(context)?, set(cost)?);
-    if let (true, Some(place)) = (cost.set.needs_known(), cost_place) {
-        let name = cost.set.name();
-        return Err(Error::config(format!(
-            "{place}: {name} is a set of contexts: what is known of a target is about those"
-        )));
+    if let (true, Some(place)) = (cost.set.needs_known() || cost.set.needs_actions(), cost_place) {
+        let (name, why) = (cost.set.name(), no_cost_set(cost.set));
+        return Err(Error::config(format!("{place}: {name} is {why}")));
     }
     let words =
         [("grid", Support::All), ("observed", Support::Observed), ("space", Support::Space)];

@@ -76,4 +76,8 @@ set::sets! {
     moments::Moments,
     /// Every population whose mean in a kernel's features is near that observed.
     mmd::Mmd,
+    /// Every reweighting of people with their outcomes with a KL divergence of at most the radius.
+    joint_kl::JointKl,
+    /// The same, valued doubly robustly.
+    joint_kl_dr::JointKlDr,
 }

@@ -196,6 +196,11 @@ pub(super) trait Shift {
         false
     }
 
+    /// Whether its value hangs on an outcome model that keeps outcomes, not values alone.
+    fn needs_outcomes(&self) -> bool {
+        false
+    }
+
     /// What a radius must be beside not negative, if anything, where this one is not.
     fn refuses_radius(&self, _radius: f64) -> Option<&'static str> {
         None
@@ -239,6 +244,15 @@ pub(super) trait Shift {
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>>;
+}
+
+/// What a set says that is about people with their actions where contexts and values alone are given.
+pub(super) fn asked_of_a_log(name: &str) -> Error {
+    let what = format!(
+        "is {name}, which is about people with their actions and outcomes: it is asked of a log and a \
+         policy, not of contexts and values"
+    );
+    Error::field(Field::Set, what)
 }
 
 /// A parameter that is not what its set takes.
@@ -413,6 +427,11 @@ impl Set {
     /// policy, not of contexts and values ([`Fitted`](crate::evaluate::Fitted)).
     pub fn needs_actions(&self) -> bool {
         self.shift().needs_actions()
+    }
+
+    /// Whether its value hangs on an outcome model that keeps outcomes, not values alone.
+    pub fn needs_outcomes(&self) -> bool {
+        self.shift().needs_outcomes()
     }
 
     /// The least radius at which the set contains another population of the geometry's space; infinite

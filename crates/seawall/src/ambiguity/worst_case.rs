@@ -173,6 +173,22 @@ impl WorstCase {
         self
     }
 
+    /// The same worst case, told by the contexts of the people in it: those of `nominal` weigh `weights`
+    /// now. What of the reweighting is within contexts is in neither.
+    #[must_use]
+    pub(crate) fn told_by(mut self, nominal: &Population, weights: &[f64]) -> Self {
+        let mut plan = Plan::new(nominal.space());
+        let pairs = weights.iter().zip(nominal.weights()).enumerate();
+        for (i, (weight, before)) in pairs.filter(|(_, (_, before))| **before > 0.0) {
+            plan.push_paid(i as u32, i as u32, *weight, (weight / before).ln());
+        }
+        if !self.unobserved_mass.is_nan() {
+            self.unobserved_mass = 0.0;
+        }
+        (self.plan, self.weights, self.population) = (plan, None, nominal.clone());
+        self
+    }
+
     /// The same worst case of values that may be too bad by up to `slack`: the bound on the other
     /// side moves by as much.
     #[must_use]

@@ -74,9 +74,15 @@ impl FitOptions {
 /// Rows, or clusters, beyond which one deal to folds is enough.
 const MANY: f64 = 50_000.0;
 
-/// For each fold of each deal, the values of a model fitted without it, and what of each entry's
+/// For each fold of each deal, what was made of a model fitted without it, and what of each entry's
 /// weight is in it, divided by the number of deals.
-pub(crate) type CrossFits = Vec<(Values, Vec<f64>)>;
+type Across<T> = Vec<(T, Vec<f64>)>;
+
+/// The values of models fitted without a fold.
+pub(crate) type CrossFits = Across<Values>;
+
+/// Models fitted without a fold, and what of each entry's weight each was fitted to.
+pub(crate) type CrossModels = Across<(Model, Vec<f64>)>;
 
 /// Values of cross-fits that are kept at most.
 const MOST_VALUES: usize = 1 << 25;
@@ -95,6 +101,7 @@ pub struct Fitted {
     /// The plain means.
     plain: Values,
     cross_fits: OnceLock<CrossFits>,
+    cross_models: OnceLock<CrossModels>,
     values: Mutex<Vec<(ValuesKey, Arc<Values>)>>,
     supports: [OnceLock<Arc<Robust>>; 3],
 }
@@ -122,6 +129,7 @@ impl Fitted {
             model,
             plain,
             cross_fits: OnceLock::new(),
+            cross_models: OnceLock::new(),
             values: Mutex::new(Vec::new()),
             supports: [const { OnceLock::new() }; 3],
         })
@@ -135,6 +143,11 @@ impl Fitted {
     /// How it was fitted.
     pub fn options(&self) -> FitOptions {
         self.options
+    }
+
+    /// How its models are made.
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.recipe
     }
 
     /// The outcome model fitted to the whole log.
@@ -286,13 +299,46 @@ impl Fitted {
         if let Some(fits) = self.cross_fits.get() {
             return Ok(fits);
         }
-        let most = self.log.clusters().map_or(self.log.rows(), |count| count as f64);
-        let folds = self.options.folds.min(most as usize);
-        let fits = if folds >= 2 { self.fitted_across(folds, watch)? } else { Vec::new() };
+        let values = |model: Model, others: &Log| plain(&model, others, self.options.unseen);
+        let fits = self.fitted_across(watch, &values)?;
         Ok(self.cross_fits.get_or_init(|| fits))
     }
 
-    fn fitted_across(&self, folds: usize, watch: Watch<'_>) -> Result<CrossFits> {
+    /// The same folds with the models themselves, and what each was fitted to.
+    pub(crate) fn cross_models(&self, watch: Watch<'_>) -> Result<&CrossModels> {
+        if let Some(models) = self.cross_models.get() {
+            return Ok(models);
+        }
+        let model = |model: Model, others: &Log| -> Result<(Model, Vec<f64>)> {
+            let mut left = vec![0.0; self.log.entries().len()];
+            let mut rest = others.entries().iter().peekable();
+            let same = |a: &Entry, b: &Entry| {
+                let key = |e: &Entry| (e.context, e.action, e.outcome, e.cluster, e.group);
+                let exact = |e: &Entry| (e.propensity.to_bits(), e.unit.to_bits());
+                key(a) == key(b) && exact(a) == exact(b)
+            };
+            // What is left is in the log's order.
+            for (left, entry) in left.iter_mut().zip(self.log.entries()) {
+                if let Some(own) = rest.next_if(|own| same(own, entry)) {
+                    *left = own.weight;
+                }
+            }
+            Ok((model, left))
+        };
+        let models = self.fitted_across(watch, &model)?;
+        Ok(self.cross_models.get_or_init(|| models))
+    }
+
+    fn fitted_across<T: Send>(
+        &self,
+        watch: Watch<'_>,
+        made_of: &(dyn Fn(Model, &Log) -> Result<T> + Sync),
+    ) -> Result<Across<T>> {
+        let most = self.log.clusters().map_or(self.log.rows(), |count| count as f64);
+        let folds = self.options.folds.min(most as usize);
+        if folds < 2 {
+            return Ok(Vec::new());
+        }
         let values = folds * self.log.contexts().len() * self.log.actions().len();
         let repeats = self.options.repeats.clamp(1, (MOST_VALUES / values).max(1));
         let deals = (0..repeats).map(|repeat| {
@@ -308,18 +354,16 @@ impl Fitted {
             Progress::at(Stage::Fitting).done(so_far).out_of(parts.len())
         };
         let inside = |_: Progress<'_>| watch.go_on(progress());
-        let fit = |&(repeat, fold): &(usize, usize)| -> Result<Option<(Values, Vec<f64>)>> {
+        let fit = |&(repeat, fold): &(usize, usize)| -> Result<Option<(T, Vec<f64>)>> {
             watch.tell(progress())?;
             let dealt = &deals[repeat];
             let Ok(others) = dealt.without(fold) else { return Ok(None) };
-            let model = self.recipe.fit(&others, Watch::new(&inside))?;
-            let values = plain(&model, &others, self.options.unseen)?;
+            let made = made_of(self.recipe.fit(&others, Watch::new(&inside))?, &others)?;
             let share = |i: usize| dealt.weight(i, fold) / repeats as f64;
             done.fetch_add(1, Ordering::Relaxed);
-            Ok(Some((values, (0..self.log.entries().len()).map(share).collect())))
+            Ok(Some((made, (0..self.log.entries().len()).map(share).collect())))
         };
-        let fits: Vec<Option<(Values, Vec<f64>)>> =
-            parts.par_iter().map(fit).collect::<Result<_>>()?;
+        let fits: Vec<Option<(T, Vec<f64>)>> = parts.par_iter().map(fit).collect::<Result<_>>()?;
         // A fold that holds everything leaves nothing to fit.
         Ok(fits.into_iter().collect::<Option<_>>().unwrap_or_default())
     }

@@ -3,6 +3,7 @@
 mod difference;
 mod estimate;
 mod fitted;
+mod joint;
 mod nominal;
 mod propensity;
 mod robust;
@@ -13,6 +14,7 @@ pub use difference::ValueRange;
 pub use estimate::{Estimate, critical};
 pub(crate) use estimate::{Term, variance};
 pub use fitted::{FitOptions, Fitted};
+pub use joint::JointEstimate;
 pub use nominal::{Nominal, NominalDifference, Overlap};
 pub(crate) use nominal::{leaf_noise, noise_of_leaves};
 pub use propensity::{Propensity, PropensitySource, logistic};

@@ -131,6 +131,11 @@ impl Robust {
         })
     }
 
+    /// Whether the population is the log's own.
+    pub(super) fn is_the_logs_own(&self) -> bool {
+        self.seen.is_none()
+    }
+
     /// The population of contexts on the support.
     pub fn population(&self) -> &Population {
         self.geometry.population()

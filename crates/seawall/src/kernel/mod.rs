@@ -13,6 +13,7 @@ pub mod exp;
 pub mod flow;
 pub mod gram;
 pub mod interior;
+pub mod isotonic;
 pub mod kd_tree;
 pub mod layers;
 pub mod lbfgs;

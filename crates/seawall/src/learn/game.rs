@@ -50,6 +50,21 @@ impl Trees {
     pub fn new(depth: usize) -> Self {
         Trees { depth, least_share: 0.0, tolerance: 1e-9 }
     }
+
+    /// Refuses a depth, a share or a tolerance that is none.
+    pub(super) fn check(&self) -> Result<()> {
+        check_tolerance(self.tolerance)?;
+        if !(1..=3).contains(&self.depth) {
+            let what = format!("is a tree of depth {}; expected 1, 2 or 3", self.depth);
+            return Err(Error::field(Field::Policy, what));
+        }
+        if !(0.0..=0.5).contains(&self.least_share) {
+            let what =
+                format!("of a leaf is {}; expected a number from 0 to 0.5", self.least_share);
+            return Err(Error::field(Field::LeastShare, what));
+        }
+        Ok(())
+    }
 }
 
 /// Mixtures of trees: one parameter per tree.
@@ -97,15 +112,7 @@ struct Bracket {
 
 /// Learns the best tree and the best mixture of trees.
 pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
-    check_tolerance(asked.tolerance)?;
-    if !(1..=3).contains(&asked.depth) {
-        let what = format!("is a tree of depth {}; expected 1, 2 or 3", asked.depth);
-        return Err(Error::field(Field::Policy, what));
-    }
-    if !(0.0..=0.5).contains(&asked.least_share) {
-        let what = format!("of a leaf is {}; expected a number from 0 to 0.5", asked.least_share);
-        return Err(Error::field(Field::LeastShare, what));
-    }
+    asked.check()?;
     let space = task.population().space();
     let mut game = Game {
         task,

@@ -101,18 +101,11 @@ impl Convex for KinkedGroups<'_> {
     }
 }
 
-/// Learns probabilities by group.
-pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result<Learned> {
-    check_tolerance(asked.tolerance)?;
-    let (space, names) = (task.log.contexts(), task.log.actions());
+/// The probabilities of so many groups that keep what is asked of each, budgets apart; refuses budgets
+/// that are none.
+pub(super) fn bounded(asked: &Groups, names: &[String], groups: usize) -> Result<Polytope> {
     let actions = names.len();
-    let all = Partition::groups(&asked.by, space)?;
-    let count: usize = asked.by.iter().map(Partition::len).product();
-    let group: Vec<usize> = task.robust.points().iter().map(|&i| all[i]).collect();
-    let blocks = vec![actions; count];
-    let costs = task.costs.iter().map(|c| Some(c.as_slice())).collect();
-    let class = ByGroup { blocks: blocks.clone(), actions, group: group.clone(), costs };
-    let mut polytope = Polytope::simplices(&blocks);
+    let mut polytope = Polytope::simplices(&vec![actions; groups]);
     for (bounds, given, field) in [
         (&mut polytope.least, &asked.least, Field::AtLeast),
         (&mut polytope.most, &asked.most, Field::AtMost),
@@ -128,6 +121,29 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
         bounds.iter_mut().enumerate().for_each(|(j, bound)| *bound = given[j % actions]);
     }
     polytope.check_bounds(&|j| format!("{:?}", names[j % actions]))?;
+    if let Some(budget) = asked.budgets.iter().find(|b| b.action >= actions) {
+        return Err(Error::input(format!("a budget on action {} of {actions}", budget.action)));
+    }
+    if let Some(budget) = asked.budgets.iter().find(|b| !(0.0..=1.0).contains(&b.most)) {
+        let field = if budget.worst_case { Field::WorstBudget } else { Field::Budget };
+        let what = format!("on a share is {}; expected a number from 0 to 1", budget.most);
+        return Err(Error::field(field, what));
+    }
+    Ok(polytope)
+}
+
+/// Learns probabilities by group.
+pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result<Learned> {
+    check_tolerance(asked.tolerance)?;
+    let (space, names) = (task.log.contexts(), task.log.actions());
+    let actions = names.len();
+    let all = Partition::groups(&asked.by, space)?;
+    let count: usize = asked.by.iter().map(Partition::len).product();
+    let group: Vec<usize> = task.robust.points().iter().map(|&i| all[i]).collect();
+    let blocks = vec![actions; count];
+    let costs = task.costs.iter().map(|c| Some(c.as_slice())).collect();
+    let class = ByGroup { blocks: blocks.clone(), actions, group: group.clone(), costs };
+    let mut polytope = bounded(asked, names, count)?;
 
     let ones = vec![1.0; group.len()];
     let share = |action: usize| ByGroup {
@@ -136,17 +152,9 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
         group: group.clone(),
         costs: (0..actions).map(|a| (a == action).then_some(ones.as_slice())).collect(),
     };
-    if let Some(budget) = asked.budgets.iter().find(|b| b.action >= actions) {
-        return Err(Error::input(format!("a budget on action {} of {actions}", budget.action)));
-    }
     let shares: Vec<ByGroup<'_>> = asked.budgets.iter().map(|b| share(b.action)).collect();
     let mut limits = Vec::new();
     for (budget, class) in asked.budgets.iter().zip(&shares) {
-        if !(0.0..=1.0).contains(&budget.most) {
-            let field = if budget.worst_case { Field::WorstBudget } else { Field::Budget };
-            let what = format!("on a share is {}; expected a number from 0 to 1", budget.most);
-            return Err(Error::field(field, what));
-        }
         let row = class.slopes(&[], task.population().weights());
         // The least that the bounds allow, the same for every group and so for every population.
         let safe = polytope.cheapest(&row);

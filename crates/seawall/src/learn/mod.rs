@@ -11,6 +11,7 @@
 //!   mixture of trees, and an enumeration under its bound finds the best single one;
 //! - softmax of linear scores ([`softmax`]): exact gradients of the smoothed worst case, a local
 //!   optimum;
+//! - all but softmax under a joint KL ball, from people of a log ([`JointTask`]);
 //! - any of the smooth ones by stochastic gradients ([`bsgd`]), the paper's algorithm 1.
 //!
 //! All of them also learn against a baseline ([`Task::against`]): then values and bounds are worst-case
@@ -46,6 +47,7 @@ mod cutting_plane;
 mod game;
 mod gradient;
 mod groups;
+mod joint;
 mod master;
 mod node;
 mod ranks;
@@ -58,6 +60,7 @@ pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};
 pub use game::{Trees, trees};
 pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
+pub use joint::JointTask;
 
 use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status};
 use crate::error::{Error, Field, Result};

@@ -296,6 +296,22 @@ impl Forest {
         })
     }
 
+    /// How many trees an action has; none if it has no rows.
+    pub(super) fn trees(&self, action: usize) -> usize {
+        self.stands[action].as_ref().map_or(0, |stand| stand.trees.len())
+    }
+
+    /// The node that is a context's leaf in a tree; the action has rows.
+    pub(super) fn leaf(&self, tree: usize, context: usize, action: usize) -> usize {
+        let levels = self.axes.row(context);
+        self.stands[action].as_ref().map_or(0, |stand| stand.trees[tree].grown.leaf(levels))
+    }
+
+    /// How many nodes a tree has.
+    pub(super) fn nodes(&self, tree: usize, action: usize) -> usize {
+        self.stands[action].as_ref().map_or(0, |stand| stand.trees[tree].leaves.len())
+    }
+
     pub(super) fn space(&self) -> (&Space, &Space) {
         (&self.axes.space, &self.outcomes)
     }

@@ -45,6 +45,7 @@ mod boxes;
 mod cells;
 mod choose;
 mod choose_additive;
+mod cuttings;
 mod everywhere;
 mod folding;
 mod forest;

@@ -1,0 +1,66 @@
+//! Sets that are about people with their actions and outcomes: what cannot be asked of them, and what is
+//! known of their values beside bounds.
+
+use super::Question;
+use crate::load::Loaded;
+use seawall::evaluate::{Estimate, Fitted, JointEstimate};
+use seawall::policy::Policy;
+use seawall::{Error, Field, Result, Settings, Watch};
+
+/// Refuses what such a set has no meaning for: outcomes that shift once more, and another population than
+/// the log's.
+pub(super) fn check(loaded: &Loaded, question: &Question, shifts: bool) -> Result<()> {
+    let set = question.context.set;
+    if !set.needs_actions() {
+        return Ok(());
+    }
+    let name = set.name();
+    if shifts {
+        let radius = question.cost.radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
+        let what = format!(
+            "is {radius}: {name} shifts people together with their outcomes, which a cost radius would \
+             shift twice; expected 0"
+        );
+        return Err(Error::field(Field::CostRadius, what));
+    }
+    if loaded.target.is_some() || !loaded.study.target.known.is_empty() {
+        let what = format!(
+            "is {name}, which starts from the log's own people: not from a target's, nor from what is \
+             known of one"
+        );
+        return Err(Error::field(Field::Set, what).advise(Field::Set, &["kl", "wasserstein"]));
+    }
+    Ok(())
+}
+
+/// Each radius's value as an estimate with its standard error, where the set has one.
+pub(super) fn estimates(
+    question: &Question,
+    fitted: &Fitted,
+    policy: &Policy,
+    settings: Settings<'_>,
+) -> Result<Vec<Option<JointEstimate>>> {
+    let (set, radii) = (question.context.set, &question.context.radii);
+    let level = |e: JointEstimate| e.at_level(question.level);
+    let all = match set.needs_actions() {
+        true => fitted.joint_estimates(policy, set, radii, settings)?,
+        false => vec![None; radii.len()],
+    };
+    Ok(all.into_iter().map(|e| e.map(level)).collect())
+}
+
+/// What the set says if nothing shifts, where it says so itself.
+pub(super) fn estimate(
+    question: &Question,
+    fitted: &Fitted,
+    policy: &Policy,
+    watch: Watch<'_>,
+) -> Result<Option<Estimate>> {
+    let set = question.context.set;
+    if !set.needs_actions() {
+        return Ok(None);
+    }
+    let settings = Settings { watch, ..Settings::default() };
+    let found = fitted.joint_estimates(policy, set, &[0.0], settings)?;
+    Ok(found.first().copied().flatten().map(|e| e.estimate))
+}

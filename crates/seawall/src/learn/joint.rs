@@ -1,0 +1,477 @@
+//! Learning under a joint KL ball: exactly, for every class over which a linear cost can be minimised.
+//!
+//! With `w_i(π) = n_i π(a_i|x_i)/p_i` and `s = 1/α` the worst case of a policy is at most `u` if and only
+//! if for some `s`
+//!
+//! ```text
+//! G_π(s, u) = Σ_i w_i(π) (e^{s(y_i − u)} − e^{−δ}) ≤ 0
+//! ```
+//!
+//! which is linear in the policy, convex in `s` and falls as `u` grows; self-normalised weights change
+//! nothing. So at fixed `(s, u)` the best policy is that of a linear cost by context and action: a linear
+//! program for groups, the exact search for trees, the cheapest action for the greedy policy.
+//!
+//! - *Descent*: at a policy's own `(s, u)`, a policy of a negative `G` has a lower worst case.
+//! - *Proof*: that no policy reaches `u` with `s` in an interval is seen from the tangents
+//!   `e^{st} ≥ e^{ct}(1 + (s − c)t)` at its middle `c`: linear in `s`, so the two ends are enough, and
+//!   short of the truth by the square of the interval's length. Intervals that are not settled are tried
+//!   for better policies and halved. Below `s = δ/(u − min y)` nothing reaches `u`, and above an `s` at
+//!   which `E e^{s(y−u)} > 1` for every policy nothing does either.
+//!
+//! An action that has no rows where a policy takes it weighs nothing: those people then count as little as
+//! if they were not there. The greedy policy takes only what rows have; groups too, where a group has
+//! rows; for trees look at the share that the log does not cover.
+
+use super::class::{Polytope, Row, dot};
+use super::groups::bounded;
+use super::master::{Cut, least};
+use super::node::Node;
+use super::search::{Costs, Points};
+use super::{Bounds, Groups, Learned, Method, Trees, check_tolerance};
+use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status};
+use crate::error::{Error, Field, Result};
+use crate::evaluate::{Fitted, Robust};
+use crate::matrix::Matrix;
+use crate::policy::{Partition, Policy, Rule};
+use crate::progress::{Progress, Stage};
+
+/// Linear problems that a search may solve.
+const MOST: usize = 20_000;
+/// A linear cost above this share of all that it is made of is above 0, whatever rounding did.
+const ROUNDING: f64 = 1e-13;
+
+/// Learning from people of a log under a joint KL ball.
+pub struct JointTask<'a> {
+    fitted: &'a Fitted,
+    robust: &'a Robust,
+    within: Ambiguity,
+    actions: usize,
+    /// The cell of each entry, `point · actions + action`; its weight over its propensity; its cost.
+    rows: Vec<(usize, f64, f64)>,
+    /// Whether rows have the cell.
+    seen: Vec<bool>,
+}
+
+/// A class of policies: which of them has the least linear cost by point and action.
+trait Linear {
+    /// A policy, and a number that no policy of the class costs less than; None if it was stopped.
+    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>>;
+}
+
+/// The best policy so far, with its worst case and `s`.
+struct Best {
+    policy: Policy,
+    upper: f64,
+    tilt: f64,
+}
+
+impl<'a> JointTask<'a> {
+    /// Learning over `joint-kl`, from the log's own people.
+    pub fn new(fitted: &'a Fitted, robust: &'a Robust, within: Ambiguity) -> Result<Self> {
+        if !matches!(within.set, Set::JointKl(_)) {
+            let what = format!("is {}, under which nothing is learned", within.set.name());
+            return Err(Error::field(Field::Set, what).advise(Field::Set, &["joint-kl"]));
+        }
+        within.set.check_radius(within.radius)?;
+        if let Some(clip) = fitted.options().clip {
+            let what = format!("is {clip}, and joint-kl is learned from ratios as they are");
+            return Err(Error::field(Field::Clip, what));
+        }
+        let log = fitted.log();
+        log.contexts().same_as(robust.contexts())?;
+        let actions = log.actions().len();
+        let mut place = vec![usize::MAX; log.contexts().len()];
+        robust.points().iter().enumerate().for_each(|(at, &x)| place[x] = at);
+        let sign = log.direction().sign();
+        let each = log.entries().iter().zip(fitted.propensities());
+        let rows: Vec<(usize, f64, f64)> = each
+            .map(|(e, p)| {
+                let cell = place[e.context as usize] * actions + e.action as usize;
+                (cell, e.weight / p, sign * log.value(e))
+            })
+            .collect();
+        let mut seen = vec![false; robust.points().len() * actions];
+        rows.iter().for_each(|row| seen[row.0] = true);
+        Ok(JointTask { fitted, robust, within, actions, rows, seen })
+    }
+
+    /// The greedy policy among those that take only what rows have in each context.
+    pub fn greedy(&self, settings: Settings<'_>) -> Result<Learned> {
+        self.learn(&ByContext { task: self, only_seen: true }, 1e-9, settings)
+    }
+
+    /// Bounds of the least worst case of any policy at all.
+    pub fn floor(&self, settings: Settings<'_>) -> Result<Bounds> {
+        let found = self.learn(&ByContext { task: self, only_seen: false }, 1e-9, settings)?;
+        Ok(Bounds { lower: found.lower(), upper: found.upper() })
+    }
+
+    /// Probabilities by group; budgets are those of the log's own population.
+    pub fn groups(&self, asked: &Groups, settings: Settings<'_>) -> Result<Learned> {
+        check_tolerance(asked.tolerance)?;
+        if asked.budgets.iter().any(|b| b.worst_case) {
+            let what =
+                "is not learned under joint-kl: shares hold in the log's own population there";
+            return Err(Error::field(Field::WorstBudget, what).advise(Field::Budget, &["0.5"]));
+        }
+        let log = self.fitted.log();
+        let count: usize = asked.by.iter().map(Partition::len).product();
+        let all = Partition::groups(&asked.by, log.contexts())?;
+        let group: Vec<usize> = self.robust.points().iter().map(|&x| all[x]).collect();
+        let mut polytope = bounded(asked, log.actions(), count)?;
+        // What no row of a group has, its policy does not take.
+        let mut seen = vec![false; count * self.actions];
+        for (cell, _) in self.seen.iter().enumerate().filter(|(_, seen)| **seen) {
+            seen[group[cell / self.actions] * self.actions + cell % self.actions] = true;
+        }
+        for (g, block) in seen.chunks(self.actions).enumerate().filter(|(_, b)| b.contains(&true)) {
+            for (a, _) in block.iter().enumerate().filter(|(_, seen)| !**seen) {
+                let j = g * self.actions + a;
+                polytope.most[j] = polytope.least[j];
+            }
+        }
+        polytope.check_bounds(&|j| format!("{:?}", log.actions()[j % self.actions]))?;
+        let weights = self.robust.population().weights();
+        for budget in &asked.budgets {
+            let mut row = vec![0.0; polytope.len()];
+            for (g, share) in group.iter().zip(weights) {
+                row[g * self.actions + budget.action] += share;
+            }
+            let least = dot(&row, &polytope.cheapest(&row));
+            if least > budget.most + 1e-12 {
+                return Err(Error::config(format!(
+                    "the budget {} on the share of {:?} cannot be met: the limits on probabilities \
+                     make it at least {least:.6}",
+                    budget.most,
+                    log.actions()[budget.action]
+                )));
+            }
+            polytope.rows.push(Row { row, most: budget.most });
+        }
+        let class = ByGroup { task: self, by: &asked.by, group, polytope };
+        self.learn(&class, asked.tolerance, settings)
+    }
+
+    /// The best single tree.
+    pub fn trees(&self, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
+        asked.check()?;
+        let space = self.robust.population().space();
+        let points = Points::new(space, self.actions);
+        let all = (0..space.len() as u32).collect();
+        let class = ByTree { task: self, asked, points, all, settings };
+        self.learn(&class, asked.tolerance, settings)
+    }
+
+    /// What every cell costs where a row of a cost does this much.
+    fn costs(&self, of: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut costs = vec![0.0; self.seen.len()];
+        self.rows.iter().for_each(|(cell, weight, y)| costs[*cell] += weight * of(*y));
+        costs
+    }
+
+    /// A policy's worst case and `s`; None if no row has what it does.
+    fn value(&self, policy: &Policy, settings: Settings<'_>) -> Result<Option<(f64, f64)>> {
+        let (ratios, _) = self.fitted.ratios(policy)?;
+        if ratios.iter().all(|r| *r == 0.0) {
+            return Ok(None);
+        }
+        let Ambiguity { set, radius } = self.within;
+        let settings = settings.detail(Detail::Value);
+        let (robust, plain) = (self.robust, self.fitted.plain());
+        let (cases, _) =
+            self.fitted.worst_cases(robust, policy, plain, set, &[radius], None, settings)?;
+        let sign = self.fitted.log().direction().sign();
+        Ok(cases.first().map(|case| (sign * case.value(), case.lambda().recip())))
+    }
+
+    /// `e^{ct}(1 + step·t) − e^{−spent}` of every cell, `t` being a cost less `u`, all divided by what
+    /// keeps the largest of them in range.
+    fn tangent(&self, u: f64, c: f64, step: f64, spent: f64) -> Vec<f64> {
+        let highest = self.rows.iter().map(|r| r.2).fold(f64::NEG_INFINITY, f64::max);
+        let off = (c * (highest - u)).max(0.0);
+        self.costs(|y| {
+            let t = y - u;
+            (c * t - off).exp() * (1.0 + step * t) - (-spent - off).exp()
+        })
+    }
+
+    fn learn(&self, class: &dyn Linear, tolerance: f64, settings: Settings<'_>) -> Result<Learned> {
+        let (low, high) = self
+            .rows
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), r| (l.min(r.2), h.max(r.2)));
+        let size = low.abs().max(high.abs()).max(1e-300);
+        let mut search = Search { task: self, class, settings, solved: 0, stopped: false };
+        let mut best = search.start(low + 0.5 * (high - low))?;
+        search.descend(&mut best)?;
+        let (mut lower, mut share) = (low.min(best.upper), 1e-2_f64.max(tolerance));
+        loop {
+            match search.proves(&mut best, share * size, low)? {
+                true => lower = lower.max(best.upper - share * size),
+                false => break,
+            }
+            if share <= tolerance {
+                break;
+            }
+            share = (0.01 * share).max(tolerance);
+        }
+        let lower = lower.min(best.upper);
+        let status = match (best.upper - lower <= tolerance * size * 1.01, search.stopped) {
+            (true, _) => Status::Optimal,
+            (false, true) => Status::Stopped,
+            (false, false) => Status::Inexact,
+        };
+        let direction = self.fitted.log().direction();
+        let (lower_end, upper_end) = direction.turned(lower, best.upper);
+        Ok(Learned {
+            policy: best.policy,
+            method: Method::Exact,
+            value: direction.sign() * best.upper,
+            bounds: Bounds { lower: lower_end, upper: upper_end },
+            status,
+            iterations: search.solved,
+            mixture: None,
+        })
+    }
+}
+
+/// A search over a class.
+struct Search<'s, 'a> {
+    task: &'s JointTask<'a>,
+    class: &'s dyn Linear,
+    settings: Settings<'s>,
+    solved: usize,
+    stopped: bool,
+}
+
+impl Search<'_, '_> {
+    /// The policy of the least linear cost; None once the search is to stop.
+    fn best(&mut self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
+        self.solved += 1;
+        let progress = Progress::at(Stage::Searching).done(self.solved);
+        if !self.settings.watch.go_on(progress) {
+            self.stopped = true;
+        }
+        if self.stopped || self.solved > MOST {
+            return Ok(None);
+        }
+        let found = self.class.best(costs)?;
+        self.stopped |= found.is_none();
+        Ok(found)
+    }
+
+    /// A policy to begin with: that of the least mean about the middle of all costs.
+    fn start(&mut self, middle: f64) -> Result<Best> {
+        for costs in [self.task.costs(|y| y - middle), self.task.costs(|_| -1.0)] {
+            let Some((_, policy)) = self.best(&costs)? else { return Err(Error::stopped()) };
+            if let Some((upper, tilt)) = self.task.value(&policy, self.settings)? {
+                return Ok(Best { policy, upper, tilt });
+            }
+        }
+        Err(Error::input("no row of the log has what a policy of this class does"))
+    }
+
+    /// Goes to better policies at the best one's own tilt, as long as there are any.
+    fn descend(&mut self, best: &mut Best) -> Result<()> {
+        let spent = self.task.within.radius;
+        while best.tilt.is_finite() {
+            let (u, s) = (best.upper, best.tilt);
+            let costs = match s > 0.0 {
+                true => self.task.tangent(u, s, 0.0, spent),
+                false => self.task.costs(|y| y - u),
+            };
+            let Some((_, policy)) = self.best(&costs)? else { return Ok(()) };
+            if !self.improves(best, policy)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a policy in place of the best if it is better.
+    fn improves(&mut self, best: &mut Best, policy: Policy) -> Result<bool> {
+        match self.task.value(&policy, self.settings)? {
+            Some((upper, tilt)) if upper < best.upper => {
+                *best = Best { policy, upper, tilt };
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether no policy of the class is better than the best by more than this, which may become a better
+    /// one on the way.
+    fn proves(&mut self, best: &mut Best, by: f64, low: f64) -> Result<bool> {
+        let radius = self.task.within.radius;
+        if best.upper - by <= low {
+            return Ok(true);
+        }
+        if radius == 0.0 {
+            // The mean is at most u if a linear cost is at most 0.
+            loop {
+                let u = best.upper - by;
+                let costs = self.task.costs(|y| y - u);
+                let Some((lower, policy)) = self.best(&costs)? else { return Ok(false) };
+                if is_positive(lower, &costs) {
+                    return Ok(true);
+                }
+                if !self.improves(best, policy)? {
+                    return Ok(false);
+                }
+            }
+        }
+        let first = radius / (best.upper - by - low);
+        let Some(last) = self.beyond(best, by, first)? else { return Ok(false) };
+        let mut open = vec![(first, last)];
+        while let Some((from, to)) = open.pop() {
+            // Wide intervals are cut where their ends are as far in proportion.
+            if to > 4.0 * from {
+                let middle = (from * to).sqrt();
+                open.extend([(from, middle), (middle, to)]);
+                continue;
+            }
+            let (c, half) = (0.5 * (from + to), 0.5 * (to - from));
+            let mut settled = true;
+            for step in [-half, half] {
+                let u = best.upper - by;
+                let costs = self.task.tangent(u, c, step, radius);
+                let Some((lower, policy)) = self.best(&costs)? else { return Ok(false) };
+                if is_positive(lower, &costs) {
+                    continue;
+                }
+                settled = false;
+                if self.improves(best, policy)? {
+                    self.descend(best)?;
+                }
+            }
+            if !settled {
+                if half <= 1e-12 * c {
+                    return Ok(false);
+                }
+                open.extend([(from, c), (c, to)]);
+            }
+        }
+        Ok(true)
+    }
+
+    /// An `s` from which on no policy reaches what is to be excluded.
+    fn beyond(&mut self, best: &mut Best, by: f64, first: f64) -> Result<Option<f64>> {
+        let mut s = 4.0 * first;
+        for _ in 0..200 {
+            // Rising means of exponentials: once above 1 for every policy, always.
+            let costs = self.task.tangent(best.upper - by, s, 0.0, 0.0);
+            let Some((lower, policy)) = self.best(&costs)? else { return Ok(None) };
+            if is_positive(lower, &costs) {
+                return Ok(Some(s));
+            }
+            if self.improves(best, policy)? {
+                self.descend(best)?;
+            }
+            s *= 2.0;
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a sum of parts of costs is above 0.
+fn is_positive(sum: f64, costs: &[f64]) -> bool {
+    sum > ROUNDING * costs.iter().map(|c| c.abs()).sum::<f64>()
+}
+
+/// Any action in any context.
+struct ByContext<'s, 'a> {
+    task: &'s JointTask<'a>,
+    /// Whether only actions that rows have in a context are taken there.
+    only_seen: bool,
+}
+
+impl Linear for ByContext<'_, '_> {
+    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
+        let (task, actions) = (self.task, self.task.actions);
+        let log = task.fitted.log();
+        // Where nobody is, what the model says is best.
+        let plain = Policy::greedy(log, task.fitted.plain())?;
+        let mut chances = plain.probabilities().clone();
+        let mut total = 0.0;
+        for (at, &x) in task.robust.points().iter().enumerate() {
+            let cells = at * actions..(at + 1) * actions;
+            let some = task.seen[cells.clone()].contains(&true);
+            if !some {
+                continue;
+            }
+            let allowed = cells.filter(|&cell| !self.only_seen || task.seen[cell]);
+            if let Some(cell) = allowed.min_by(|a, b| costs[*a].total_cmp(&costs[*b])) {
+                total += costs[cell];
+                let row = chances.row_mut(x);
+                row.fill(0.0);
+                row[cell % actions] = 1.0;
+            }
+        }
+        Ok(Some((total, table("greedy", task, &chances)?)))
+    }
+}
+
+fn table(name: &str, task: &JointTask<'_>, chances: &Matrix) -> Result<Policy> {
+    let log = task.fitted.log();
+    Policy::table(name, log.contexts(), log.actions(), chances)
+}
+
+/// Probabilities by group.
+struct ByGroup<'s, 'a> {
+    task: &'s JointTask<'a>,
+    by: &'s [Partition],
+    /// The group of each point.
+    group: Vec<usize>,
+    polytope: Polytope,
+}
+
+impl Linear for ByGroup<'_, '_> {
+    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
+        let (actions, log) = (self.task.actions, self.task.fitted.log());
+        let mut row = vec![0.0; self.polytope.len()];
+        for (cell, cost) in costs.iter().enumerate() {
+            row[self.group[cell / actions] * actions + cell % actions] += cost;
+        }
+        let (lower, theta) = match self.polytope.rows.is_empty() {
+            true => {
+                let theta = self.polytope.cheapest(&row);
+                (dot(&row, &theta), theta)
+            }
+            false => {
+                let cuts = [Cut { constant: 0.0, row: row.clone() }];
+                let found = least(&self.polytope, &cuts);
+                let found =
+                    found.ok_or_else(|| Error::numeric("a linear program has no answer"))?;
+                let theta = self.polytope.tidy(&found.theta);
+                (self.polytope.lower_bound(&row, &found.rows), theta)
+            }
+        };
+        let probabilities = theta.chunks(actions).map(<[f64]>::to_vec).collect();
+        let rule = Rule::Groups { by: self.by.to_vec(), probabilities };
+        Ok(Some((lower, Policy::new("groups", rule, log.contexts(), log.actions())?)))
+    }
+}
+
+/// One action a leaf.
+struct ByTree<'s, 'a> {
+    task: &'s JointTask<'a>,
+    asked: Trees,
+    points: Points,
+    all: Vec<u32>,
+    settings: Settings<'s>,
+}
+
+impl Linear for ByTree<'_, '_> {
+    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
+        let mass = self.task.robust.population().weights();
+        let least = (self.asked.least_share - 1e-9).max(0.0);
+        let costs = Costs { costs, mass, least };
+        let go_on = || self.settings.watch.go_on(Progress::at(Stage::Searching));
+        let found: Option<(f64, Node)> =
+            self.points.best(&costs, &self.all, self.asked.depth, &go_on);
+        let Some((cost, node)) = found else { return Ok(None) };
+        let log = self.task.fitted.log();
+        let rule = Rule::Tree { root: self.points.branch(&node) };
+        Ok(Some((cost, Policy::new("tree", rule, log.contexts(), log.actions())?)))
+    }
+}
