@@ -23,6 +23,7 @@
 mod curve;
 pub(crate) mod engine;
 mod geometry;
+mod people;
 mod plan;
 mod problem;
 mod reach;
@@ -36,6 +37,7 @@ pub use crate::kernel::order::Price;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
+pub(crate) use people::{Margins, People, Ways};
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Heights, Problem};
 pub use set::{Ambiguity, Argument, Parameter, Takes};
@@ -55,4 +57,6 @@ set::sets! {
     tv::TotalVariation,
     /// Every population that meets what is known of the target, within the radius or at all.
     couplings::Couplings,
+    /// Every population of people, contexts and potential outcomes, that moving both can reach.
+    joint_wasserstein::JointWasserstein,
 }

@@ -3,6 +3,7 @@
 mod difference;
 mod estimate;
 mod fitted;
+mod joint;
 mod nominal;
 mod propensity;
 mod robust;
