@@ -166,16 +166,23 @@ impl Trial {
 
     /// The largest mean over plans and moves of outcomes, as costs, and over couplings of the margins
     /// or with the joint shares that are given.
-    fn program(
+    fn program(&self, radius: f64, joint: Option<Coupled<'_>>) -> f64 {
+        self.program_by(radius, joint, None)
+    }
+
+    /// The same where people go as a plan says.
+    fn program_by(
         &self,
         radius: f64,
-        joint: Option<&dyn Fn(&[Vec<(f64, f64)>]) -> Vec<Joint>>,
+        joint: Option<Coupled<'_>>,
+        plan: Option<&seawall::Plan>,
     ) -> f64 {
         let (log, robust) = (self.log(), &self.robust);
         let (sign, top) = (log.direction().sign(), self.top());
         let (space, weights) = (robust.population().space(), robust.population().weights());
         let mut lp = microlp::Problem::new(OptimizationDirection::Maximize);
         let mut budget = LinearExpr::empty();
+        let mut gone = vec![LinearExpr::empty(); space.len() * space.len()];
         for i in (0..space.len()).filter(|&i| weights[i] > 0.0) {
             let margins: Vec<Vec<(f64, f64)>> = (0..log.actions().len())
                 .map(|action| self.margin(robust.points()[i], action))
@@ -209,6 +216,7 @@ impl Trial {
                         let mass = lp.add_var(value, (0.0, f64::INFINITY));
                         budget.add(mass, cost);
                         own.add(mass, 1.0);
+                        gone[i * space.len() + j].add(mass, 1.0);
                         if joint.is_none() {
                             (0..margins.len()).for_each(|a| rows[a][person.at[a]].add(mass, 1.0));
                         }
@@ -229,9 +237,19 @@ impl Trial {
             }
         }
         lp.add_constraint(budget, ComparisonOp::Le, radius);
+        if let Some(plan) = plan {
+            let mut most = vec![1e-9; gone.len()];
+            plan.iter().for_each(|step| most[step.from * space.len() + step.to] += step.mass);
+            for (row, most) in gone.into_iter().zip(most) {
+                lp.add_constraint(row, ComparisonOp::Le, most);
+            }
+        }
         sign * lp.solve().unwrap().solution().unwrap().objective()
     }
 }
+
+/// Which people there are in a context of these margins.
+type Coupled<'a> = &'a dyn Fn(&[Vec<(f64, f64)>]) -> Vec<Joint>;
 
 /// Some people of one context: which outcome of each action, and their share.
 struct Joint {
@@ -317,6 +335,9 @@ fn hold(trial: &Trial, radius: f64, what: &str) {
     assert!(left.iter().zip(weights).all(|(a, b)| (a - b).abs() < 1e-12), "{what}");
     assert!(spent <= radius * (1.0 + 1e-9) + 1e-12, "{what}: {spent} of {radius}");
     assert!((worst.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12, "{what}");
+    // People who go where it says can reach the value.
+    let attained = trial.program_by(radius, None, Some(worst.plan()));
+    assert!(close(attained, worst.value()), "{what}: {attained} of {}", worst.value());
 }
 
 #[test]
@@ -624,6 +645,127 @@ fn what_cannot_be_done_is_refused_by_name() {
         let fitted = Fitted::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
         let error = refusal(&two, set, &fitted, 0.1);
         assert!(error.contains(name) && error.contains("cells, a tree or a forest"), "{error}");
+    }
+}
+
+/// A log of so many people in these contexts under actions drawn evenly, worse with the sum of codes.
+fn drawn(space: &Arc<Space>, rows: usize, actions: usize, grades: usize, seed: u64) -> Fitted {
+    let r = &mut Random(seed);
+    let levels = (0..grades).map(|k| k as f64);
+    let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels(levels)]).unwrap());
+    let values = (0..grades).map(|k| (k as f64).sqrt()).collect();
+    let entry = |_| {
+        let (context, action) = (r.below(space.len()) as u32, r.below(actions) as u32);
+        let outcome = r.below(grades).min(r.below(grades) + action as usize) as u32;
+        Entry { context, action, outcome, propensity: f64::NAN, weight: 1.0, ..Entry::default() }
+    };
+    let entries: Vec<Entry> = (0..rows).map(entry).collect();
+    let names = (0..actions).map(|a| format!("a{a}")).collect();
+    let direction = Direction::Cost;
+    let log =
+        Log::new(space.clone(), names, outcomes, values, direction, entries).unwrap().shared();
+    let tree = TreeSettings { max_depth: 4, ..TreeSettings::default() };
+    let recipe = Recipe::Tree(vec![tree; actions]);
+    let options = FitOptions::default();
+    Fitted::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
+}
+
+/// The dual at a price, by all pairs of points and with `min_t t + Σ_a E (Z_a − t)₊` searched whole.
+fn dual(fitted: &Fitted, policy: &Policy, kappa: f64, radius: f64, price: f64) -> f64 {
+    let (log, robust) = (fitted.log(), fitted.robust(Support::All).unwrap());
+    let (space, weights) = (robust.population().space(), robust.population().weights());
+    let leaves = fitted.model().leaves().unwrap();
+    let top = log.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mu = (price * kappa).min(1.0);
+    let mut total = price * radius;
+    for i in (0..space.len()).filter(|&i| weights[i] > 0.0) {
+        let mut met = Vec::new();
+        for action in 0..log.actions().len() {
+            let there = (0..space.len()).filter(|&j| policy.row(j)[action] == 1.0);
+            let cost = there.map(|j| space.cost(i, j)).fold(f64::INFINITY, f64::min);
+            let leaf = &leaves.all()[leaves.leaf_of(i, action).unwrap()];
+            if cost.is_finite() {
+                met.extend(leaf.outcomes.iter().map(|o| {
+                    let y = log.values()[o.0 as usize];
+                    (mu * y + (1.0 - mu) * top - price * cost, o.1 / leaf.weight())
+                }));
+            }
+        }
+        let at = |t: f64| t + met.iter().map(|z| z.1 * (z.0 - t).max(0.0)).sum::<f64>();
+        total += weights[i] * met.iter().map(|z| at(z.0)).fold(f64::INFINITY, f64::min);
+    }
+    total
+}
+
+/// Scattered points, three and four actions: no price has a lower dual than the value, and its own has
+/// just that.
+#[test]
+fn scattered_people_agree_with_the_dual_written_out() {
+    let r = &mut Random(5);
+    for actions in [2, 3, 4] {
+        let columns: Vec<Vec<f64>> = (0..2).map(|_| (0..600).map(|_| r.unit()).collect()).collect();
+        let features = [Feature::numeric("u"), Feature::numeric("v")];
+        let space = Arc::new(Space::points(features, columns).unwrap());
+        let fitted = drawn(&space, 3000, actions, 9, 77 + actions as u64);
+        let region = |x: usize| (space.code(x, 0) * 2.0 * actions as f64) as usize % actions;
+        let matrix = table(space.len(), actions, |x, a| f64::from(u8::from(region(x) == a)));
+        let log = fitted.log();
+        let policy = Policy::table("strips", log.contexts(), log.actions(), &matrix).unwrap();
+        let robust = fitted.robust(Support::All).unwrap();
+        let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
+        let (kappa, settings) = (0.3, Settings::default());
+        let (set, radii) = (JointWasserstein { kappa }, [0.001, 0.01, 0.2]);
+        let ask =
+            || fitted.worst_cases(&robust, &policy, &plain, set, &radii, None, settings).unwrap().0;
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        for ((worst, alone), radius) in ask().into_iter().zip(one.install(ask)).zip(radii) {
+            let (value, lambda) = (worst.value(), worst.lambda());
+            assert_eq!(value.to_bits(), alone.value().to_bits(), "on one thread");
+            let own = dual(&fitted, &policy, kappa, radius, lambda);
+            assert!((own - value).abs() <= 1e-10 * value, "{actions}: {own} {value}");
+            for factor in [0.3, 0.9, 0.999, 1.001, 1.1, 4.0] {
+                assert!(dual(&fitted, &policy, kappa, radius, lambda * factor) >= value - 1e-10);
+            }
+            assert!(worst.best_coupling().unwrap() <= value);
+        }
+    }
+}
+
+/// Cells, actions and people as many as the stroke trial's; `--nocapture` shows how long it takes.
+#[test]
+fn a_trial_of_ten_thousand_cells_is_solved_exactly() {
+    let binary = |name: &str| Feature::nominal(name, ["N", "Y"]);
+    let three = |name: &str| Feature::ordinal(name, ["l", "m", "h"]);
+    let age = Feature::numeric("age").levels((0..23).map(|k| 4.0 * k as f64));
+    let space = Arc::new(
+        Space::grid([
+            age,
+            three("c"),
+            three("p"),
+            three("s"),
+            binary("f"),
+            binary("g"),
+            binary("h"),
+            Feature::fixed("sex", ["F", "M"]),
+        ])
+        .unwrap(),
+    );
+    assert_eq!(space.len(), 9936);
+    let fitted = drawn(&space, 19_435, 2, 6, 3);
+    let log = fitted.log();
+    let old = |x: usize| usize::from(x / 432 > 12 && x % 3 > 0);
+    let matrix = table(space.len(), 2, |x, a| f64::from(u8::from(old(x) == a)));
+    let policy = Policy::table("old", log.contexts(), log.actions(), &matrix).unwrap();
+    let robust = fitted.robust(Support::All).unwrap();
+    let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
+    let (set, settings) = (JointWasserstein { kappa: 0.5 }, Settings::default());
+    for radius in [0.01, 0.1, 0.5] {
+        let start = std::time::Instant::now();
+        let (worst, _) =
+            fitted.worst_cases(&robust, &policy, &plain, set, &[radius], None, settings).unwrap();
+        let (taken, worst) = (start.elapsed(), &worst[0]);
+        println!("radius {radius}: {taken:?}, {} evaluations", worst.evaluations());
+        assert!(worst.status() == Status::Optimal && worst.gap() < 1e-12, "{}", worst.gap());
     }
 }
 
