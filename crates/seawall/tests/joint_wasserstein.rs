@@ -632,6 +632,10 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert!(error.contains("radius is -1"), "{error}");
     let error = refusal(&two, JointWasserstein { kappa: 1e-320 }, &two.fitted, 0.1);
     assert!(error.contains("out of scale"), "{error}");
+    let (robust, values) = (two.fitted.robust(Support::All).unwrap(), two.values());
+    let task = seawall::learn::Task::new(two.log(), &robust, &values, set.at(0.0));
+    let error = task.err().unwrap().to_string();
+    assert!(error.contains("joint-wasserstein") && error.contains("nothing is learned"), "{error}");
     let three = (0..)
         .map(|seed| Trial::new(seed, 3, Acts::AtRandom))
         .find(|t| t.log().contexts().len() > 3);

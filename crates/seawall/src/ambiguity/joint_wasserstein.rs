@@ -239,6 +239,7 @@ impl Solve for PeopleSolver<'_> {
         let certificate = Certificate {
             evaluations: (evaluations - before).max(1),
             best_coupling: Some(best),
+            engine: Some(people.engine()),
             ..certificate
         };
         Ok(certificate.into_worst_case(people.units(), people.population(), settings, plan))

@@ -109,6 +109,8 @@ pub(crate) struct People {
     /// The worst outcome there is, as a height.
     top: f64,
     units: Units,
+    /// What found the nearest places.
+    engine: &'static str,
 }
 
 impl People {
@@ -148,6 +150,7 @@ impl People {
             margins: margins.into_iter().map(rising).collect(),
             top,
             units,
+            engine: geometry.engine()?.name(),
         })
     }
 
@@ -157,6 +160,10 @@ impl People {
 
     pub(super) fn units(&self) -> Units {
         self.units
+    }
+
+    pub(super) fn engine(&self) -> &'static str {
+        self.engine
     }
 
     /// The worst outcome there is, as a height.
