@@ -146,6 +146,30 @@ impl Geometry {
         Ok(made)
     }
 
+    /// From each source the nearest point of those marked by 1 among zeros, and the ground cost of going
+    /// there; None where none is within reach.
+    pub(crate) fn nearest(
+        &self,
+        marks: &[f64],
+        watch: Watch<'_>,
+    ) -> Result<Vec<Option<(u32, f64)>>> {
+        let space = self.population.space();
+        let mut maxima = self.engine()?.clone().load(Heights::new(marks, Direction::Cost), watch);
+        // As the price falls to 0: the highest within reach, then the nearest of those.
+        let targets = maxima.targets(Price::Zero);
+        if maxima.stopped() {
+            return Err(Error::stopped());
+        }
+        let nearest = |(&from, to): (&u32, u32)| match marks[from as usize] > 0.0 {
+            true => Some((from, 0.0)),
+            false => {
+                let reached = marks[to as usize] > 0.0;
+                reached.then(|| (to, space.cost(from as usize, to as usize)))
+            }
+        };
+        Ok(self.sources.iter().zip(targets).map(nearest).collect())
+    }
+
     pub(super) fn soft_engine(&self) -> Result<&Arc<dyn SoftEngine>> {
         self.soft.get_or_init(|| soft(self)).as_ref().map_err(Error::clone)
     }

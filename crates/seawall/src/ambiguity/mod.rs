@@ -26,6 +26,7 @@ pub(crate) mod engine;
 mod geometry;
 mod gibbs;
 mod ladder;
+mod people;
 mod plan;
 mod problem;
 mod reach;
@@ -41,6 +42,7 @@ pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
 pub use mmd::Kernel;
+pub(crate) use people::{Margins, People, Ways};
 pub use plan::{Move, Plan};
 pub use problem::{Direction, Heights, Problem};
 pub use set::{Ambiguity, Argument, Parameter, Takes};
@@ -80,4 +82,6 @@ set::sets! {
     joint_kl::JointKl,
     /// The same, valued doubly robustly.
     joint_kl_dr::JointKlDr,
+    /// Every population of people, contexts and potential outcomes, that moving both can reach.
+    joint_wasserstein::JointWasserstein,
 }

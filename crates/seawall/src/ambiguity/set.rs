@@ -326,7 +326,7 @@ impl Set {
     }
 
     /// Refuses parameters that no set of this kind can have, however it was made.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let about = self.shift().about();
         for (parameter, argument) in about.parameters.iter().zip(self.shift().arguments()) {
             if let Some(argument) = argument.filter(|a| !parameter.takes.fits(*a)) {

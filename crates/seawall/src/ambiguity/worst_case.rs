@@ -57,6 +57,7 @@ pub struct WorstCase {
     engine: Option<&'static str>,
     /// Whether mass could go anywhere in the space.
     anywhere: bool,
+    best_coupling: Option<f64>,
 }
 
 /// What only a smoothed worst case has.
@@ -159,6 +160,13 @@ impl WorstCase {
     /// What only a smoothed worst case has.
     pub fn smoothed(&self) -> Option<Smoothed> {
         self.smoothed
+    }
+
+    /// Of a set that is about a person's outcomes under every action: the worst case if these went
+    /// together as kindly as they can. [`value`](Self::value) has them go together as badly; between
+    /// the two no data can say, for nobody is seen under two actions. None for any other set.
+    pub fn best_coupling(&self) -> Option<f64> {
+        self.best_coupling
     }
 
     /// The same worst case, the places observed being other ones than those of nominal weight.
@@ -316,6 +324,8 @@ pub(super) struct Certificate {
     pub anywhere: bool,
     /// For a smoothed set: what its bounds say of the exact worst case, and the entropy.
     pub smoothed: Option<Smoothed>,
+    /// For a set of potential outcomes: the upper bound under their best coupling.
+    pub best_coupling: Option<f64>,
 }
 
 impl Certificate {
@@ -331,6 +341,7 @@ impl Certificate {
             engine: None,
             anywhere: false,
             smoothed: None,
+            best_coupling: None,
         }
     }
 
@@ -382,6 +393,7 @@ impl Certificate {
             population,
             engine: self.engine,
             anywhere: self.anywhere,
+            best_coupling: self.best_coupling.map(|height| units.unscaled(height)),
         }
     }
 }

@@ -240,6 +240,14 @@ impl<'a> Task<'a> {
         values: &'a Values,
         within: Ambiguity,
     ) -> Result<Self> {
+        if within.set.needs_actions() {
+            let what = format!(
+                "is {}, which is about people with their outcomes under every action: nothing is learned \
+                 under it; learn under another and evaluate under this one",
+                within.set.name()
+            );
+            return Err(Error::field(Field::Set, what).advise(Field::Set, &["wasserstein"]));
+        }
         log.contexts().same_as(robust.contexts())?;
         log.contexts().same_as(values.space())?;
         let (found, wanted) = (values.actions(), log.actions().len());

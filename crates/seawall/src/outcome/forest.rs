@@ -409,11 +409,42 @@ impl Forest {
         side: Side,
         settings: Settings<'_>,
     ) -> Result<Vec<(f64, f64)>> {
+        let every: Vec<usize> = (0..self.axes.space.len()).collect();
+        let Mixtures { outcomes, different, group_of } = self.grouped(log, stand, action, &every);
+        let done = AtomicUsize::new(0);
+        let progress = || Progress::at(Stage::Outcomes).out_of(different.len());
+        let quiet =
+            |_: Progress<'_>| settings.watch.go_on(progress().done(done.load(Ordering::Relaxed)));
+        let inner = settings.watched(Watch::new(&quiet));
+        let worst = |leaves: &Vec<u32>| {
+            settings.watch.tell(progress().done(done.fetch_add(1, Ordering::Relaxed)))?;
+            mixture(action, leaves, &outcomes).extreme(log, costs, side, inner)
+        };
+        let found: Vec<(f64, f64)> = different.par_iter().map(worst).collect::<Result<_>>()?;
+        Ok(group_of.into_iter().map(|group| found[group as usize]).collect())
+    }
+
+    /// The outcomes of some contexts under an action: which mixture each has, and the mixtures; None
+    /// where the action has no rows.
+    pub(super) fn outcomes_at(
+        &self,
+        log: &Log,
+        contexts: &[usize],
+        action: usize,
+    ) -> Option<(Vec<u32>, Vec<Leaf>)> {
+        let stand = self.stands[action].as_ref()?;
+        let Mixtures { outcomes, different, group_of } = self.grouped(log, stand, action, contexts);
+        let of = |leaves: &Vec<u32>| mixture(action, leaves, &outcomes);
+        Some((group_of, different.par_iter().map(of).collect()))
+    }
+
+    /// Contexts that share all their leaves, together.
+    fn grouped(&self, log: &Log, stand: &Stand, action: usize, contexts: &[usize]) -> Mixtures {
         let outcomes: Vec<Vec<Vec<(u32, f64)>>> =
             stand.trees.par_iter().map(|tree| self.shares(log, tree, action)).collect();
-        let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut different: Vec<Vec<u32>> = Vec::new();
-        let mut group_of = Vec::with_capacity(self.axes.space.len());
+        let mut group_of = Vec::with_capacity(contexts.len());
         let by_tree: Vec<Vec<u32>> = stand
             .trees
             .par_iter()
@@ -423,29 +454,16 @@ impl Forest {
                 leaf_of
             })
             .collect();
-        for context in 0..self.axes.space.len() {
+        for &context in contexts {
             let leaves: Vec<u32> = by_tree.iter().map(|leaf_of| leaf_of[context]).collect();
-            let next = different.len();
+            let next = different.len() as u32;
             let group = *known.entry(leaves).or_insert_with_key(|leaves| {
                 different.push(leaves.clone());
                 next
             });
             group_of.push(group);
         }
-        let done = AtomicUsize::new(0);
-        let progress = || Progress::at(Stage::Outcomes).out_of(different.len());
-        let quiet =
-            |_: Progress<'_>| settings.watch.go_on(progress().done(done.load(Ordering::Relaxed)));
-        let inner = settings.watched(Watch::new(&quiet));
-        let worst = |leaves: &Vec<u32>| {
-            settings.watch.tell(progress().done(done.fetch_add(1, Ordering::Relaxed)))?;
-            let each = 1.0 / leaves.len() as f64;
-            let own = leaves.iter().zip(&outcomes).flat_map(|(leaf, of)| &of[*leaf as usize]);
-            let mixture = Leaf::new(action, own.map(|(outcome, share)| (*outcome, each * share)));
-            mixture.extreme(log, costs, side, inner)
-        };
-        let found: Vec<(f64, f64)> = different.par_iter().map(worst).collect::<Result<_>>()?;
-        Ok(group_of.into_iter().map(|group| found[group]).collect())
+        Mixtures { outcomes, different, group_of }
     }
 
     /// The outcomes of the log's rows in each leaf of a tree, as shares.
@@ -460,6 +478,23 @@ impl Forest {
         }
         seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter()).outcomes).collect()
     }
+}
+
+/// Contexts by the leaves that they are in.
+struct Mixtures {
+    /// Of each tree and leaf the outcomes, as shares.
+    outcomes: Vec<Vec<Vec<(u32, f64)>>>,
+    /// The different lists of leaves, one of each tree.
+    different: Vec<Vec<u32>>,
+    /// Which of them each context has.
+    group_of: Vec<u32>,
+}
+
+/// The outcomes of the leaves of each tree, averaged.
+fn mixture(action: usize, leaves: &[u32], outcomes: &[Vec<Vec<(u32, f64)>>]) -> Leaf {
+    let each = 1.0 / leaves.len() as f64;
+    let own = leaves.iter().zip(outcomes).flat_map(|(leaf, of)| &of[*leaf as usize]);
+    Leaf::new(action, own.map(|(outcome, share)| (*outcome, each * share)))
 }
 
 #[cfg(test)]

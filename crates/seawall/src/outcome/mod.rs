@@ -53,6 +53,7 @@ mod grower;
 mod learner;
 mod leaves;
 mod left_over;
+mod margins;
 mod noise;
 mod predictions;
 mod predictor;

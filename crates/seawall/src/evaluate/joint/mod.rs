@@ -21,10 +21,13 @@
 //! so a standard error is that of the mean of `z` over the people whom `p` is made of, clusters whole.
 //! Where the radius is so large that the worst outcome alone is left there is none: a largest value has
 //! no such error.
+//!
+//! In a joint Wasserstein ball people move, and what would happen to them with them ([`wasserstein`]).
 
 mod doubly_robust;
 mod kl;
 mod score;
+mod wasserstein;
 
 use super::estimate::Term;
 use super::fitted::Fitted;
@@ -85,6 +88,9 @@ impl Fitted {
         let set = set.into();
         if !set.needs_actions() {
             return robust.evaluate(policy, values, set, radii, curve, settings);
+        }
+        if let Set::JointWasserstein(set) = set {
+            return wasserstein::evaluate(self, robust, policy, set, radii, curve, settings);
         }
         check_start(self, robust, set)?;
         let law = self.law(policy, set, settings.watch)?;
