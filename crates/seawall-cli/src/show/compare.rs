@@ -1,6 +1,7 @@
 //! Sets side by side, as a table and in sentences.
 
 use super::{label, short, table, wrapped};
+use seawall::Direction;
 use seawall_study::compare::{Compared, ComparedSet};
 use std::io::{Result, Write};
 
@@ -9,7 +10,11 @@ const COLUMNS: usize = 3;
 
 /// Prints what is covered, the table, and which sets agree.
 pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
-    wrapped(&format!("{} ({})", found.covers.sentence, found.direction), out)?;
+    let better = match found.direction {
+        Direction::Cost => "Lower is better.",
+        Direction::Reward => "Higher is better.",
+    };
+    wrapped(&format!("{} {better}", found.covers.sentence), out)?;
     writeln!(out)?;
     let shown = shown(found);
     let names: Vec<String> = shown.iter().map(|&k| label(&found.policies[k])).collect();

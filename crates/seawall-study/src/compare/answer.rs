@@ -309,6 +309,7 @@ impl Agreement {
             ([only], _) if count == 1 => {
                 all.push(format!("{} is chosen by {}.", only.policy, listed(&only.sets)));
             }
+            ([only], _) if count == 2 => all.push(format!("Both sets choose {}.", only.policy)),
             ([only], _) => all.push(format!("All {count} sets choose {}.", only.policy)),
             ([first, rest @ ..], _) => {
                 let others = rest.iter().map(|c| format!("{} by {}", c.policy, listed(&c.sets)));
@@ -328,6 +329,7 @@ impl Agreement {
         let feared: Vec<String> = self.fears.iter().map(told).collect();
         all.push(match &self.fears[..] {
             [only] if count > 1 => match &only.change {
+                Some(change) if count == 2 => format!("Both fear {change}."),
                 Some(change) => format!("All {count} fear {change}."),
                 None => "None fears anything.".to_owned(),
             },

@@ -25,7 +25,7 @@ pub(super) fn usual() -> Result<(Vec<Set>, Vec<LeftOutSet>)> {
         let set = meant(name)?;
         let why = match () {
             () if set.is_smoothed() => "its value is smoothed, which alone is no bound",
-            () if set.needs_known() => "it needs something known of a target, and no radius",
+            () if set.needs_known() => "it is about what is known of a target",
             () => {
                 sets.push(set);
                 continue;
