@@ -2,6 +2,7 @@
 //!
 //! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
 //! - [`transfer`]: the questions about other populations and past groups;
+//! - [`compare`]: the same policies under several sets;
 //! - [`answers`]: what comes of them;
 //! - [`arrays`]: worst cases, curves, distances and logged policies on plain arrays;
 //! - [`learner`]: estimators of Python's as outcome models;
@@ -13,6 +14,7 @@
 
 mod answers;
 mod arrays;
+mod compare;
 mod error;
 mod frame;
 mod learner;
@@ -51,5 +53,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transfer::valued_by_group, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::backtest, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(study::demo, module)?)
 }

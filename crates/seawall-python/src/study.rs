@@ -27,7 +27,7 @@ use seawall_study::sql::query;
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
 use seawall_study::write::{destination, prepare};
-use seawall_study::{check, demo as synthetic, explain};
+use seawall_study::{check, compare, demo as synthetic, explain};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -467,6 +467,7 @@ impl Study {
         grouped: Option<&Bound<'_, Study>>,
         policy: Vec<String>,
         learn: Vec<String>,
+        compare: bool,
         halves: Option<usize>,
         replicates: Option<usize>,
         level: f64,
@@ -486,8 +487,20 @@ impl Study {
         let past = by_group.study.history.as_ref().and_then(|history| history.path.clone());
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;
-            let request =
-                report::Request { policies, learn: kinds, halves, bootstrap, seed, transfer };
+            let sets = compare::Request { policies: policies.clone(), ..Default::default() };
+            let compare = match compare {
+                true => Some(compare::compare(&self.loaded, &sets, watch)?),
+                false => None,
+            };
+            let request = report::Request {
+                policies,
+                learn: kinds,
+                halves,
+                bootstrap,
+                seed,
+                transfer,
+                compare,
+            };
             let mut out = path.clone();
             let none = PathBuf::new();
             for input in self.loaded.inputs(&request.policies).iter().chain(&past).chain([&none]) {

@@ -8,7 +8,7 @@
 //!    nobody has seen; [`mod@describe`]: such numbers, written from a table.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
 //!    enough; [`mod@check`]: everything about the data; [`mod@evaluate`]: what policies would have cost;
-//!    [`mod@explain`]: the fitted outcome model, told.
+//!    [`mod@explain`]: the fitted outcome model, told; [`mod@compare`]: the same under every set.
 //! 5. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table;
 //!    [`mod@forecast`]: what a long solve will take.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
@@ -24,6 +24,7 @@
 pub mod apply;
 pub mod bound;
 pub mod check;
+pub mod compare;
 pub mod count;
 pub mod counted;
 pub mod demo;

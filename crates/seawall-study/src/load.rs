@@ -355,6 +355,12 @@ impl Loaded {
         Loaded { fitted: OnceLock::new(), anywhere: OnceLock::new(), ..self.clone() }
     }
 
+    /// The same study of other rows on its contexts: what is left of its log.
+    pub(crate) fn with_log(&self, log: Arc<Log>) -> Self {
+        let counted = Counted { log, ..self.counted.clone() };
+        Loaded { counted, ..self.unfitted() }
+    }
+
     /// The same study asked about its own population.
     #[must_use]
     pub(crate) fn without_target(&self) -> Self {

@@ -144,11 +144,28 @@ pub fn main_change(worst: &WorstCase, set: Set) -> Option<String> {
             }
         }
     } else {
-        for (k, moved) in moved.iter_mut().enumerate() {
-            let m = worst.marginal(k).ok()?;
-            *moved = m.worst.iter().zip(&m.nominal).map(|(a, b)| (a - b).abs()).sum();
-        }
+        return widest_change(worst);
     }
+    told_change(worst, &moved)
+}
+
+/// The column whose shares a worst case changes most, in a few words, whether or not anybody moves; None
+/// if none changes.
+pub fn widest_change(worst: &WorstCase) -> Option<String> {
+    let features = worst.nominal().space().names().len();
+    let change = |k: usize| {
+        let m = worst.marginal(k).ok()?;
+        Some(m.worst.iter().zip(&m.nominal).map(|(a, b)| (a - b).abs()).sum())
+    };
+    let changes: Vec<f64> = (0..features).map(change).collect::<Option<_>>()?;
+    told_change(worst, &changes)
+}
+
+/// The feature that changes most, by what is said of each, in a few words.
+fn told_change(worst: &WorstCase, moved: &[f64]) -> Option<String> {
+    let population = worst.nominal();
+    let space = population.space();
+    let features = moved.len();
     let most = (0..features).max_by(|&a, &b| moved[a].total_cmp(&moved[b]).then(b.cmp(&a)))?;
     if moved[most] <= ROUNDING {
         return None;

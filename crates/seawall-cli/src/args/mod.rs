@@ -1,6 +1,7 @@
 //! What was typed. Parsing does no work: a command turns these into a request.
 
 mod bound;
+mod compare;
 mod count;
 mod describe;
 mod distance;
@@ -67,6 +68,10 @@ enum Command {
     /// Every way to a bound, tried on every past group: which would have held?
     #[command(after_help = transfer::BACKTEST_EXAMPLES)]
     Backtest(transfer::Backtest),
+    /// The same policies under every set of populations, at radii that cover the same: which sets agree,
+    /// and which population each fears
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(Box<compare::Compare>),
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
     Distance(distance::Distance),
@@ -162,6 +167,7 @@ impl Args {
             Command::Describe(describe) => cmd::describe::run(&describe.meaning()),
             Command::Transfer(transfer) => cmd::transfer::run(transfer.meaning()?),
             Command::Backtest(backtest) => cmd::backtest::run(backtest.meaning()),
+            Command::Compare(compare) => cmd::compare::run(compare.meaning()?),
             Command::Distance(distance) => {
                 let (asked, eta, json) = distance.meaning()?;
                 cmd::distance::run(&asked, eta, json)

@@ -31,6 +31,9 @@ Examples:
     seawall report study.toml --policy uniform --policy constant:treat --policy constant:control \\
         --learn groups:SEX --target other-hospital.csv --out report.html
 
+  With every other kind of shift beside the study's own:
+    seawall report study.toml --compare
+
   From here to a hospital that sent its margins, hospitals as history:
     seawall report study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --by HOSPNUM";
 
@@ -60,6 +63,10 @@ pub(super) struct Report {
     /// Learn no policy
     #[arg(long, conflicts_with = "learn")]
     no_learn: bool,
+    /// Add the same policies under every set of populations, at radii that cover the target, or else
+    /// chance: which sets agree, and which population each fears (as seawall compare)
+    #[arg(long)]
+    compare: bool,
     /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none. 20
     /// if not said, fewer where a solve takes long
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
@@ -110,6 +117,7 @@ impl Report {
             level: self.level,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             learn,
+            compare: self.compare,
             halves: (count > 0).then_some(halving),
             bootstrap,
             seed: self.seed,

@@ -73,6 +73,11 @@ enum Period {
 }
 
 impl HistoryArgs {
+    /// Whether the words name the groups' column.
+    pub(super) fn names_column(&self) -> bool {
+        !self.by.is_empty()
+    }
+
     /// Past groups that a learned policy is valued on, if the words name any; and how often bounds are to
     /// hold.
     pub(super) fn groups(self, level: f64) -> Result<Option<(HistoryChanges, f64)>, Failure> {

@@ -5,6 +5,7 @@ use super::check::Toward;
 use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
+use seawall_study::compare;
 use seawall_study::evaluate::{Bootstrap, Halving, Question};
 use seawall_study::forecast;
 use seawall_study::learn::Spec;
@@ -31,6 +32,8 @@ pub struct Asked {
     pub policies: Vec<PolicySpec>,
     /// Kinds of policies to learn, as typed and as meant.
     pub learn: Vec<(String, Spec)>,
+    /// Whether other sets are compared, too.
+    pub compare: bool,
     /// How the rows are halved.
     pub halves: Option<Halving>,
     /// How rows are drawn again.
@@ -63,6 +66,11 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let by_group = by_group.as_ref().unwrap_or(&loaded);
     let transfer =
         Transferred::of(by_group, &asked.policies, asked.level, Watch::new(&wait.follow()))?;
+    let sets = compare::Request { policies: asked.policies.clone(), ..Default::default() };
+    let compare = match asked.compare {
+        true => Some(compare::compare(&loaded, &sets, Watch::new(&wait.follow()))?),
+        false => None,
+    };
     let request = Request {
         policies: asked.policies,
         learn: asked.learn,
@@ -70,6 +78,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         bootstrap: asked.bootstrap,
         seed: asked.seed,
         transfer,
+        compare,
     };
     let mut question = Question::from_study(&loaded);
     if !request.policies.is_empty() {

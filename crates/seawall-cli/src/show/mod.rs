@@ -6,6 +6,7 @@ pub mod bound;
 pub mod brief;
 mod by;
 pub mod check;
+pub mod compare;
 pub mod distance;
 pub mod evaluate;
 pub mod explain;

@@ -53,12 +53,14 @@ from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistanc
 from seawall.study import Study
 
 if TYPE_CHECKING:
+    from seawall.compared import Compared
     from seawall.explanations import Explanation
     from seawall.transfers import Backtest, Description, Transfers
 
 __all__ = [
     "Backtest",
     "Check",
+    "Compared",
     "Comparison",
     "ConfigError",
     "Curve",
@@ -95,6 +97,10 @@ def __getattr__(name: str) -> Any:
         from seawall import transfers
 
         return getattr(transfers, name)
+    if name == "Compared":
+        from seawall.compared import Compared
+
+        return Compared
     if name == "Explanation":
         from seawall.explanations import Explanation
 

@@ -18,6 +18,7 @@ from seawall._tables import ArrowStream, _data_name, _stream
 from seawall._written import PathText, PolicyLike, _policies
 
 if TYPE_CHECKING:
+    from seawall.compared import Compared
     from seawall.transfers import Backtest, Description, Transfers
 
 Progress = Callable[[str], object]
@@ -284,6 +285,83 @@ class _Elsewhere:
                 progress=_given.progress(progress),
             )
         )
+
+    def compare(
+        self,
+        policies: PolicyLike | Sequence[PolicyLike] | None = None,
+        *,
+        sets: str | Sequence[str] | None = None,
+        target: Target | None = None,
+        known: Known | None = None,
+        target_size: float | None = None,
+        by: str | Sequence[str] | None = None,
+        group: str | None = None,
+        history: Target | None = None,
+        least: float | None = None,
+        each: str | None = None,
+        containing: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Compared:
+        """The same policies under several sets of populations, at radii that are comparable: which sets
+        agree on the decision, and which population each fears. What is not said is as in the study.
+
+        Radii of different sets are in different units, so each set's is the least that covers the same
+        thing: what the first policy costs in a target, or in a group that is left out of the log; else
+        chance, the 95% limit of its estimate where nothing shifts. The result's `covers` says which.
+
+        >>> import seawall
+        >>> found = seawall.demo().compare(["constant:treat", "constant:control"], sets=["wasserstein", "kl"])
+        >>> found.covers.goal, [row.set for row in found.rows]
+        ('chance', ['wasserstein', 'kl'])
+        >>> [abs(row.policies[0].value - found.covers.value) < 1e-6 for row in found.rows]
+        [True, True]
+
+        Parameters
+        ----------
+        policies
+            The policies, as for `evaluate`; the first is the one whose value radii cover.
+        sets
+            Sets as they are written, `"kl"` or `"entropic:eta=100"`; a parameter that a set needs and that
+            is not said is an example of it. If not said, every set whose value bounds the worst case and
+            that needs nothing but the log.
+        target, known, target_size
+            What is to be covered, as for `transfer`.
+        by, group, history, least, each
+            In place of a target: `group` is one of those that the column `by` names (as for `transfer`). It
+            is left out of the log, and what it really cost is covered.
+        containing
+            Each radius is the least at which the set contains the people of the target or the group.
+        """
+        one = _given.word("group", group)
+        if by is not None and one is None:
+            raise _native.ConfigError(
+                "by names the groups' column: say with group=\"VALUE\" which of them is left out and covered"
+            )
+        if one is not None and (target is not None or known is not None):
+            raise _native.ConfigError(
+                "group and target: either a group or a target is covered; leave out one of the two"
+            )
+        if one is None:
+            asked = self._toward(target, threads, progress, known, target_size)
+        else:
+            asked = self._grouped(by, history, threads, progress, least=least, each=each)
+        from seawall.compared import Compared
+
+        found = Compared._of(
+            _native.compare(
+                asked,
+                policy=_policies(policies) or self._policies,
+                sets=_given.names("sets", sets, "the name of a set"),
+                group=one,
+                containing=containing,
+                threads=_given.threads(threads),
+                progress=_given.progress(progress),
+            )
+        )
+        for note in found.notes:
+            warnings.warn(note, SeawallWarning, stacklevel=2)
+        return found
 
     def describe(
         self,

@@ -262,13 +262,13 @@ def word(name: str, value: Any) -> str | None:
     return value
 
 
-def names(name: str, value: Any) -> list[str]:
-    """A column's name or a list of them; none for None."""
+def names(name: str, value: Any, what: str = "the name of a column") -> list[str]:
+    """A column's name (or what else is expected) or a list of them; none for None."""
     if value is None:
         return []
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (Sequence, np.ndarray)) or not all(isinstance(v, str) for v in listed):
-        raise _native.ConfigError(f"{name} is {value!r}; expected the name of a column, or a list of them")
+        raise _native.ConfigError(f"{name} is {value!r}; expected {what}, or a list of them")
     return [str(v) for v in listed]
 
 

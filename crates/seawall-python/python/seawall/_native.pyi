@@ -164,6 +164,7 @@ class Study:
         grouped: Study | None,
         policy: list[str],
         learn: list[str],
+        compare: bool,
         halves: int | None,
         replicates: int | None,
         level: float,
@@ -319,5 +320,15 @@ def backtest(
 def describe(
     study: Study, toward: Study, columns: list[str], means: bool, at_least: int
 ) -> tuple[str, str]: ...
+def compare(
+    study: Study,
+    *,
+    policy: list[str],
+    sets: list[str],
+    group: str | None,
+    containing: bool,
+    threads: int | None,
+    progress: _Progress | None,
+) -> str: ...
 def demo() -> tuple[str, str]: ...
 def after_fork() -> None: ...

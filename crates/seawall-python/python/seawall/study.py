@@ -565,6 +565,7 @@ class Study(_Elsewhere):
         *,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
         learn: str | Sequence[str] | None = "tree:1",
+        compare: bool = False,
         target: Target | None = None,
         known: Known | None = None,
         target_size: float | None = None,
@@ -576,7 +577,8 @@ class Study(_Elsewhere):
         progress: Progress | None = None,
     ) -> None:
         """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for
-        `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any."""
+        `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any. With
+        `compare=True` it has the same policies under every set, too, as `compare` has them."""
         counted = self._grouped(None, None, threads, progress)
         grouped = None
         if counted is not self._native:
@@ -587,6 +589,7 @@ class Study(_Elsewhere):
             grouped,
             _policies(policy) or self._policies,
             [str(kind) for kind in _listed(learn)],
+            compare,
             None if halves is None else _given.count("halves", halves),
             None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
             _given.real("level", level),

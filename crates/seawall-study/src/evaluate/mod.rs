@@ -189,7 +189,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
         })?;
-        let policy = told_apart(policy, &policies);
+        let policy = told_apart(policy, |name| policies.iter().any(|p| p.name == name));
         let nominal = fitted.nominal(&policy, watch)?;
         let there = carrier.as_ref().map(|c| c.estimates(&policy)).transpose()?;
         urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
@@ -324,8 +324,7 @@ fn part_refused(
 }
 
 /// A policy under a name that no other has: files of one kind of policy are called alike.
-fn told_apart(policy: Policy, others: &[PolicyResult]) -> Policy {
-    let taken = |name: &str| others.iter().any(|p| p.name == name);
+pub(crate) fn told_apart(policy: Policy, taken: impl Fn(&str) -> bool) -> Policy {
     let own = policy.name().to_owned();
     let free = (2..).map(|k| format!("{own} ({k})")).find(|name| !taken(name));
     match free.filter(|_| taken(&own)) {

@@ -15,11 +15,13 @@ mod page;
 mod policies;
 mod populations;
 mod sentences;
+mod sets;
 mod stops;
 mod transfer;
 
 pub use transfer::Transferred;
 
+use crate::compare::Compared;
 use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
 use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
@@ -54,6 +56,8 @@ pub struct Request {
     pub seed: u64,
     /// What policies would cost in a target, if anything is known of one or groups are recorded.
     pub transfer: Option<Transferred>,
+    /// The same policies under other sets, if wanted.
+    pub compare: Option<Compared>,
 }
 
 /// All of a study's results, worded for its page.
@@ -81,6 +85,7 @@ pub struct Report {
     differences: Option<differences::Differences>,
     studied: Studied,
     transfer: Option<transfer::Section>,
+    sets: Option<sets::Section>,
     /// Whether any policy was learned.
     learned: bool,
     populations: Vec<populations::Shifted>,
@@ -203,6 +208,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         differences,
         studied: studied(&found, &others, &stops, &own, &cost_radii),
         transfer: request.transfer.as_ref().map(transfer::section),
+        sets: request.compare.as_ref().map(sets::section),
         learned: !learned.is_empty(),
         populations,
         policies: found.policies.iter().enumerate().map(explained).collect(),

@@ -9,6 +9,7 @@ use seawall::{Error, Result};
 
 const PAGE: &str = include_str!("page.html");
 const TRANSFER: &str = include_str!("transfer.html");
+const SETS: &str = include_str!("sets.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -27,6 +28,7 @@ pub(super) fn render(report: &Report) -> Result<String> {
     environment.add_filter("letter", super::chart::letter);
     environment.add_template("page", PAGE).map_err(failed)?;
     environment.add_template("transfer", TRANSFER).map_err(failed)?;
+    environment.add_template("sets", SETS).map_err(failed)?;
     let texts = serde_json::to_string(&report.texts)
         .map_err(|e| Error::numeric(format!("the report's texts: {e}")))?
         .replace('<', "\\u003c")
@@ -39,6 +41,10 @@ pub(super) fn render(report: &Report) -> Result<String> {
         Some(_) => rendered("transfer", context! { report => Serde(report) })?,
         None => String::new(),
     };
+    let sets = match &report.sets {
+        Some(_) => rendered("sets", context! { report => Serde(report) })?,
+        None => String::new(),
+    };
     let (style, script) = (STYLE, SCRIPT);
-    rendered("page", context! { report => Serde(report), transfer, texts, style, script })
+    rendered("page", context! { report => Serde(report), transfer, sets, texts, style, script })
 }

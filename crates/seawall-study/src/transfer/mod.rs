@@ -20,7 +20,7 @@ mod score;
 pub use answer::*;
 pub use backtest::{Backtest, GroupBounds, Procedure, ProcedureRecord, Retrial, backtest};
 pub(crate) use knowledge::{Aim, Contrast, Knowledge, observed};
-pub(crate) use recorded::Recorded;
+pub(crate) use recorded::{Group, Recorded};
 
 use crate::load::Loaded;
 use crate::start::balance_note;

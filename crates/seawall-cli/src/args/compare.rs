@@ -1,0 +1,85 @@
+//! The words of `seawall compare`.
+
+use super::known::KnownArgs;
+use super::transfer::HistoryArgs;
+use super::{SET, set_text};
+use crate::cmd::Failure;
+use crate::cmd::compare::Asked;
+use clap::Args as ClapArgs;
+use seawall_study::compare::Request;
+use seawall_study::study::PolicySpec;
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+Radii of different sets are in different units, so each set's is the least that covers the same thing:
+what the first policy costs in a target (--target, --known, [target]) or in a group that is left out of
+the log (--by, --group); else chance, the 95% limit of its estimate where nothing shifts. Then, at those
+radii: every policy's worst case, the best policy, whether that one is no worse than the others in every
+population of the set, and what changes most in the population where it is worst.
+
+Examples:
+  Every set, at radii that cover chance:
+    seawall compare study.toml
+
+  At radii that cover what another hospital would cost, whose patients are known:
+    seawall compare study.toml --target other-hospital.csv
+
+  At radii that cover what really happened in a country, which is left out of the log:
+    seawall compare study.toml --by COUNTRY --group UK
+
+  Some sets, at radii that contain that country's people:
+    seawall compare study.toml --by COUNTRY --group UK --containing --set wasserstein --set tv";
+
+/// The arguments of `seawall compare`. What is not said is as in the study file.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Compare {
+    /// The study file
+    study: PathBuf,
+    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// probabilities by context (.csv, .parquet); may be given several times, the first is the one
+    /// whose value radii cover
+    #[arg(long, value_name = "POLICY")]
+    policy: Vec<String>,
+    /// A set of populations; may be given several times. A parameter that it needs and that is not said
+    /// is an example of it. If not said, every set whose value bounds the worst case and that needs
+    /// nothing but the log
+    #[arg(long, value_name = SET, value_parser = set_text)]
+    set: Vec<String>,
+    /// A sample of another population (the context columns are enough): what is to be covered
+    #[arg(long, value_name = "FILE", conflicts_with = "group")]
+    target: Option<PathBuf>,
+    #[command(flatten)]
+    known: KnownArgs,
+    /// A group of those that --by names: left out of the log, and what is to be covered
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    group: Option<String>,
+    #[command(flatten)]
+    history: HistoryArgs,
+    /// Take each set's least radius that contains the people of the target or the group, in place of the
+    /// least whose worst case reaches what they cost
+    #[arg(long)]
+    containing: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Compare {
+    /// What the words ask for.
+    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+        if self.history.names_column() && self.group.is_none() {
+            return Err(Failure::usage(
+                "--by names the groups' column: say with --group VALUE which of them is left out and \
+                 covered (seawall backtest tries them all)",
+            ));
+        }
+        let request = Request {
+            policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
+            sets: self.set,
+            group: self.group,
+            containing: self.containing,
+        };
+        let (toward, history) = (self.known.toward(self.target)?, self.history.meaning());
+        Ok(Asked { study: self.study, toward, history, request, json: self.json })
+    }
+}

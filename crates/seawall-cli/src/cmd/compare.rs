@@ -1,0 +1,51 @@
+//! `seawall compare`.
+
+use super::Failure;
+use super::check::{Toward, read_knowing};
+use super::transfer::with_history;
+use crate::show;
+use seawall::Watch;
+use seawall_study::compare::{Request, compare};
+use seawall_study::load::load;
+use seawall_study::study::HistoryChanges;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What is asked.
+pub struct Asked {
+    /// The study.
+    pub study: PathBuf,
+    /// The target, where no group is named.
+    pub toward: Toward,
+    /// The groups.
+    pub history: HistoryChanges,
+    /// The rest.
+    pub request: Request,
+    /// Whether to print JSON.
+    pub json: bool,
+}
+
+/// Compares and prints.
+pub fn run(asked: Asked) -> Result<(), Failure> {
+    if asked.request.group.is_some() && !asked.toward.known.is_empty() {
+        return Err(Failure::usage(
+            "--group and --known: either a group or a target is covered; leave out one of the two",
+        ));
+    }
+    let wait = show::Wait::new();
+    // Rows are counted by group where one of them is to be left out.
+    let loaded = match asked.request.group.is_some() {
+        true => load(with_history(&asked.study, asked.history)?, Watch::new(&wait.follow()))?,
+        false => read_knowing(&asked.study, &asked.toward, &wait)?,
+    };
+    let found = compare(&loaded, &asked.request, Watch::new(&wait.follow()))?;
+    drop(wait);
+    let mut out = std::io::stdout().lock();
+    if asked.json {
+        let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::compare::print(&found, &mut out)?;
+    }
+    Ok(())
+}

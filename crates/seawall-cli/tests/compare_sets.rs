@@ -1,0 +1,309 @@
+//! `seawall compare`: the same policies under every set, at radii that cover the same.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{folder, json, run, shared};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const STUDY: &str = r#"[data]
+path = "log.csv"
+
+[context]
+age = { kind = "numeric", bin = 10, min = 30, max = 90 }
+sex = { kind = "nominal", levels = ["F", "M"] }
+
+[action]
+column = "arm"
+
+[propensity]
+design = { a = 0.5, b = 0.5 }
+
+[outcome]
+cost = "y"
+
+[model]
+kind = "tree"
+max_depth = 3
+min_samples_leaf = 10
+
+[[policy]]
+kind = "constant"
+action = "a"
+
+[[policy]]
+kind = "constant"
+action = "b"
+
+[robust]
+context = { set = "wasserstein", radius = 0.02 }
+"#;
+
+/// Rows of some sites. Site s5 is older, in part older than anybody else, and costs more; s6 costs less than the others. Treatment b is
+/// better on average and worse for the old.
+fn rows(sites: impl Iterator<Item = usize>) -> String {
+    let mut text = "site,age,sex,arm,y\n".to_owned();
+    for site in sites {
+        for k in 0..80 {
+            let decade = (k / 2 + site) % 5;
+            let age = match site {
+                5 if k < 12 => 85,
+                5 => 35 + 10 * [1, 2, 3, 4, 4][decade],
+                _ => 35 + 10 * decade,
+            };
+            let (sex, arm) = (["F", "M"][(k / 6) % 2], ["a", "b"][k % 2]);
+            let noise = ((k * 37 + site * 101) % 23) as f64 / 23.0 - 0.5;
+            let old = if age > 55 { 0.6 } else { -0.3 };
+            let more = if site == 6 { -0.5 } else { 0.0 };
+            let y = 2.0 + age as f64 / 40.0 + if arm == "b" { old } else { 0.0 } + more + noise;
+            writeln!(text, "s{site},{age},{sex},{arm},{y}").unwrap();
+        }
+    }
+    text
+}
+
+fn there() -> tempfile::TempDir {
+    let log = rows(0..7);
+    let target = rows(5..6);
+    let without = rows((0..7).filter(|s| *s != 5));
+    let rest = STUDY.replace("log.csv", "rest.csv");
+    folder(&[
+        ("study.toml", STUDY.as_bytes()),
+        ("log.csv", log.as_bytes()),
+        ("target.csv", target.as_bytes()),
+        ("rest.toml", rest.as_bytes()),
+        ("rest.csv", without.as_bytes()),
+    ])
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+/// What a study says at a radius and just before it.
+fn at(path: &Path, study: &str, set: &str, policy: &str, radius: f64) -> (f64, f64) {
+    let less = 0.999 * radius;
+    let asked = format!(
+        "evaluate {study} --set {set} --policy {policy} --radius {less},{radius} --halves 0 --json"
+    );
+    let found = json(path, &asked);
+    let all = list(&found["policies"][0]["results"]);
+    (number(&all[1]["value"]), number(&all[0]["value"]))
+}
+
+/// Sets that are about contexts alone: those that `evaluate` answers.
+fn answered(found: &Value) -> Vec<&Value> {
+    list(&found["sets"]).iter().filter(|s| !s["best"].is_null()).collect()
+}
+
+#[test]
+fn every_radius_just_covers_what_a_group_that_was_left_out_really_cost() {
+    let there = there();
+    let path = there.path();
+    let found = json(path, "compare study.toml --by site --group s5 --json");
+    let covers = &found["covers"];
+    assert_eq!((&covers["goal"], &covers["name"]), (&"group".into(), &"s5".into()));
+    let value = number(&covers["value"]);
+    assert!(value > number(&covers["nominal"]) + 0.1, "{covers}");
+    assert_eq!(covers["value"], covers["estimate"]["value"]);
+    let sets = answered(&found);
+    assert!(sets.len() >= 3, "{}", found["sets"]);
+    for set in sets {
+        let (name, radius) = (set["set"].as_str().unwrap(), number(&set["radius"]));
+        let worst = &set["policies"][0];
+        let (lower, upper) = (number(&worst["lower"]), number(&worst["upper"]));
+        assert!(lower <= number(&worst["value"]) && number(&worst["value"]) <= upper, "{set}");
+        // A study that never had the group says the same.
+        let (reached, before) = at(path, "rest.toml", name, "constant:a", radius);
+        assert!((reached - value).abs() <= 1e-6 * value, "{name}: {reached}, expected {value}");
+        assert!(before < value, "{name} reaches {value} before {radius}");
+        let values: Vec<f64> = list(&set["policies"]).iter().map(|p| number(&p["value"])).collect();
+        let best = if values[1] < values[0] { "constant:b" } else { "constant:a" };
+        assert_eq!(set["best"], best, "{set}");
+        assert_eq!(set["fears"], "higher age", "{set}");
+        let no_worse = &set["no_worse"];
+        assert_eq!(no_worse["holds"], number(&no_worse["by"]) <= 1e-9, "{set}");
+        assert!(
+            number(&no_worse["by"])
+                >= values.iter().copied().fold(f64::MAX, f64::min)
+                    - values.iter().copied().fold(f64::MIN, f64::max)
+                    - 1e-9
+        );
+    }
+}
+
+#[test]
+fn without_a_target_radii_cover_chance() {
+    let there = there();
+    let path = there.path();
+    let found = json(path, "compare study.toml --policy constant:b --set kl --set tv --json");
+    assert_eq!(found["covers"]["goal"], "chance");
+    let evaluated = json(path, "evaluate study.toml --policy constant:b --halves 0 --json");
+    let limit = number(&evaluated["policies"][0]["nominal"]["dm"]["upper"]);
+    assert!((number(&found["covers"]["value"]) - limit).abs() < 1e-12);
+    for set in list(&found["sets"]) {
+        let (name, radius) = (set["set"].as_str().unwrap(), number(&set["radius"]));
+        let (reached, before) = at(path, "study.toml", name, "constant:b", radius);
+        assert!((reached - limit).abs() <= 1e-6 * limit && before < limit, "{set}");
+        assert!(set["no_worse"].is_null(), "one policy is beside nobody");
+    }
+    // Those asked for alone, and nothing is said to be left out.
+    assert_eq!(list(&found["sets"]).len(), 2);
+    assert!(found.get("left_out").is_none());
+    let usual = json(path, "compare study.toml --json");
+    let names: Vec<&str> =
+        list(&usual["left_out"]).iter().map(|s| s["set"].as_str().unwrap()).collect();
+    assert!(names.contains(&"entropic") && names.contains(&"couplings"), "{names:?}");
+    assert!(list(&usual["sets"]).len() >= 3);
+}
+
+#[test]
+fn a_target_is_covered_and_contained() {
+    let there = there();
+    let path = there.path();
+    let found =
+        json(path, "compare study.toml --target target.csv --set kl --set wasserstein --json");
+    assert_eq!(found["covers"]["goal"], "target");
+    let evaluated = json(path, "evaluate study.toml --target target.csv --halves 0 --json");
+    let dr = number(&evaluated["policies"][0]["target"]["dr"]["value"]);
+    assert!((number(&found["covers"]["value"]) - dr).abs() < 1e-12);
+    for set in list(&found["sets"]) {
+        let (name, radius) = (set["set"].as_str().unwrap(), number(&set["radius"]));
+        let (reached, _) = at(path, "study.toml", name, "constant:a", radius);
+        assert!((reached - dr).abs() <= 1e-6 * dr, "{set}");
+    }
+    let asked = "compare study.toml --target target.csv --containing --json";
+    let found = json(path, asked);
+    let distance = json(path, "distance study.toml --target target.csv --json");
+    for set in list(&found["sets"]) {
+        match set["set"].as_str().unwrap() {
+            "wasserstein" => common::close(&set["radius"], &distance["distance"], "wasserstein"),
+            "tv" => common::close(&set["radius"], &distance["total_variation"], "tv"),
+            "kl" => common::close(&set["radius"], &distance["kl"], "kl"),
+            _ => {}
+        }
+    }
+    // People of a group that is left out may be where nobody else is.
+    let found = json(path, "compare study.toml --by site --group s5 --containing --json");
+    let lacking = number(&found["covers"]["lacking"]);
+    assert!(lacking > 0.1, "{}", found["covers"]);
+    let kl = list(&found["sets"]).iter().find(|s| s["set"] == "kl").unwrap();
+    assert!(kl["radius"].is_null() && list(&kl["policies"]).is_empty(), "{kl}");
+    assert!(kl["why"].as_str().unwrap().contains("in contexts that the log lacks"), "{kl}");
+    let tv = list(&found["sets"]).iter().find(|s| s["set"] == "tv").unwrap();
+    assert!(number(&tv["radius"]) >= lacking, "{tv}");
+}
+
+#[test]
+fn what_is_no_worse_than_the_log_needs_no_cover() {
+    let there = there();
+    let path = there.path();
+    let found = json(path, "compare study.toml --by site --group s6 --set kl --json");
+    let covers = &found["covers"];
+    assert_eq!(covers["goal"], "chance", "{covers}");
+    assert!(number(&covers["estimate"]["value"]) < number(&covers["nominal"]));
+    assert!(number(&covers["value"]) > number(&covers["nominal"]));
+    assert!(covers["sentence"].as_str().unwrap().starts_with("There is nothing to cover"));
+}
+
+#[test]
+fn people_read_a_table_and_who_agrees() {
+    let there = there();
+    let path = there.path();
+    let shown = run(path, "compare study.toml --by site --group s5");
+    assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+    let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [
+        "Each radius is the least that covers what constant:a costs in the group s5 of site",
+        "Lower is better.",
+        "no worse anywhere",
+        "fears",
+        "higher age",
+        "wasserstein",
+        "kl",
+        "Left out unless asked for with --set: entropic",
+    ] {
+        assert!(flat.contains(text), "{text}\n{}", shown.out);
+    }
+    let found = json(path, "compare study.toml --by site --group s5 --json");
+    let sentence = found["agreement"]["sentences"][0].as_str().unwrap();
+    assert!(flat.contains(sentence), "{sentence}\n{}", shown.out);
+    assert!(shown.out.lines().all(|line| line.chars().count() <= 140), "{}", shown.out);
+    let help = run(path, "compare --help");
+    assert!(help.out.contains("--group UK") && help.out.contains("chance"), "{}", help.out);
+    // Couplings stand beside the others where they are asked for and something is known.
+    let known = "compare study.toml --known age:mean=60 --set couplings --set kl --json";
+    let found = json(path, known);
+    let couplings = &found["sets"][0];
+    assert!(couplings["radius"].is_null() && !couplings["best"].is_null(), "{couplings}");
+}
+
+#[test]
+fn slips_are_told_on_one_line() {
+    let there = there();
+    let path = there.path();
+    for (args, text) in [
+        ("--by site", "--group VALUE"),
+        ("--by site --group s77", "no group \"s77\"; there are: s0, s1, s2"),
+        ("--group s1", "no groups are recorded"),
+        ("--containing", "nobody to contain"),
+        ("--set wassertein", "expected one of wasserstein"),
+        ("--set kl:k=2", "kl has no k"),
+        ("--set couplings --by site --group s1 --known age:mean=50", "leave out one of the two"),
+        ("--by site --group s1 --target target.csv", "cannot be used with"),
+        ("--target study.toml", "study.toml"),
+        ("--policy constant:c", "\"c\""),
+        ("--by age --group 35", "is a context column"),
+    ] {
+        let found = run(path, &format!("compare study.toml {args}"));
+        assert_eq!(found.code, 2, "{args}: {}{}", found.out, found.err);
+        assert_eq!(found.err.lines().count(), 1, "{args}: {}", found.err);
+        assert!(found.err.contains(text), "{args}: {}", found.err);
+    }
+    // A set that cannot answer leaves the others as they are.
+    let found = json(path, "compare study.toml --set couplings --set kl --json");
+    assert!(found["sets"][0]["why"].as_str().unwrap().contains("nothing is known"), "{found}");
+    assert!(!found["sets"][1]["best"].is_null());
+}
+
+#[test]
+fn the_report_has_the_sets_where_they_are_asked_for() {
+    let there = there();
+    let path = there.path();
+    let page = |words: &str| {
+        let found = run(path, &format!("report study.toml --no-learn --halves 0 {words}"));
+        assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
+        std::fs::read_to_string(path.join("report.html")).unwrap()
+    };
+    assert!(!page("").contains("Other kinds of shift"));
+    let shown = page("--compare --target target.csv");
+    let said = json(path, "compare study.toml --target target.csv --json");
+    let sentence = said["agreement"]["sentences"][0].as_str().unwrap();
+    assert!(shown.contains("Other kinds of shift") && shown.contains(sentence), "{sentence}");
+    for set in answered(&said) {
+        let value = seawall_study::words::short(number(&set["policies"][1]["value"]));
+        assert!(shown.contains(&format!("<td>{value}</td>")), "{set}");
+    }
+}
+
+#[test]
+fn the_stroke_trial_covers_the_united_kingdom() {
+    let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let asked = "compare ist.toml --policy constant:treat --policy constant:control --by COUNTRY \
+                 --group UK --json";
+    let found = json(&here, asked);
+    let value = number(&found["covers"]["value"]);
+    assert!(value > number(&found["covers"]["nominal"]), "{}", found["covers"]);
+    for set in answered(&found) {
+        let reached = number(&set["policies"][0]["value"]);
+        assert!((reached - value).abs() <= 1e-6 * value, "{set}");
+    }
+    println!("{}", found["agreement"]);
+}

@@ -1,0 +1,427 @@
+//! The same policies under several sets of populations, side by side: which sets agree on the decision,
+//! and which population each fears.
+//!
+//! Radii of different sets are in different units, so each set's is chosen to just cover the same thing
+//! (math.md 14): the least radius at which the first policy's worst case reaches what it costs in a
+//! stated target or a recorded group that was left out, or else the confidence limit of its estimate
+//! where nothing shifts; or the least at which the set contains the target's people.
+//!
+//! Sets are asked what they can do and never which one they are: a further set appears by itself.
+//! Outcomes given context do not move here. Everything is as fitted: how much of a worst case is noise
+//! is `evaluate`'s to say.
+
+mod answer;
+mod cover;
+mod reach;
+mod sets;
+
+pub use answer::*;
+
+use crate::evaluate::told_apart;
+use crate::load::Loaded;
+use crate::shift;
+use crate::study::PolicySpec;
+use crate::transfer::listed;
+use crate::words::{percent, short};
+use cover::{Aimed, aimed};
+use reach::{Reach, least_radius};
+use seawall::distance::distance;
+use seawall::evaluate::{Estimate, Fitted, Robust, Solved, Support, ValueRange};
+use seawall::policy::Policy;
+use seawall::{
+    Curve, Detail, Direction, Error, Field, Population, Progress, Result, Set, Settings, Stage,
+    Status, Wasserstein, Watch, WorstCase,
+};
+use std::sync::Arc;
+
+/// How closely smooth curves are followed, relative to the values.
+const CURVE_TOLERANCE: f64 = 1e-9;
+/// A difference smaller than this share of the values is none.
+const ROUNDING: f64 = 1e-9;
+/// Mass off the support that is rounding.
+const LEFT: f64 = 1e-12;
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The policies, the one whose value is covered first; the study's own if there are none.
+    pub policies: Vec<PolicySpec>,
+    /// The sets as they are written, `sinkhorn:kappa=0.1`; every one that bounds the worst case and needs
+    /// nothing but the log if there are none. What a set needs and is not said is its table's example.
+    pub sets: Vec<String>,
+    /// A recorded group to leave out and cover, in place of the study's target.
+    pub group: Option<String>,
+    /// Whether radii are to contain the people, and not to reach the value.
+    pub containing: bool,
+}
+
+/// Compares sets on a study.
+pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Compared> {
+    let (sets, left_out) = match request.sets.is_empty() {
+        true => sets::usual()?,
+        false => (sets::asked(&request.sets)?, Vec::new()),
+    };
+    let anywhere = loaded.on_support(loaded.study.support)?;
+    let aimed = aimed(anywhere.as_deref().unwrap_or(loaded), request, watch)?;
+    let people = aimed.people()?;
+    if request.containing && people.is_none() {
+        return Err(Error::config(
+            "there is nobody to contain: give a sample of the target, or a recorded group to leave out",
+        ));
+    }
+    let fitted = aimed.loaded.fitted(watch)?.clone();
+    let ground = Ground::new(&aimed, &fitted, request, watch)?;
+    let (covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
+    let mut found: Vec<ComparedSet> = Vec::new();
+    for (k, &set) in sets.iter().enumerate() {
+        let name = set.to_string();
+        let follow = |progress: Progress<'_>| {
+            watch.go_on(Progress {
+                stage: Stage::Policy(&name),
+                done: k,
+                of: Some(sets.len()),
+                ..progress
+            })
+        };
+        let watch = Watch::new(&follow);
+        watch.tell(Progress::at(Stage::Solving))?;
+        let people = people.as_ref().filter(|_| request.containing);
+        let one = answered(set, ground.compared(set, &covers, people, watch))?;
+        if set.is_smoothed() && one.best.is_some() {
+            notes.push(format!("{set}: its values are smoothed, which alone are no bounds"));
+        }
+        found.push(one);
+    }
+    if loaded.study.cost_set.radii.iter().any(|r| *r > 0.0) {
+        notes.push(
+            "outcomes given context do not move here; the study's cost radii are evaluate's"
+                .to_owned(),
+        );
+    }
+    Ok(Compared {
+        direction: ground.robust.direction(),
+        covers,
+        policies: ground.policies.iter().map(|p| p.name().to_owned()).collect(),
+        agreement: Agreement::of(&found, ground.policies.len()),
+        sets: found,
+        left_out,
+        notes,
+    })
+}
+
+/// A set's answer; where the set refuses, why.
+fn answered(set: Set, found: Result<ComparedSet>) -> Result<ComparedSet> {
+    match found {
+        Err(e) if e.is_stopped() || e.is_internal() => Err(e),
+        Err(e) => Ok(ComparedSet::unanswered(set, f64::INFINITY, e.to_string())),
+        found => found,
+    }
+}
+
+/// What every set starts from.
+struct Ground<'a> {
+    aimed: &'a Aimed,
+    fitted: &'a Fitted,
+    robust: Arc<Robust>,
+    range: ValueRange,
+    policies: Vec<Policy>,
+    /// Whether one of them was chosen on the rows that value it.
+    greedy: bool,
+    /// What the first policy costs where nothing shifts, and the estimate's own noise.
+    nominal: f64,
+    estimate: Estimate,
+    /// And in what is to be covered.
+    there: Option<Estimate>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(
+        aimed: &'a Aimed,
+        fitted: &'a Fitted,
+        request: &Request,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
+        let loaded = &aimed.loaded;
+        let settings = Settings { watch, ..Settings::default() };
+        let robust = fitted.robust(loaded.study.support)?;
+        let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
+        let specs = match request.policies.is_empty() {
+            true => &loaded.study.policies,
+            false => &request.policies,
+        };
+        let mut policies: Vec<Policy> = Vec::new();
+        for spec in specs {
+            let policy = loaded.policy(spec, &range.worst, watch).map_err(|e| match spec {
+                PolicySpec::File(_) => e,
+                _ => e.within(loaded.study.path.display()),
+            })?;
+            let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
+            policies.push(policy);
+        }
+        let Some(first) = policies.first() else {
+            return Err(Error::field(Field::Policy, "is none; expected one or more"));
+        };
+        let nominal = robust.population().mean(&robust.values(first, &range.worst)?)?;
+        let estimate = fitted.nominal(first, watch)?.dm;
+        let there = aimed.estimate(fitted, first, watch)?;
+        let greedy = specs.contains(&PolicySpec::Greedy);
+        Ok(Ground { aimed, fitted, robust, range, policies, greedy, nominal, estimate, there })
+    }
+
+    /// What radii are to cover, and what to know of it.
+    fn covers(
+        &self,
+        people: Option<&Population>,
+        containing: bool,
+    ) -> Result<(Covers, Vec<String>)> {
+        let direction = self.robust.direction();
+        let limit = match direction {
+            Direction::Cost => self.estimate.upper,
+            Direction::Reward => self.estimate.lower,
+        };
+        let there = self.there.map(|e| e.value);
+        let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
+        let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
+        if !value.is_finite() {
+            return Err(Error::input(format!(
+                "{}: no confidence limit to cover: one cluster says nothing of the spread between them",
+                self.policies[0].name()
+            )));
+        }
+        let lacking = match people {
+            None => None,
+            Some(people) => {
+                let own = self.fitted.log().population()?;
+                let pairs = people.weights().iter().zip(own.weights());
+                Some(pairs.filter(|(_, own)| **own == 0.0).map(|(there, _)| there).sum::<f64>())
+            }
+        };
+        let mut notes = Vec::new();
+        if self.greedy {
+            notes.push(
+                "greedy was chosen on the very rows that value it, so its worst cases are too good"
+                    .to_owned(),
+            );
+        }
+        let (name, by) = self.aimed.names();
+        let covers = Covers {
+            goal: if nothing && !containing { Goal::Chance } else { self.aimed.at.goal() },
+            containing,
+            name,
+            by,
+            policy: self.policies[0].name().to_owned(),
+            value,
+            estimate: self.there,
+            nominal: self.nominal,
+            lacking,
+            sentence: String::new(),
+        };
+        Ok((covers.worded(direction, nothing), notes))
+    }
+
+    /// One set: its radius, and everything at it. `people` are those to be contained, if they are.
+    fn compared(
+        &self,
+        set: Set,
+        covers: &Covers,
+        people: Option<&Population>,
+        watch: Watch<'_>,
+    ) -> Result<ComparedSet> {
+        let settings = Settings { detail: Detail::Population, watch, ..Settings::default() };
+        if set.needs_known() {
+            // What is known takes the place of a radius.
+            return self.at_radius(set, f64::INFINITY, settings);
+        }
+        let radius = match people {
+            Some(people) => self.containing(set, covers, people, watch)?,
+            None => self.reaching(set, covers.value, settings)?,
+        };
+        match radius {
+            Ok(radius) => self.at_radius(set, radius, settings),
+            Err(why) => Ok(ComparedSet::unanswered(set, f64::INFINITY, why)),
+        }
+    }
+
+    /// The least radius whose worst case reaches a value; or why there is none.
+    fn reaching(
+        &self,
+        set: Set,
+        value: f64,
+        settings: Settings<'_>,
+    ) -> Result<std::result::Result<f64, String>> {
+        let (policy, direction) = (&self.policies[0], self.robust.direction());
+        let own = self.robust.values(policy, &self.range.worst)?;
+        let size = own.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let tolerance = match set.has_exact_curve() {
+            true => 0.0,
+            false => (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE),
+        };
+        let focused = settings.detail(Detail::Value);
+        let near = Settings { crossing: Some(value), ..focused };
+        let (_, curve) = self.worst_cases(policy, set, &[], Some(tolerance), near)?;
+        let curve: Curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
+        settings.watch.tell(Progress::at(Stage::Curve))?;
+        let solve = |radius: f64| -> Result<WorstCase> {
+            let (cases, _) = self.worst_cases(policy, set, &[radius], None, focused)?;
+            cases.into_iter().next().ok_or_else(|| Error::internal("one radius was asked for"))
+        };
+        Ok(match least_radius(&curve, direction, value, &solve)? {
+            Reach::At(radius) => Ok(radius),
+            Reach::Never(most) => Err(format!(
+                "no radius covers {}: however far it goes, the worst is {}",
+                short(value),
+                short(most)
+            )),
+        })
+    }
+
+    /// The least radius that contains people; or why there is none.
+    fn containing(
+        &self,
+        set: Set,
+        covers: &Covers,
+        people: &Population,
+        watch: Watch<'_>,
+    ) -> Result<std::result::Result<f64, String>> {
+        let lacking = covers.lacking.unwrap_or(0.0);
+        let lacks = || {
+            format!(
+                "no radius contains them: {} of the people are in contexts that the log lacks",
+                percent(lacking)
+            )
+        };
+        let points = self.robust.points();
+        let kept: Vec<f64> = points.iter().map(|&i| people.weights()[i]).collect();
+        let off = 1.0 - kept.iter().sum::<f64>();
+        let anywhere = self.aimed.loaded.study.support == Support::Space && set.moves_mass();
+        if off > LEFT && !anywhere {
+            return Ok(Err(lacks()));
+        }
+        if set == Set::from(Wasserstein) {
+            let own = self.fitted.log().population()?;
+            return match distance(&own, people, watch) {
+                Ok(found) => Ok(Ok(found.value)),
+                Err(e) if e.is_input() => Ok(Err(format!("no radius contains them: {e}"))),
+                Err(e) => Err(e),
+            };
+        }
+        let space = self.robust.population().space().clone();
+        let other = Population::from_weights(space, kept)?;
+        Ok(match set.containing(self.robust.geometry(), &other)? {
+            Some(radius) if radius.is_finite() => Ok(radius),
+            Some(_) if lacking > 0.0 => Err(lacks()),
+            Some(_) => Err("no radius contains them".to_owned()),
+            None => {
+                Err("the least radius that contains people is not worked out for this set"
+                    .to_owned())
+            }
+        })
+    }
+
+    /// Everything at a radius.
+    fn at_radius(&self, set: Set, radius: f64, settings: Settings<'_>) -> Result<ComparedSet> {
+        let sign = self.robust.direction().sign();
+        let mut cases: Vec<WorstCase> = Vec::new();
+        for policy in &self.policies {
+            let (found, _) = self.worst_cases(policy, set, &[radius], None, settings)?;
+            if found.iter().any(|case| case.status() == Status::Stopped) {
+                return Err(Error::stopped());
+            }
+            cases.extend(found);
+        }
+        let worse = |a: f64, b: f64| sign * (a - b) > ROUNDING * a.abs().max(b.abs());
+        let mut best = 0;
+        for k in 1..cases.len() {
+            if worse(cases[best].value(), cases[k].value()) {
+                best = k;
+            }
+        }
+        let worst =
+            cases.get(best).ok_or_else(|| Error::internal("a policy without a worst case"))?;
+        let named = self.policies.iter().zip(&cases);
+        let no_worse = match set.needs_actions() {
+            true => None,
+            false => self.no_worse(best, set, radius, settings)?,
+        };
+        Ok(ComparedSet {
+            set,
+            away: set.away(),
+            radius,
+            why: radius.is_infinite().then(|| {
+                "no radius: every population that meets what is known of the target".to_owned()
+            }),
+            policies: named.map(|(p, case)| PolicyWorst::new(p.name(), case)).collect(),
+            best: Some(self.policies[best].name().to_owned()),
+            no_worse,
+            fears: shift::widest_change(worst),
+            unseen: Some(worst.unobserved_mass()).filter(|m| m.is_finite()),
+        })
+    }
+
+    /// By how much one policy could be worse than any other in one population of a set.
+    fn no_worse(
+        &self,
+        best: usize,
+        set: Set,
+        radius: f64,
+        settings: Settings<'_>,
+    ) -> Result<Option<NoWorse>> {
+        let robust = self.robust_for(set)?;
+        let (sign, policy) = (robust.direction().sign(), &self.policies[best]);
+        let settings = settings.detail(Detail::Value);
+        let mut most: Option<NoWorse> = None;
+        for (k, against) in self.policies.iter().enumerate().filter(|(k, _)| *k != best) {
+            let pair = (policy, against);
+            let (found, _) =
+                robust.worst_difference(pair, &self.range, set, &[radius], None, settings)?;
+            let Some(case) = found.first() else { continue };
+            if case.status() == Status::Stopped {
+                return Err(Error::stopped());
+            }
+            let by = sign * case.value();
+            let size = robust.values(&self.policies[k], &self.range.worst)?;
+            let size = size.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            if most.as_ref().is_none_or(|m| by > m.by) {
+                most = Some(NoWorse {
+                    holds: by <= ROUNDING * size,
+                    by,
+                    against: against.name().to_owned(),
+                    gap: case.gap(),
+                    status: case.status(),
+                });
+            }
+        }
+        Ok(most)
+    }
+
+    /// Worst cases of a policy over a set.
+    fn worst_cases(
+        &self,
+        policy: &Policy,
+        set: Set,
+        radii: &[f64],
+        curve: Option<f64>,
+        settings: Settings<'_>,
+    ) -> Result<Solved> {
+        if set.needs_actions() {
+            let what = format!("is {}, which is asked of people with their actions", set.name());
+            return Err(Error::field(Field::Set, what));
+        }
+        let robust = self.robust_for(set)?;
+        robust.evaluate(policy, &self.range.worst, set, radii, curve, settings)
+    }
+
+    /// The contexts that a set is around: the log's own; of one that needs something known, with that.
+    fn robust_for(&self, set: Set) -> Result<Arc<Robust>> {
+        if !set.needs_known() {
+            return Ok(self.robust.clone());
+        }
+        let log = self.fitted.log();
+        let Some(known) = self.aimed.known(log)? else {
+            let what = format!("is {}, and nothing is known of a target", set.name());
+            return Err(Error::field(Field::Set, what));
+        };
+        let support = listed(self.aimed.loaded.study.support);
+        Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
+    }
+}

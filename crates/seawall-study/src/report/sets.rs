@@ -1,0 +1,102 @@
+//! Other kinds of shift: the same policies under every set, at radii that cover the same, for the page.
+//!
+//! The chart is a row a set with a mark a policy, in percent of a row's width, so that one drawing fits
+//! every page; the table below it has the numbers.
+
+use super::chart::{Tick, padded, ticks};
+use crate::compare::{Compared, ComparedSet};
+use crate::words::short;
+use serde::Serialize;
+
+/// Room at either side for half a label, as a share of what is between.
+const ROOM: f64 = 0.08;
+
+/// The section of the page.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    sentence: String,
+    policies: Vec<String>,
+    /// Whether there is anything to choose from.
+    several: bool,
+    rows: Vec<Row>,
+    /// Where the value is that radii cover, and that value; None where they contain people instead.
+    covered: Option<Tick>,
+    ticks: Vec<Tick>,
+    /// Sets without a radius or an answer, and why.
+    refused: Vec<(String, String)>,
+    agreement: Vec<String>,
+    left_out: Vec<(String, String)>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    set: String,
+    away: &'static str,
+    radius: String,
+    values: Vec<String>,
+    /// The best policy last, so that it is drawn over the others.
+    marks: Vec<Mark>,
+    best: String,
+    no_worse: String,
+    fears: String,
+    unseen: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Mark {
+    at: f64,
+    /// Which policy, and so which colour.
+    policy: usize,
+    best: bool,
+}
+
+/// The section, worded.
+pub(super) fn section(found: &Compared) -> Section {
+    let covered = (!found.covers.containing).then_some(found.covers.value);
+    let values = found.answered().flat_map(|s| s.policies.iter().map(|p| p.value));
+    let around = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
+    let ends = values.chain(covered).filter(|v| v.is_finite());
+    let (low, high) = padded(ends.fold((f64::INFINITY, f64::NEG_INFINITY), around));
+    let room = ROOM * (high - low);
+    let (low, high) = (low - room, high + room);
+    let at = |v: f64| (100.0 * (v - low) / (high - low)).clamp(0.0, 100.0);
+    let pair = |s: &ComparedSet| s.why.as_ref().map(|why| (s.set.to_string(), why.clone()));
+    Section {
+        sentence: found.covers.sentence.clone(),
+        policies: found.policies.clone(),
+        several: found.policies.len() > 1,
+        rows: found.answered().map(|s| row(s, at)).collect(),
+        covered: covered.map(|v| Tick { at: at(v), text: short(v) }),
+        ticks: ticks(low + 0.5 * room, high - 0.5 * room, 4.0)
+            .map(|v| Tick { at: at(v), text: short(v) })
+            .collect(),
+        refused: found.sets.iter().filter_map(pair).collect(),
+        agreement: found.agreement.sentences.clone(),
+        left_out: found.left_out.iter().map(|s| (s.set.clone(), s.why.clone())).collect(),
+        notes: found.notes.clone(),
+    }
+}
+
+fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
+    let best = |name: &str| set.best.as_deref() == Some(name);
+    let marks = set.policies.iter().enumerate();
+    let mark = |(policy, p): (usize, &crate::compare::PolicyWorst)| Mark {
+        at: at(p.value),
+        policy,
+        best: best(&p.policy),
+    };
+    let mut marks: Vec<Mark> = marks.map(mark).collect();
+    marks.sort_by_key(|m| m.best);
+    Row {
+        set: set.set.to_string(),
+        away: set.away,
+        radius: set.radius_words(),
+        values: set.policies.iter().map(|p| short(p.value)).collect(),
+        marks,
+        best: set.best.clone().unwrap_or_default(),
+        no_worse: set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()),
+        fears: set.fears_words(),
+        unseen: set.unseen_words(),
+    }
+}

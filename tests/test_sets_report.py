@@ -1,0 +1,50 @@
+"""The report with other kinds of shift, made by the built program and opened in a real browser."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from test_report import CONTRAST, opened, run
+
+
+@pytest.fixture(scope="session")
+def page(seawall, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    run(seawall, "demo", "--folder", folder)
+    made = folder / "report.html"
+    study = folder / "study.toml"
+    run(seawall, "report", study, "--no-learn", "--halves", 0, "--compare", "--out", made)
+    return json.loads(run(seawall, "compare", study, "--json")), made
+
+
+@pytest.mark.parametrize("width, scheme", [(390, "light"), (1440, "dark"), (1440, "light")])
+def test_opens_cleanly_and_is_accessible(browser, page, width, scheme):
+    shown, wrong = opened(
+        browser, page[1], viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    assert wrong == []
+    wide, room = shown.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= room, "the page is wider than the window"
+    found = Axe().run(shown).response
+    assert found["violations"] == [], json.dumps(found["violations"], indent=1)[:3000]
+    ratio, text = shown.evaluate(CONTRAST)
+    assert ratio >= 4.5, f"contrast {ratio:.2f}: {text}"
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_has_a_row_a_set_and_a_mark_a_policy(browser, page, width):
+    said, made = page
+    shown, _ = opened(browser, made, viewport={"width": width, "height": 900})
+    answered = [one for one in said["sets"] if one["best"]]
+    rows = shown.locator("#sets-table tbody tr")
+    assert rows.count() == len(answered) >= 3
+    assert shown.locator("#sets .answer").inner_text() == said["agreement"]["sentences"][0]
+    strips = shown.locator("#sets .kinds tbody .strip")
+    for k, one in enumerate(answered):
+        assert rows.nth(k).locator("th").inner_text() == one["set"]
+        marks = strips.nth(k).locator("circle")
+        assert marks.count() == len(said["policies"])
+        strip = strips.nth(k).bounding_box()
+        for m in range(marks.count()):
+            box = marks.nth(m).bounding_box()
+            assert strip["x"] <= box["x"] and box["x"] + box["width"] <= strip["x"] + strip["width"] + 1
