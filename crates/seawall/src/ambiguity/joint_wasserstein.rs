@@ -23,7 +23,7 @@ use super::set::{About, Argument, Parameter, Shift, Takes, asked_of_a_log};
 use super::settings::{Detail, Settings};
 use super::solver::{Solve, Solver};
 use super::worst_case::{Certificate, WorstCase};
-use crate::error::{Error, Field, Result};
+use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::progress::Stage;
