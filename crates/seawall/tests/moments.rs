@@ -147,9 +147,8 @@ fn cone_program(case: &Case, set: Moments, radius: f64) -> f64 {
     let (n, d) = (points.len(), z[0].len());
     let mean = (radius * set.gamma1 + WIDER).sqrt();
     let most = 1.0 + WIDER + radius * (set.gamma2 - 1.0);
-    let mut cuts: Vec<Vec<f64>> = (0..d)
-        .map(|k| (0..d).map(|i| f64::from(u8::from(i == k))).collect())
-        .collect();
+    let mut cuts: Vec<Vec<f64>> =
+        (0..d).map(|k| (0..d).map(|i| f64::from(u8::from(i == k))).collect()).collect();
     for _ in 0..200 {
         let along = |j: usize, v: &[f64]| z[j].iter().zip(v).map(|(a, b)| a * b).sum::<f64>();
         let (mut rows, mut cols, mut entries) = (vec![], vec![], vec![]);

@@ -32,12 +32,15 @@ use seawall::{
     Curve, Detail, Direction, Error, Field, Population, Progress, Result, Set, Settings, Stage,
     Status, Wasserstein, Watch, WorstCase,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How closely smooth curves are followed, relative to the values.
 const CURVE_TOLERANCE: f64 = 1e-9;
 /// A difference smaller than this share of the values is none.
 const ROUNDING: f64 = 1e-9;
+/// Steps of one answer beyond which a set is compared only where it was asked for: some ten answers are
+/// wanted of each.
+const MOST_STEPS: f64 = 1e9;
 /// Mass off the support that is rounding.
 const LEFT: f64 = 1e-12;
 
@@ -57,7 +60,7 @@ pub struct Request {
 
 /// Compares sets on a study.
 pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Compared> {
-    let (sets, left_out) = match request.sets.is_empty() {
+    let (sets, mut left_out) = match request.sets.is_empty() {
         true => sets::usual()?,
         false => (sets::asked(&request.sets)?, Vec::new()),
     };
@@ -72,8 +75,17 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
     let fitted = aimed.loaded.fitted(watch)?.clone();
     let ground = Ground::new(&aimed, &fitted, request, watch)?;
     let (covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
+    let geometry = ground.robust.geometry();
+    let (slow, sets): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(|set| {
+        request.sets.is_empty() && set.work(geometry).is_some_and(|steps| steps > MOST_STEPS)
+    });
+    left_out.extend(slow.iter().map(|set| LeftOutSet {
+        set: set.name().to_owned(),
+        why: format!("{} contexts take it long: ask for it by name", ground.robust.points().len()),
+    }));
     let mut found: Vec<ComparedSet> = Vec::new();
     for (k, &set) in sets.iter().enumerate() {
+        let set = set.resolved(geometry).unwrap_or(set);
         let name = set.to_string();
         let follow = |progress: Progress<'_>| {
             watch.go_on(Progress {
@@ -122,6 +134,8 @@ fn answered(set: Set, found: Result<ComparedSet>) -> Result<ComparedSet> {
 struct Ground<'a> {
     aimed: &'a Aimed,
     fitted: &'a Fitted,
+    /// The best model that keeps outcomes, where the one fitted keeps none: for sets that need them.
+    with_outcomes: OnceLock<Arc<Fitted>>,
     robust: Arc<Robust>,
     range: ValueRange,
     policies: Vec<Policy>,
@@ -165,7 +179,19 @@ impl<'a> Ground<'a> {
         let estimate = fitted.nominal(first, watch)?.dm;
         let there = aimed.estimate(fitted, first, watch)?;
         let greedy = specs.contains(&PolicySpec::Greedy);
-        Ok(Ground { aimed, fitted, robust, range, policies, greedy, nominal, estimate, there })
+        let with_outcomes = OnceLock::new();
+        Ok(Ground {
+            aimed,
+            fitted,
+            with_outcomes,
+            robust,
+            range,
+            policies,
+            greedy,
+            nominal,
+            estimate,
+            there,
+        })
     }
 
     /// What radii are to cover, and what to know of it.
@@ -234,7 +260,7 @@ impl<'a> Ground<'a> {
         }
         let radius = match people {
             Some(people) => self.containing(set, covers, people, watch)?,
-            None => self.reaching(set, covers.value, settings)?,
+            None => self.reaching(set, covers, settings)?,
         };
         match radius {
             Ok(radius) => self.at_radius(set, radius, settings),
@@ -246,17 +272,23 @@ impl<'a> Ground<'a> {
     fn reaching(
         &self,
         set: Set,
-        value: f64,
+        covers: &Covers,
         settings: Settings<'_>,
     ) -> Result<std::result::Result<f64, String>> {
         let (policy, direction) = (&self.policies[0], self.robust.direction());
+        let focused = settings.detail(Detail::Value);
+        let mut value = covers.value;
+        if set.needs_actions() && covers.goal == Goal::Chance {
+            // Such a set has an estimate of its own where nothing shifts: chance is counted from there.
+            let (start, _) = self.worst_cases(policy, set, &[0.0], None, focused)?;
+            value += start.first().map_or(0.0, |case| case.value() - self.nominal);
+        }
         let own = self.robust.values(policy, &self.range.worst)?;
         let size = own.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let tolerance = match set.has_exact_curve() {
             true => 0.0,
             false => (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE),
         };
-        let focused = settings.detail(Detail::Value);
         let near = Settings { crossing: Some(value), ..focused };
         let (_, curve) = self.worst_cases(policy, set, &[], Some(tolerance), near)?;
         let curve: Curve = curve.ok_or_else(|| Error::internal("a curve was asked for"))?;
@@ -403,12 +435,21 @@ impl<'a> Ground<'a> {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
-        if set.needs_actions() {
-            let what = format!("is {}, which is asked of people with their actions", set.name());
-            return Err(Error::field(Field::Set, what));
+        let (fitted, robust) = (self.fitted_for(set, settings.watch)?, self.robust_for(set)?);
+        fitted.worst_cases(&robust, policy, &self.range.worst, set, radii, curve, settings)
+    }
+
+    /// What is fitted: for a set that needs outcomes with a model that keeps them, where one was compared.
+    fn fitted_for(&self, set: Set, watch: Watch<'_>) -> Result<&Fitted> {
+        if !set.needs_outcomes() {
+            return Ok(self.fitted);
         }
-        let robust = self.robust_for(set)?;
-        robust.evaluate(policy, &self.range.worst, set, radii, curve, settings)
+        if let Some(fitted) = self.with_outcomes.get() {
+            return Ok(fitted);
+        }
+        let Some(other) = self.aimed.loaded.with_outcomes() else { return Ok(self.fitted) };
+        let fitted = other.fitted(watch)?.clone();
+        Ok(self.with_outcomes.get_or_init(|| fitted))
     }
 
     /// The contexts that a set is around: the log's own; of one that needs something known, with that.

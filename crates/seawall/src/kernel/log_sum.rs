@@ -708,7 +708,9 @@ mod tests {
                 for line in 0..count {
                     let here = line * levels..(line + 1) * levels;
                     let given = [0, 1, 2].map(|m| &before[m][here.clone()]);
-                    for (k, wanted) in slow(metric, &coords, (s, carried), given).into_iter().enumerate() {
+                    for (k, wanted) in
+                        slow(metric, &coords, (s, carried), given).into_iter().enumerate()
+                    {
                         let at = here.start + k;
                         let found = (log[at], mean[at], var[at]);
                         let near =
