@@ -106,7 +106,14 @@ fn cone_program(rows: &[(f64, Vec<f64>)], f: &[f64], kappa: f64, radius: f64) ->
     let cost: Vec<f64> = gains.chain(vec![0.0; m]).collect();
     let mut cones = vec![SupportedConeT::ZeroConeT(n), SupportedConeT::NonnegativeConeT(1)];
     cones.extend((0..m).map(|_| SupportedConeT::ExponentialConeT()));
-    let settings = DefaultSettings { verbose: false, ..DefaultSettings::default() };
+    // What the cones leave open, times the slope, is what the value is off by.
+    let settings = DefaultSettings {
+        verbose: false,
+        tol_feas: 1e-10,
+        tol_gap_abs: 1e-10,
+        tol_gap_rel: 1e-10,
+        ..DefaultSettings::default()
+    };
     let zero = CscMatrix::zeros((2 * m, 2 * m));
     let mut solver = DefaultSolver::new(&zero, &cost, &a, &b, &cones, settings).unwrap();
     solver.solve();
@@ -184,13 +191,16 @@ fn random_problems_match_the_dual_and_exponential_cones() {
             assert_eq!(worst.lambda(), 0.0);
         }
     }
+    println!("{duals} duals, {cones} cone programs");
     assert!(duals >= 500 && cones >= 20, "{duals} {cones}");
 }
 
-/// Problems of at most six points, so that every one is a cone program.
+/// Problems of at most six points: every one against the dual, and against cones wherever the kernel
+/// has no number that an interior point method cannot tell from 0.
 #[test]
 fn small_problems_match_exponential_cones() {
-    for seed in 0..500u64 {
+    let mut cones = 0;
+    for seed in 0..1000u64 {
         let r = &mut Random(seed ^ 0xC0FE);
         let n = 2 + r.below(5);
         let x: Vec<f64> = (0..n).map(|_| 2.0 * r.unit()).collect();
@@ -202,13 +212,20 @@ fn small_problems_match_exponential_cones() {
         weights[0] += 0.1;
         let values = (0..n).map(|_| 2.0 * r.unit() - 1.0).collect();
         let case = Case { population: Population::from_weights(space, weights).unwrap(), values };
-        let kappa = [0.5, 1.0, 3.0, 10.0][r.below(4)];
+        let kappa = [0.1, 0.3, 1.0, 10.0][r.below(4)];
         let rows = kernel(&case, kappa, &uniform(&case));
         let radius = (0.05 + 0.8 * r.unit()) * limit(&rows, &case.values, kappa).0;
         let worst = solve(&case, kappa, radius);
-        let program = cone_program(&rows, &case.values, kappa, radius);
-        assert!((worst.value() - program).abs() <= 1e-6, "{seed}: {} {program}", worst.value());
+        let wanted = searched(&rows, &case.values, kappa, radius);
+        assert!((worst.value() - wanted).abs() <= 1e-9, "{seed}: {} {wanted}", worst.value());
+        if mild(&rows) {
+            let program = cone_program(&rows, &case.values, kappa, radius);
+            assert!((worst.value() - program).abs() <= 1e-6, "{seed}: {} {program}", worst.value());
+            cones += 1;
+        }
     }
+    println!("{cones} cone programs");
+    assert!(cones >= 500, "{cones}");
 }
 
 #[test]
