@@ -221,7 +221,12 @@ fn extremes_are_answered() {
                 let set = Mmd { kernel, bandwidth: None };
                 let worst = set.at(radius).worst_case(&problem, Settings::default()).unwrap();
                 assert!(worst.value() >= problem.nominal() - 1e-9 * scale);
-                assert!(worst.value() <= scale && worst.gap() <= 1e-6 * scale, "{radius}: {} {}", worst.lower(), worst.upper());
+                assert!(
+                    worst.value() <= scale && worst.gap() <= 1e-6 * scale,
+                    "{radius}: {} {}",
+                    worst.lower(),
+                    worst.upper()
+                );
             }
         }
     }

@@ -34,9 +34,8 @@ impl Ball {
         let product = inner(s, z) / (root_s * root_z);
         let gamma = (0.5 * (1.0 + product)).sqrt();
         let turned = |k: usize| if k == 0 { z[0] } else { -z[k] };
-        let unit: Vec<f64> = (0..s.len())
-            .map(|k| (s[k] / root_s + turned(k) / root_z) / (2.0 * gamma))
-            .collect();
+        let unit: Vec<f64> =
+            (0..s.len()).map(|k| (s[k] / root_s + turned(k) / root_z) / (2.0 * gamma)).collect();
         let mut ball = Ball { unit, eta: (root_s / root_z).sqrt(), lambda: Vec::new() };
         ball.lambda = ball.times(z, 1.0);
         Some(ball)
@@ -85,7 +84,8 @@ impl Ball {
         // The least positive root, without cancellation.
         let root = discriminant.sqrt();
         let t = -(b + b.signum() * root);
-        let roots = [if a != 0.0 { t / a } else { f64::NAN }, if t != 0.0 { c / t } else { f64::NAN }];
+        let roots =
+            [if a != 0.0 { t / a } else { f64::NAN }, if t != 0.0 { c / t } else { f64::NAN }];
         let least = roots.into_iter().filter(|r| *r > 0.0).fold(f64::INFINITY, f64::min);
         least.min(linear)
     }

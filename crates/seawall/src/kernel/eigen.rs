@@ -109,9 +109,8 @@ mod tests {
         for size in 1..9 {
             let b: Vec<f64> = (0..size * size).map(|_| random.normal()).collect();
             let (left, values, right) = singular(size, b.clone());
-            let a: Vec<f64> = (0..size * size)
-                .map(|k| b[k] + b[k % size * size + k / size])
-                .collect();
+            let a: Vec<f64> =
+                (0..size * size).map(|k| b[k] + b[k % size * size + k / size]).collect();
             let own = symmetric(size, a.clone());
             for i in 0..size {
                 for j in 0..size {

@@ -123,7 +123,8 @@ mod tests {
             let found = gram(&columns, rows, &weights);
             for a in 0..count {
                 for b in 0..count {
-                    let term = |j: usize| weights[j] * columns[a * rows + j] * columns[b * rows + j];
+                    let term =
+                        |j: usize| weights[j] * columns[a * rows + j] * columns[b * rows + j];
                     let sum: f64 = (0..rows).map(term).sum();
                     assert!((found[a * count + b] - sum).abs() < 1e-9, "{rows} {count}");
                 }

@@ -217,7 +217,8 @@ impl<'a> Search<'a> {
             all[0] = first;
             all
         };
-        let mut slack = Parts { points: Vec::new(), ball: ball(each / program.mean), matrix: vec![] };
+        let mut slack =
+            Parts { points: Vec::new(), ball: ball(each / program.mean), matrix: vec![] };
         let mut multiplier =
             Parts { points: vec![each; n], ball: ball(program.mean), matrix: vec![] };
         if let Some(second) = program.second {
@@ -309,10 +310,8 @@ impl<'a> Search<'a> {
         less(&mut dz.matrix, &z.matrix);
         let (far_s, far_z) = self.reach(&ds, &dz, matrix.as_ref());
         let (far_s, far_z) = (far_s.min(1.0), far_z.min(1.0));
-        let after = s.inner(z)
-            + far_s * ds.inner(z)
-            + far_z * s.inner(&dz)
-            + far_s * far_z * ds.inner(&dz);
+        let after =
+            s.inner(z) + far_s * ds.inner(z) + far_z * s.inner(&dz) + far_s * far_z * ds.inner(&dz);
         let centre = mu * (after / degree / mu).clamp(0.0, 1.0).powi(3);
         // The step itself: to the middle, and with what the first one left curved.
         let toward = Parts {
@@ -363,17 +362,15 @@ impl<'a> Search<'a> {
         let (d, width) = (self.program.features, self.program.width());
         let mut ball = vec![dx[width]];
         ball.extend(&dx[1..=d]);
-        Parts { points: self.program.at_points(&dx[..width]), ball, matrix: dx[1 + d..width].to_vec() }
+        Parts {
+            points: self.program.at_points(&dx[..width]),
+            ball,
+            matrix: dx[1 + d..width].to_vec(),
+        }
     }
 
     /// `W⁻² ds`.
-    fn scaled(
-        &self,
-        ds: &Parts,
-        ratio: &[f64],
-        ball: &Ball,
-        matrix: Option<&Definite>,
-    ) -> Parts {
+    fn scaled(&self, ds: &Parts, ratio: &[f64], ball: &Ball, matrix: Option<&Definite>) -> Parts {
         Parts {
             points: ds.points.iter().zip(ratio).map(|(ds, ratio)| ratio * ds).collect(),
             ball: ball.inverse_square(&ds.ball),
@@ -424,7 +421,13 @@ impl System {
         let eta = ball.eta * ball.eta;
         for i in 0..=d {
             for j in 0..=d {
-                let own = if i != j { 0.0 } else if i == 0 { -1.0 } else { 1.0 };
+                let own = if i != j {
+                    0.0
+                } else if i == 0 {
+                    -1.0
+                } else {
+                    1.0
+                };
                 matrix[place(i) * size + place(j)] += (2.0 * turned(i) * turned(j) + own) / eta;
             }
         }
@@ -433,7 +436,8 @@ impl System {
             let p = |i: usize, j: usize| metric[i * d + j];
             let pairs: Vec<(usize, usize)> =
                 (0..d).flat_map(|i| (i..d).map(move |j| (i, j))).collect();
-            let factor = |(i, j): (usize, usize)| if i == j { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
+            let factor =
+                |(i, j): (usize, usize)| if i == j { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
             for (a, &(i, j)) in pairs.iter().enumerate() {
                 for (b, &(k, l)) in pairs.iter().enumerate() {
                     let both = p(i, k) * p(j, l) + p(i, l) * p(j, k);
