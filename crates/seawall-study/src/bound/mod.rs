@@ -193,6 +193,8 @@ fn solve(
     watch: Watch<'_>,
 ) -> Result<Bound> {
     let geometry = Geometry::with(&population, request.engine).shared();
+    // What was left to be chosen by the population is told with the answer.
+    let request = &Request { set: request.set.resolved(&geometry)?, ..request.clone() };
     let problem = Problem::on(&geometry, values)?.direction(request.direction);
     let settings = Settings {
         detail: if request.plan || request.moves { Detail::Plan } else { Detail::Population },

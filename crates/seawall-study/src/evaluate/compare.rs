@@ -164,9 +164,9 @@ impl Pair<'_> {
                 true => None,
                 false => self.decided(range, &own, settings)?,
             };
-            // The curve of couplings takes a hundred times as long as an answer: the radii asked about say
-            // between which of them it is.
-            let known = set.needs_known() && !whole;
+            // A curve may take a hundred times as long as an answer: the radii asked about say between which
+            // of them it is.
+            let known = !set.quick_curve() && !whole;
             let asked = (decided.is_none() && !known).then_some(tolerance);
             let (cases, curve) =
                 robust.worst_difference(pair, range, set, solved, asked, settings)?;

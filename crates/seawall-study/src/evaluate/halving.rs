@@ -55,7 +55,8 @@ pub(super) fn affordable(
     let radii = anchors(&question.context.radii).len() * question.cost.radii.len();
     let numbers = ((count + pairs) * radii) as f64;
     // A half has half the sources, and there are two.
-    let each = numbers * EVALUATIONS * robust.work();
+    let own = question.context.set.work(robust.geometry());
+    let each = numbers * own.map_or(EVALUATIONS * robust.work(), |steps| 2.0 * steps);
     let large = log.contexts().len() * log.actions().len() > MOST_VALUES;
     if !asked.fewer || (!large && asked.count as f64 * each <= UNASKED) {
         return Some(asked);

@@ -178,6 +178,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let settings = Settings { watch, ..Settings::default() };
     let start = loaded.start(log)?;
     let robust = start.robust_of(fitted, question.support, question.within())?;
+    // What was left to be chosen by the population is told with the answer.
+    let mut question = question.clone();
+    question.context.set = question.context.set.resolved(robust.geometry())?;
+    let question = &question;
     let mut costs = Vec::new();
     for &radius in &question.cost.radii {
         let values = fitted.values_on(robust.points(), question.cost.set.at(radius), settings);

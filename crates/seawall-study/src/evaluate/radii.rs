@@ -76,8 +76,8 @@ fn radii_of(
     let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let tolerance = if set.has_exact_curve() { 0.0 } else { (1e-9 * size).max(f64::MIN_POSITIVE) };
     // Where there is no radius, none covers anything; and the curve of couplings takes a hundred times as
-    // long as an answer, for radii that what is known makes mean less.
-    if set.needs_known() {
+    // long as an answer, for radii that what is known makes mean less. Other slow curves likewise.
+    if !set.quick_curve() {
         let policy = name.to_owned();
         return Ok(PolicyRadii { policy, limit, chance: None, saturation: f64::INFINITY });
     }

@@ -285,7 +285,8 @@ impl Axis {
             let missing = level.iter().filter(|_| any).map(|&l| to_missing[l as usize]).collect();
             return Axis::Plain { coordinate: column, metric, missing };
         }
-        let entry = |(a, b): (usize, usize)| match (distinct[a].0.is_nan(), distinct[b].0.is_nan()) {
+        let entry = |(a, b): (usize, usize)| match (distinct[a].0.is_nan(), distinct[b].0.is_nan())
+        {
             (true, true) => 1.0,
             (true, false) => to_missing[b],
             (false, true) => to_missing[a],
@@ -370,8 +371,7 @@ impl Embedding {
                 ),
             ));
         }
-        let all: Vec<Axis> =
-            (0..features).map(|k| Axis::new(space, weights, k, of)).collect();
+        let all: Vec<Axis> = (0..features).map(|k| Axis::new(space, weights, k, of)).collect();
         let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut first = Vec::new();
         let group: Vec<u32> = (0..space.len())
@@ -568,9 +568,8 @@ impl<'a> Solver<'a> {
     fn highest(&self) -> (usize, f64) {
         let most = self.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let tops = (0..self.heights.len()).filter(|&g| self.heights[g] == most);
-        let near = tops
-            .map(|g| (g, self.embedding.from_population(g)))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let near =
+            tops.map(|g| (g, self.embedding.from_population(g))).min_by(|a, b| a.1.total_cmp(&b.1));
         let (g, square) = near.unwrap_or((0, 0.0));
         (g, square.sqrt())
     }

@@ -94,9 +94,7 @@ impl Moments {
                 optional: false,
             },
         ],
-        make: |given| {
-            Set::Moments(Moments { gamma1: given.number(0), gamma2: given.number(1) })
-        },
+        make: |given| Set::Moments(Moments { gamma1: given.number(0), gamma2: given.number(1) }),
     };
 
     /// The bounds on the mean and on second moments at a radius.
@@ -202,6 +200,12 @@ impl Whitened {
         let mut inside = vec![true; space.len()];
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for mut column in coordinates {
+            let (least, largest) = column
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+            if largest == least {
+                continue;
+            }
             let mean = sum(column.len(), |j| weights[j] * column[j]);
             column.iter_mut().for_each(|x| *x -= mean);
             let most = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -225,9 +229,13 @@ impl Whitened {
         let eigen = symmetric(k, correlations);
         let mut white = Vec::new();
         for (v, &value) in eigen.values.iter().enumerate() {
-            let along = |s: usize| (0..k).map(|i| eigen.vectors[i * k + v] * columns[i][s]).sum::<f64>();
+            let along =
+                |s: usize| (0..k).map(|i| eigen.vectors[i * k + v] * columns[i][s]).sum::<f64>();
             if value <= LEAST_EIGENVALUE {
-                inside.iter_mut().enumerate().for_each(|(s, inside)| *inside &= along(s).abs() <= OFF);
+                inside
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(s, inside)| *inside &= along(s).abs() <= OFF);
             } else {
                 let root = value.sqrt();
                 white.push((0..space.len()).map(|s| along(s) / root).collect::<Vec<f64>>());
@@ -382,7 +390,14 @@ impl Solver<'_> {
             let mut weights = vec![0.0; self.heights.len()];
             weights[top] = 1.0;
             let most = self.heights[top];
-            return Found { lower: most, upper: most, lambda: 0.0, weights, steps: 1, stopped: false };
+            return Found {
+                lower: most,
+                upper: most,
+                lambda: 0.0,
+                weights,
+                steps: 1,
+                stopped: false,
+            };
         }
         let (mean, second) = self.set.bounds(radius.min(self.last()));
         let d = self.white.features;
@@ -400,10 +415,9 @@ impl Solver<'_> {
                 && self.settings.go_on(Stage::Solving, steps, gap / scale)
         });
         let q = &answer.dual[..d];
-        let trace: f64 =
-            (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
-        let lambda = self.set.gamma1 / (2.0 * mean) * dot(q, q).sqrt()
-            + (self.set.gamma2 - 1.0) * trace;
+        let trace: f64 = (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
+        let lambda =
+            self.set.gamma1 / (2.0 * mean) * dot(q, q).sqrt() + (self.set.gamma2 - 1.0) * trace;
         Found {
             lower: answer.lower,
             upper: answer.upper,

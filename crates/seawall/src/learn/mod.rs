@@ -297,7 +297,7 @@ impl<'a> Task<'a> {
 
     /// Refuses a set whose worst case has no gradient and nothing smooth that stands in for it.
     fn needs_gradient(&self, what: &str) -> Result<()> {
-        match self.within.set.needs_known() {
+        match !self.within.set.quick_curve() {
             true => Err(Error::field(
                 Field::Set,
                 format!(
