@@ -23,8 +23,8 @@ use crate::start::Bounded;
 use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
-    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, Learned, LearnedAnywhere,
-    Schedule, State, Task, Trees, WholeTask,
+    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, JointTask, Learned,
+    LearnedAnywhere, Schedule, State, Task, Trees, WholeTask,
 };
 use seawall::outcome::{Predictor, Values};
 use seawall::policy::file::PolicyFile;
@@ -158,7 +158,8 @@ pub fn learn(
     let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
     let (mut halves, mut no_halves) = (None, None);
-    if question.honest && found.learned.status() != Status::Stopped {
+    let people = question.context.set.needs_actions();
+    if question.honest && !people && found.learned.status() != Status::Stopped {
         match honest::halves(loaded, question, watch) {
             Ok(found) => halves = Some(found),
             Err(error) if error.is_stopped() => {}
@@ -252,6 +253,9 @@ impl Found {
         watch: Watch<'_>,
     ) -> Result<Self> {
         check_combination(question)?;
+        if question.context.set.needs_actions() {
+            return Found::of_people(loaded, fitted, question, watch);
+        }
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
@@ -310,6 +314,52 @@ impl Found {
         }
         let balance = start.summary();
         Ok(Found { learned, floor, nominal, descent, exact, sampled, against, balance })
+    }
+}
+
+impl Found {
+    /// Learns under a set that is about people with their outcomes.
+    fn of_people(
+        loaded: &Loaded,
+        fitted: &Fitted,
+        question: &Question,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
+        let (set, settings) = (question.context.set, Settings { watch, ..Settings::default() });
+        let refused =
+            |field, what: &str| Err(Error::field(field, format!("{}: {what}", set.name())));
+        if question.against.is_some() {
+            return refused(
+                Field::Against,
+                "one person's outcomes under two policies are not known",
+            );
+        }
+        if question.cost.radius > 0.0 || question.cost.set.is_smoothed() {
+            return refused(Field::CostRadius, "outcomes shift with people already; expected 0");
+        }
+        let start = loaded.start(fitted.log())?;
+        if start.population().is_some() {
+            return refused(Field::Set, "it starts from the log's own people, not from a target");
+        }
+        let robust = start.robust_of(fitted, question.support, question.within())?;
+        let task = JointTask::new(fitted, &robust, question.context)?;
+        let learned = match (&question.policy, question.method) {
+            (Spec::Greedy, Method::Auto | Method::Exact) => task.greedy(settings)?,
+            (Spec::Groups(text), Method::Auto | Method::Exact) => {
+                task.groups(&groups(text, question, (fitted.log(), &loaded.study))?, settings)?
+            }
+            (Spec::Tree(depth), Method::Auto | Method::Exact) => {
+                task.trees(trees(*depth, question), settings)?
+            }
+            _ => {
+                let what = "greedy, groups and trees are learned under it, exactly";
+                return refused(Field::Policy, what);
+            }
+        };
+        let floor = task.floor(settings)?;
+        let nominal = fitted.nominal(learned.policy(), watch)?.snips.value;
+        let (descent, exact, against, balance) = (None, None, None, None);
+        Ok(Found { learned, floor, nominal, descent, exact, sampled: false, against, balance })
     }
 }
 

@@ -13,8 +13,9 @@
 //!
 //! - *Descent*: at a policy's own `(s, u)`, a policy of a negative `G` has a lower worst case.
 //! - *Proof*: that no policy reaches `u` with `s` in an interval is seen from the tangents
-//!   `e^{st} ≥ e^{ct}(1 + (s − c)t)` at its middle `c`: linear in `s`, so the two ends are enough, and
-//!   short of the truth by the square of the interval's length. Intervals that are not settled are tried
+//!   `e^{st} ≥ e^{ct}(1 + (s − c)t)` at its middle `c`, or from constants where those are far off: linear
+//!   in `s`, so the two ends are enough, and short of the truth by the square of the interval's length.
+//!   Intervals that are not settled are tried
 //!   for better policies and halved. Below `s = δ/(u − min y)` nothing reaches `u`, and above an `s` at
 //!   which `E e^{s(y−u)} > 1` for every policy nothing does either.
 //!
@@ -38,7 +39,9 @@ use crate::progress::{Progress, Stage};
 /// Linear problems that a search may solve.
 const MOST: usize = 20_000;
 /// A linear cost above this share of all that it is made of is above 0, whatever rounding did.
-const ROUNDING: f64 = 1e-13;
+const ROUNDING: f64 = 1e-14;
+/// Exponents that change by no more than this over half an interval have tangents.
+const NEAR: f64 = 0.5;
 
 /// Learning from people of a log under a joint KL ball.
 pub struct JointTask<'a> {
@@ -184,15 +187,25 @@ impl<'a> JointTask<'a> {
         Ok(cases.first().map(|case| (sign * case.value(), case.lambda().recip())))
     }
 
-    /// `e^{ct}(1 + step·t) − e^{−spent}` of every cell, `t` being a cost less `u`, all divided by what
-    /// keeps the largest of them in range.
-    fn tangent(&self, u: f64, c: f64, step: f64, spent: f64) -> Vec<f64> {
-        let highest = self.rows.iter().map(|r| r.2).fold(f64::NEG_INFINITY, f64::max);
-        let off = (c * (highest - u)).max(0.0);
-        self.costs(|y| {
+    /// What every cell costs, at least, where `s` is at an end of an interval: `Σ w (e^{st} − e^{−spent})`,
+    /// `t` being a cost less `u`, with a line in `s` below every exponential: the tangent at the middle, or
+    /// where that is far off a constant.
+    ///
+    /// No more than twice what everything else could take off is kept, which leaves a lower bound one.
+    fn below(&self, u: f64, (from, to): (f64, f64), end: f64, spent: f64) -> Vec<f64> {
+        let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let taken = (-spent).exp();
+        let mut costs = self.costs(|y| {
             let t = y - u;
-            (c * t - off).exp() * (1.0 + step * t) - (-spent - off).exp()
-        })
+            let line = match half * t.abs() <= NEAR {
+                true => (middle * t).exp() * (1.0 + (end - middle) * t),
+                false => (from * t).min(to * t).exp(),
+            };
+            line - taken
+        });
+        let most = 2.0 * taken * self.rows.iter().map(|r| r.1).sum::<f64>();
+        costs.iter_mut().for_each(|c| *c = c.min(most));
+        costs
     }
 
     fn learn(&self, class: &dyn Linear, tolerance: f64, settings: Settings<'_>) -> Result<Learned> {
@@ -277,7 +290,7 @@ impl Search<'_, '_> {
         while best.tilt.is_finite() {
             let (u, s) = (best.upper, best.tilt);
             let costs = match s > 0.0 {
-                true => self.task.tangent(u, s, 0.0, spent),
+                true => self.task.below(u, (s, s), s, spent),
                 false => self.task.costs(|y| y - u),
             };
             let Some((_, policy)) = self.best(&costs)? else { return Ok(()) };
@@ -332,9 +345,9 @@ impl Search<'_, '_> {
             }
             let (c, half) = (0.5 * (from + to), 0.5 * (to - from));
             let mut settled = true;
-            for step in [-half, half] {
+            for end in [from, to] {
                 let u = best.upper - by;
-                let costs = self.task.tangent(u, c, step, radius);
+                let costs = self.task.below(u, (from, to), end, radius);
                 let Some((lower, policy)) = self.best(&costs)? else { return Ok(false) };
                 if is_positive(lower, &costs) {
                     continue;
@@ -359,7 +372,7 @@ impl Search<'_, '_> {
         let mut s = 4.0 * first;
         for _ in 0..200 {
             // Rising means of exponentials: once above 1 for every policy, always.
-            let costs = self.task.tangent(best.upper - by, s, 0.0, 0.0);
+            let costs = self.task.below(best.upper - by, (s, s), s, 0.0);
             let Some((lower, policy)) = self.best(&costs)? else { return Ok(None) };
             if is_positive(lower, &costs) {
                 return Ok(Some(s));

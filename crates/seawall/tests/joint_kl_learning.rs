@@ -1,0 +1,141 @@
+//! Learning under joint KL against an enumeration of all policies of a class.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Random, log};
+use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+use seawall::learn::{Budget, Groups, JointTask, Trees};
+use seawall::outcome::{Recipe, Unseen};
+use seawall::policy::{Partition, Parts, Policy};
+use seawall::{JointKl, JointKlDr, Log, Matrix, Settings, Status, Watch};
+
+const OPTIONS: FitOptions =
+    FitOptions { clip: None, unseen: Unseen::Mean, folds: 2, repeats: 1, seed: 0 };
+
+fn fit(log: &Log) -> Fitted {
+    let log = log.clone().shared();
+    Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, OPTIONS, Watch::NOBODY).unwrap()
+}
+
+/// A policy's worst case as a cost; None if no row has what it does.
+fn worst(fitted: &Fitted, policy: &Policy, radius: f64) -> Option<f64> {
+    let (robust, settings) = (fitted.robust(Support::All).unwrap(), Settings::default());
+    let values = fitted.values(seawall::Wasserstein.at(0.0), settings).unwrap();
+    let found =
+        fitted.worst_cases(&robust, policy, &values, JointKl, &[radius], None, settings).ok()?;
+    Some(fitted.log().direction().sign() * found.0[0].value())
+}
+
+fn table(log: &Log, chosen: &dyn Fn(usize) -> Vec<f64>) -> Policy {
+    let cells = (0..log.contexts().len()).flat_map(chosen).collect();
+    let all = Matrix::new(log.contexts().len(), log.actions().len(), cells).unwrap();
+    Policy::table("p", log.contexts(), log.actions(), &all).unwrap()
+}
+
+fn one(actions: usize, action: usize) -> Vec<f64> {
+    (0..actions).map(|a| f64::from(u8::from(a == action))).collect()
+}
+
+#[test]
+fn trees_groups_and_greedy_are_the_best_of_all() {
+    for seed in 0..40 {
+        let log = log(seed);
+        let (actions, sign) = (log.actions().len(), log.direction().sign());
+        let fitted = fit(&log);
+        let robust = fitted.robust(Support::All).unwrap();
+        for radius in [0.0, 0.05, 0.4] {
+            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let settings = Settings::default();
+            // By site: every pair of actions is a vertex, and mixtures are drawn at random.
+            let parts = Parts::Levels(vec![vec![Some("a".to_owned())], vec![Some("b".to_owned())]]);
+            let by = vec![Partition { feature: "site".into(), missing: false, parts }];
+            let found = task.groups(&Groups::new(by.clone()), settings).unwrap();
+            let (gap, steps) = (found.gap(), found.iterations());
+            assert_eq!(
+                found.status(),
+                Status::Optimal,
+                "seed {seed} radius {radius}: {gap} {steps}"
+            );
+            let value = sign * found.value();
+            let own = worst(&fitted, found.policy(), radius).unwrap();
+            assert!((own - value).abs() < 1e-12);
+            let r = &mut Random(seed);
+            for k in 0..40 {
+                let draw = |r: &mut Random| -> Vec<f64> {
+                    let all: Vec<f64> = (0..actions).map(|_| r.unit().powi(3)).collect();
+                    let total: f64 = all.iter().sum();
+                    all.iter().map(|x| x / total).collect()
+                };
+                let (first, second) = match k < actions * actions {
+                    true => (one(actions, k / actions), one(actions, k % actions)),
+                    false => (draw(r), draw(r)),
+                };
+                let policy =
+                    table(&log, &|x| if x % 2 == 0 { first.clone() } else { second.clone() });
+                if let Some(other) = worst(&fitted, &policy, radius) {
+                    assert!(value <= other + 1e-8, "seed {seed} radius {radius}: {value} {other}");
+                }
+            }
+            // A budget that binds is kept.
+            let mut asked = Groups::new(by);
+            asked.budgets.push(Budget { action: 0, most: 0.3, worst_case: false });
+            let limited = task.groups(&asked, settings).unwrap();
+            assert!(sign * limited.value() >= value - 1e-8);
+            let share: f64 = (0..log.contexts().len())
+                .map(|x| {
+                    log.population().unwrap().weights()[x] * limited.policy().probability(x, 0)
+                })
+                .sum();
+            assert!(share <= 0.3 + 1e-8, "{share}");
+            // Trees of one question: every one of them.
+            let tree = task.trees(Trees::new(1), settings).unwrap();
+            assert_eq!(tree.status(), Status::Optimal);
+            let value = sign * tree.value();
+            let mut least = f64::INFINITY;
+            let levels = log.contexts().len() / 2;
+            for a in 0..actions {
+                for b in 0..actions {
+                    let mut try_one = |left: &dyn Fn(usize) -> bool| {
+                        let policy = table(&log, &|x| one(actions, if left(x) { a } else { b }));
+                        least = least.min(worst(&fitted, &policy, radius).unwrap_or(f64::INFINITY));
+                    };
+                    try_one(&|x| x % 2 == 0);
+                    (0..levels).for_each(|cut| try_one(&|x| x / 2 <= cut));
+                }
+            }
+            assert!((value - least).abs() < 1e-7, "seed {seed} radius {radius}: {value} {least}");
+            // No policy of any form is better than the greedy one, all cells being seen.
+            let greedy = task.greedy(settings).unwrap();
+            assert_eq!(greedy.status(), Status::Optimal);
+            assert!(sign * greedy.value() <= value + 1e-8);
+            let floor = task.floor(settings).unwrap();
+            let floor = if sign > 0.0 { floor.lower } else { -floor.upper };
+            assert!(floor <= sign * greedy.value() + 1e-12);
+            if log.contexts().len() <= 4 {
+                let count = actions.pow(log.contexts().len() as u32);
+                let all = (0..count).filter_map(|k| {
+                    let chosen = |x: usize| one(actions, k / actions.pow(x as u32) % actions);
+                    worst(&fitted, &table(&log, &chosen), radius)
+                });
+                let least = all.fold(f64::INFINITY, f64::min);
+                let value = sign * greedy.value();
+                assert!((value - least).abs() < 1e-7, "seed {seed}: {value} {least}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_learned_is_refused_by_name() {
+    let log = log(5);
+    let fitted = fit(&log);
+    let robust = fitted.robust(Support::All).unwrap();
+    let slip = JointTask::new(&fitted, &robust, JointKlDr.at(0.1)).err().unwrap().to_string();
+    assert!(slip.contains("joint-kl-dr") && slip.contains("nothing is learned"), "{slip}");
+    let clipped = FitOptions { clip: Some(2.0), ..OPTIONS };
+    let shared = log.clone().shared();
+    let fitted =
+        Fitted::new(&shared, &Recipe::Cells, &Propensity::Cells, clipped, Watch::NOBODY).unwrap();
+    assert!(JointTask::new(&fitted, &robust, JointKl.at(0.1)).is_err());
+}
