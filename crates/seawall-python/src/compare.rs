@@ -4,7 +4,7 @@ use crate::error::{ConfigError, json};
 use crate::run::run;
 use crate::study::{Study, policies};
 use pyo3::prelude::*;
-use seawall_study::compare::{self, Request};
+use seawall_study::compare::Request;
 
 /// Sets side by side at radii that are comparable: JSON. A group is one of those that the study is counted by.
 #[pyfunction]
@@ -27,7 +27,8 @@ pub fn compare(
         ));
     }
     let request = Request { policies: policies(&policy)?, sets, group, containing };
-    let found =
-        run(py, threads, progress.as_ref(), |watch| compare::compare(loaded, &request, watch))?;
+    let found = run(py, threads, progress.as_ref(), |watch| {
+        seawall_study::compare::compare(loaded, &request, watch)
+    })?;
     json(&found)
 }

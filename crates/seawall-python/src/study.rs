@@ -458,7 +458,7 @@ impl Study {
 
     /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
     /// halves deal rows as they are counted, so those of the page are counted without groups.
-    #[pyo3(signature = (path, grouped, policy, learn, halves, replicates, level, seed, threads, progress))]
+    #[pyo3(signature = (path, grouped, policy, learn, compare, halves, replicates, level, seed, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
