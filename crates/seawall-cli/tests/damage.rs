@@ -30,6 +30,10 @@ unseen = "mean"
 context = { set = "wasserstein", radius = 0 }
 "#;
 
+/// A policy that looks at nothing.
+const UNIFORM: &str = r#"{"format":"seawall-policy","version":1,"name":"u","actions":["c","d"],
+"features":[],"rule":{"kind":"uniform"}}"#;
+
 const ROWS: usize = 60;
 
 /// Levels, a number with gaps and a whole one, in one or two encodings.
@@ -111,7 +115,8 @@ fn limited(there: &Path, args: &str) -> (Option<i32>, String) {
 
 /// Damages a file again and again; what every run said.
 fn damaged(file: &str, whole: &[u8], times: usize, command: &str) -> Vec<String> {
-    let there = folder(&[("s.toml", STUDY.replace("FILE", file).as_bytes())]);
+    let study = STUDY.replace("FILE", file);
+    let there = folder(&[("s.toml", study.as_bytes()), ("u.json", UNIFORM.as_bytes())]);
     let mut damage = Damage(file.len() as u64 * 7919 + times as u64);
     let mut said = Vec::new();
     for k in 0..times {
@@ -150,6 +155,7 @@ fn a_damaged_parquet_file_is_an_error_that_names_it() {
 fn other_damaged_files_are_errors_too() {
     let parquet = parquet(Compression::ZSTD(Default::default()), WriterVersion::PARQUET_1_0);
     damaged("d.pq", &parquet, 60, "distance d.pq d.pq --context g:nominal --context n:numeric");
+    damaged("d.pq", &parquet, 60, "apply u.json d.pq");
     damaged("d.parquet.gz", &gzip(&parquet), 40, "check s.toml");
     damaged("d.jsonl", &lines(), 60, "check s.toml");
     damaged("d.jsonl.gz", &gzip(&lines()), 60, "check s.toml");
