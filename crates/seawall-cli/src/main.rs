@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         // Help and versions were asked for, or nothing at all.
         Err(error) if args::is_help(&error) => error.exit(),
         Err(error) => {
-            eprintln!("error: {}", args::usage_error(&error));
+            show::complain("error", &args::usage_error(&error));
             return ExitCode::from(2);
         }
     };
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             // One line, whatever a file's names hold.
-            eprintln!("error: {}", failure.to_string().replace(['\n', '\r'], " "));
+            show::complain("error", &failure.to_string());
             ExitCode::from(failure.code())
         }
     }

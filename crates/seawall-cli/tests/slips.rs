@@ -127,3 +127,24 @@ fn what_a_first_reader_tripped_over() {
     let b = json(path, "evaluate design.toml --policy uniform --json");
     assert_eq!(a["policies"][0]["nominal"], b["policies"][0]["nominal"]);
 }
+
+#[test]
+fn counts_beyond_reach_are_refused_with_their_limit() {
+    let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
+    let most = u64::MAX;
+    for (option, expected) in [
+        ("seeds", "from 1 to 10000"),
+        ("batch", "from 1 to 10000000"),
+        ("contexts", "from 1 to 10000000"),
+        ("steps", "from 1 to 1000000000000"),
+    ] {
+        let words = "learn study.toml --policy groups:site --method bsgd";
+        let found = run(there.path(), &format!("{words} --{option} {most}"));
+        let line = format!("error: --{option} is {most}; expected a number {expected}\n");
+        assert_eq!((found.code, found.err), (2, line));
+    }
+    let words = format!("learn study.toml --policy softmax --restarts {most}");
+    let found = run(there.path(), &words);
+    let line = format!("error: --restarts is {most}; expected a number from 1 to 10000\n");
+    assert_eq!((found.code, found.err), (2, line));
+}

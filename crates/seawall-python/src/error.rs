@@ -4,6 +4,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions::PyOSError};
 use seawall_study::fields::FrontEnd;
+use seawall_study::words::printable;
 
 create_exception!(seawall, SeawallError, PyException, "Anything that Seawall refuses.");
 create_exception!(seawall, InputError, SeawallError, "The data cannot be used.");
@@ -28,7 +29,8 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The library's error as an exception; what Python raised before it is its cause.
 pub fn raised(error: seawall::Error) -> PyErr {
-    let words = error.worded(&FrontEnd::Python);
+    // What is printed on a terminal does not command it.
+    let words = printable(&error.worded(&FrontEnd::Python)).into_owned();
     let raised = of_kind(&error, words);
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<PyErr>());
     if let Some(cause) = cause {

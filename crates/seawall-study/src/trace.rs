@@ -1,5 +1,6 @@
 //! Stochastic runs as they went: mean and standard deviation over runs, as CSV and as a picture.
 
+use crate::words::printable;
 use crate::write::csv_field;
 use seawall::learn::State;
 use std::fmt::Write as _;
@@ -72,7 +73,8 @@ pub fn svg(state: &State, names: &[String]) -> String {
         panel(parameters, HEIGHT, "policy parameters", &mut text);
     }
     text.push_str("</svg>\n");
-    text
+    // A drawing that holds a control character is none.
+    printable(&text).into_owned()
 }
 
 fn panel(lines: &[Line], top: f64, title: &str, text: &mut String) {

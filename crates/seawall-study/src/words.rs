@@ -1,4 +1,33 @@
-//! Numbers as people read them: the same in the terminal and in the report.
+//! Numbers as people read them: the same in the terminal and in the report; and texts that do
+//! nothing but stand there.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a letter would command a terminal or break a drawing: control characters but line ends
+/// and tabs, the marks that turn the order of those after them, and what is no letter at all.
+pub fn commands(letter: char) -> bool {
+    let marks = '\u{202a}'..='\u{202e}';
+    let others = matches!(letter, '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || marks.contains(&letter) || others
+}
+
+/// A text with such letters escaped as in JSON: `\u001b`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        if commands(letter) {
+            // Writing to a text cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(letter));
+        } else {
+            out.push(letter);
+        }
+    }
+    Cow::Owned(out)
+}
 
 /// A number: six significant digits, no trailing zeros.
 pub fn number(x: f64) -> String {

@@ -1,6 +1,7 @@
 //! `seawall apply`, and a policy in words.
 
 use super::Failure;
+use crate::show;
 use seawall::Error;
 use seawall::policy::file::PolicyFile;
 use seawall_study::apply::apply;
@@ -29,14 +30,17 @@ pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Fail
         None => None,
     };
     let applied = apply(&file, data)?;
-    let mut stdout = std::io::stdout().lock();
     match real {
         Some(real) => {
             prepare(real.clone(), |file| applied.write(file))?.keep()?;
             let (rows, name) = (applied.rows(), real.display());
-            writeln!(stdout, "{rows} rows with the chances of {:?} are in {name}.", file.name)?;
+            writeln!(
+                show::terminal(),
+                "{rows} rows with the chances of {:?} are in {name}.",
+                file.name
+            )?;
         }
-        None => applied.write(&mut std::io::BufWriter::new(stdout))?,
+        None => applied.write(&mut std::io::BufWriter::new(show::data()))?,
     }
     Ok(())
 }
@@ -44,10 +48,11 @@ pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Fail
 /// Prints a policy in words.
 pub fn explain(policy: &Path) -> Result<(), Failure> {
     let file = read(policy)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}: chooses among {}.", file.name, file.actions.join(", "))?;
+    let mut out = show::terminal();
+    let chooses = format!("{}: chooses among {}.", file.name, file.actions.join(", "));
+    writeln!(out, "{}", show::one_line(&chooses))?;
     for line in file.explain() {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", show::one_line(&line))?;
     }
     Ok(())
 }

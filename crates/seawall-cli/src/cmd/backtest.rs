@@ -30,7 +30,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let loaded = loaded.toward(None, Watch::new(&wait.follow()))?.unwrap_or(loaded);
     let answer = backtest(&loaded, &asked.retrial, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if asked.json {
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

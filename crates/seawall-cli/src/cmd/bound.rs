@@ -45,7 +45,7 @@ pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
         files.push(prepare(path.clone(), |out| plan(&found, out))?);
     }
     files.into_iter().try_for_each(|file| file.keep())?;
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

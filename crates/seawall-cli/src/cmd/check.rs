@@ -55,7 +55,7 @@ pub fn run(path: &Path, toward: &Toward, json: bool) -> Result<(), Failure> {
     let loaded = read_knowing(path, toward, &wait)?;
     let found = check(&loaded, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

@@ -25,7 +25,7 @@ pub fn run(path: &Path, out: &Path) -> Result<(), Failure> {
     prepare(real.clone(), |file| file.write_all(&bytes))?.keep()?;
     let (rows, groups, name) = (counted.rows, table.groups(), real.display());
     writeln!(
-        std::io::stdout(),
+        show::terminal(),
         "{rows} rows are {groups} groups in {name}. With that path and counted = true under [data], {} \
          gives the same answers.",
         path.display()

@@ -3,6 +3,7 @@
 use super::Failure;
 use super::check::Toward;
 use super::evaluate::Outputs;
+use crate::show;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
 use seawall_study::evaluate::{Changes, Halving};
@@ -16,7 +17,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
         .map_err(|e| Error::input(format!("{}: cannot be made: {e}", folder.display())))?;
     let study = folder.join("study.toml");
     {
-        let mut out = std::io::stdout().lock();
+        let mut out = show::terminal();
         for (path, text, what) in [
             (folder.join(DATA), trial(), "a synthetic trial of 6,000 made-up patients"),
             (study.clone(), STUDY.to_owned(), "its study file, to edit"),
@@ -42,12 +43,12 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
         writeln!(out, "\n$ seawall check {}", study.display())?;
     }
     super::check::run(&study, &Toward::default(), false)?;
-    writeln!(std::io::stdout(), "\n$ seawall evaluate {}", study.display())?;
+    writeln!(show::terminal(), "\n$ seawall evaluate {}", study.display())?;
     let changes = Changes { halves: Some(Halving::default()), ..Changes::default() };
     super::evaluate::run(&study, &changes, &Outputs::default())?;
     super::transfer::demo(&study)?;
     writeln!(
-        std::io::stdout(),
+        show::terminal(),
         "\nNext: edit {0} and run `seawall evaluate {0}`; try --radius 0.2, --support observed or \
          --cost-radius 0.01.",
         study.display()

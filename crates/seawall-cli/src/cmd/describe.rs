@@ -42,12 +42,11 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     let found = describe(study, target, &request.asked, Watch::new(&wait.follow()))?;
     drop(wait);
     let text = if request.json { format!("{}\n", found.json()) } else { found.toml() };
-    let mut stdout = std::io::stdout().lock();
     let Some(out) = out else {
-        stdout.write_all(text.as_bytes())?;
+        show::data().write_all(text.as_bytes())?;
         return Ok(());
     };
     prepare(out.clone(), |file| file.write_all(text.as_bytes()))?.keep()?;
-    writeln!(stdout, "What {} says of its people is in {}.", found.path, out.display())?;
+    writeln!(show::terminal(), "What {} says of its people is in {}.", found.path, out.display())?;
     Ok(())
 }

@@ -48,7 +48,7 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     };
     drop(follow);
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if json {
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

@@ -21,7 +21,7 @@ pub fn run(path: &Path, action: Option<&str>, json: bool) -> Result<(), Failure>
     let loaded = check::read(path, &wait)?;
     let found = explain(&loaded, action, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

@@ -1,6 +1,7 @@
 //! `seawall init`.
 
 use super::Failure;
+use crate::show;
 use seawall::Error;
 use seawall_study::init::{Asked, init};
 use seawall_study::write::{destination, prepare};
@@ -30,7 +31,7 @@ pub fn run(data: &Path, out: &Path, asked: &Asked) -> Result<(), Failure> {
     };
     let made = init(data, &shown, asked)?;
     prepare(real, |file| file.write_all(made.text.as_bytes()))?.keep()?;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = show::terminal();
     writeln!(
         stdout,
         "Wrote {0}: {1}. Correct its guesses, then run `seawall check {0}`.",

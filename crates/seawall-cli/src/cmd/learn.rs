@@ -7,10 +7,10 @@ use crate::show;
 use seawall::learn::State;
 use seawall::{Error, Log, Progress, Watch};
 use seawall_study::forecast;
-use seawall_study::learn::{Changes, Method, Spec, by_group, learn};
+use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
 use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
-use seawall_study::write::{destination, prepare};
+use seawall_study::write::{check_writable, destination, prepare, rescue};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,7 @@ impl Outputs {
         json: bool,
     ) -> Result<Self, Failure> {
         let (out, trace) = destinations(("--out", out), ("--trace", trace), study)?;
+        [&out, &trace].into_iter().flatten().try_for_each(|path| check_writable(path))?;
         let state = match (&resume, &out) {
             (Some(path), _) => path.clone(),
             (None, Some(out)) => with_ending(out, "state"),
@@ -112,7 +113,12 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     let stopped = Arc::new(AtomicBool::new(false));
     let flag = stopped.clone();
     // Where no handler can be set, Ctrl-C ends the program as ever.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let _ = ctrlc::set_handler(move || {
+        // Who asks twice does not want to wait for what there is.
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(super::INTERRUPTED));
+        }
+    });
     let follow = |progress: Progress<'_>| {
         wait.show(progress);
         !stopped.load(Ordering::Relaxed)
@@ -125,6 +131,51 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         answer.groups = Some(found);
     }
     drop(wait);
+    let stopped = stopped.load(Ordering::Relaxed);
+    let state = match &answer.state {
+        Some(state) if stopped => {
+            let state = state.clone();
+            let saved = Saved { format: FORMAT.to_owned(), question: fingerprint, state };
+            Some(serde_json::to_string(&saved).map_err(std::io::Error::from)?)
+        }
+        _ => None,
+    };
+    let written = write(path, outputs, &answer, state.as_deref());
+    let mut out = show::terminal();
+    if outputs.json {
+        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        show::learn::print(path, &answer, outputs, written.is_ok(), &mut out)?;
+    }
+    let kept = match written {
+        Ok(kept) => kept,
+        Err(error) => return Err(rescued(error, outputs, &answer, state.as_deref(), stopped)),
+    };
+    if stopped {
+        let next = kept.map_or(String::new(), |path| {
+            format!("; go on with the same command and --resume {}", path.display())
+        });
+        return Err(Failure::Interrupted(format!("{SO_FAR}{next}")));
+    }
+    // A run that is finished has used up the state that it went on from.
+    if let Some(path) = outputs.resume.as_ref().filter(|path| std::fs::remove_file(path).is_ok())
+        && !outputs.json
+    {
+        writeln!(out, "The run is finished, and its state {} removed.", path.display())?;
+    }
+    Ok(())
+}
+
+const SO_FAR: &str = "interrupted: this is the best policy so far";
+
+/// Writes everything that is asked for, or nothing; where the state is.
+fn write(
+    study: &Path,
+    outputs: &Outputs,
+    answer: &LearnedPolicy,
+    state: Option<&str>,
+) -> Result<Option<PathBuf>, Error> {
     let mut files = Vec::new();
     if let Some(path) = &outputs.out {
         let text = answer.file.to_json()?;
@@ -136,31 +187,47 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         files.push(prepare(path.with_extension("svg"), |out| out.write_all(picture.as_bytes()))?);
     }
     let mut kept = None;
-    if let (true, Some(state)) = (stopped.load(Ordering::Relaxed), &answer.state) {
-        let saved =
-            Saved { format: FORMAT.to_owned(), question: fingerprint, state: state.clone() };
-        let text = serde_json::to_string(&saved).map_err(std::io::Error::from)?;
-        let real = destination(&outputs.state, path)?;
+    if let Some(text) = state {
+        let real = destination(&outputs.state, study)?;
         files.push(prepare(real.clone(), |out| writeln!(out, "{text}"))?);
         kept = Some(real);
     }
     files.into_iter().try_for_each(|file| file.keep())?;
-    let mut out = std::io::stdout().lock();
-    if outputs.json {
-        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
-    } else {
-        show::learn::print(path, &answer, outputs, &mut out)?;
+    Ok(kept)
+}
+
+/// What is said when the files cannot go where they should. The work is not lost: policy and state
+/// go to the folder of temporary files, and if not even there, the policy is printed.
+fn rescued(
+    error: Error,
+    outputs: &Outputs,
+    answer: &LearnedPolicy,
+    state: Option<&str>,
+    stopped: bool,
+) -> Failure {
+    let mut words = error.to_string();
+    if outputs.out.is_some() || state.is_some() {
+        let file = answer.file.to_json();
+        match file.map(|text| (rescue(".json", &text), text)) {
+            Ok((Ok(path), _)) => {
+                words.push_str(&format!("; instead the policy is in {}", path.display()));
+            }
+            Ok((Err(_), text)) => {
+                words.push_str("; instead the policy is printed");
+                // Who cannot read it either has lost it.
+                let _ = writeln!(show::data(), "{text}");
+            }
+            Err(error) => return error.into(),
+        }
     }
-    if stopped.load(Ordering::Relaxed) {
-        let next = kept.map_or(String::new(), |path| {
-            format!("; go on with the same command and --resume {}", path.display())
-        });
-        return Err(Failure::Interrupted(format!(
-            "interrupted: this is the best policy so far{next}"
-        )));
+    if let Some(Ok(path)) = state.map(|text| rescue(".state", text)) {
+        let path = path.display();
+        words.push_str(&format!("; go on with the same command and --resume {path}"));
     }
-    Ok(())
+    match stopped {
+        true => Failure::Interrupted(format!("{SO_FAR}; {words}")),
+        false => Error::input(words).into(),
+    }
 }
 
 /// A number that another log is unlikely to have.

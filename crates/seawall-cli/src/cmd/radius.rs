@@ -31,7 +31,7 @@ pub fn run(asked: &Asked) -> Result<(), Failure> {
     let request = Request { splits: asked.splits, seed: asked.seed };
     let answer = radius(&loaded, &request, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if asked.json {
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

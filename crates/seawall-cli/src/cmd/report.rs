@@ -90,7 +90,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     drop(wait);
     let size = page.len().div_ceil(1000);
     writeln!(
-        std::io::stdout(),
+        show::terminal(),
         "The report is in {} ({size} kB): open it in a browser.",
         asked.out.display()
     )?;

@@ -1,6 +1,7 @@
 //! `seawall sql`.
 
 use super::Failure;
+use crate::show;
 use seawall_study::sql::query;
 use seawall_study::study::study;
 use std::io::Write;
@@ -9,6 +10,6 @@ use std::path::Path;
 /// Prints the query that counts a study's rows.
 pub fn run(path: &Path, dialect: &str, table: Option<&str>) -> Result<(), Failure> {
     let text = query(&study(path)?.grouped(), dialect, table)?;
-    writeln!(std::io::stdout(), "{text}")?;
+    writeln!(show::data(), "{text}")?;
     Ok(())
 }

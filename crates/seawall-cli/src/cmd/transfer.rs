@@ -52,7 +52,7 @@ const DEMO: [&str; 2] = ["age:mean=76", "conscious:alert=0.7,drowsy=0.24,unconsc
 /// Asks the demo about a hospital that sent two lines about its patients.
 pub(super) fn demo(study: &Path) -> Result<(), Failure> {
     let options: Vec<String> = DEMO.iter().map(|known| format!("--known {known}")).collect();
-    writeln!(std::io::stdout(), "\n$ seawall transfer {} {}", study.display(), options.join(" "))?;
+    writeln!(show::terminal(), "\n$ seawall transfer {} {}", study.display(), options.join(" "))?;
     let known = DEMO.iter().map(|text| KnownSpec::typed(text)).collect::<Result<_, _>>()?;
     let request = Request { policies: Vec::new(), level: 0.95, method: None, compare: true };
     run(Asked {
@@ -70,7 +70,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let loaded = counted_toward(&asked.study, asked.history, &asked.toward, &wait)?;
     let answer = transfer(&loaded, &asked.request, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if asked.json {
         let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

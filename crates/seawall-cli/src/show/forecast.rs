@@ -1,13 +1,11 @@
 //! What a long solve will take, on standard error.
 
 use seawall_study::forecast::Forecast;
-use std::io::Write;
 
 /// Says it, if there is anything to say.
 pub fn say(forecast: Option<Forecast>) {
     if let Some(forecast) = forecast {
-        // Who cannot read it can wait without.
-        let _ = writeln!(std::io::stderr(), "note: {}", words(&forecast));
+        super::complain("note", &words(&forecast));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was learned, in words.
 
 use super::transfer::to_noise;
-use super::{balance, gap, number};
+use super::{balance, gap, number, one_line};
 use crate::cmd::learn::Outputs;
 use seawall::Direction;
 use seawall::learn::Method;
@@ -12,11 +12,12 @@ use std::path::Path;
 /// Lines of the policy told.
 const LINES: usize = 40;
 
-/// Prints everything.
+/// Prints everything; where files are only if they were written.
 pub fn print(
     study: &Path,
     answer: &LearnedPolicy,
     outputs: &Outputs,
+    written: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
     let cost = match answer.cost_radius {
@@ -30,13 +31,13 @@ pub fn print(
     writeln!(
         out,
         "Learned {} ({}) over {}{cost}; {}.\n",
-        answer.policy,
+        one_line(&answer.policy),
         answer.method,
         over(answer),
         answer.direction
     )?;
     for line in answer.words.iter().take(LINES) {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "  {}", one_line(line))?;
     }
     if answer.words.len() > LINES {
         writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
@@ -159,7 +160,7 @@ pub fn print(
     }
     honest(answer, out)?;
     by_group(answer, out)?;
-    if let Some(path) = &outputs.out {
+    if let Some(path) = outputs.out.as_ref().filter(|_| written) {
         writeln!(
             out,
             "The policy is in {0}: `seawall evaluate {1} --policy {0}`.",
@@ -167,7 +168,7 @@ pub fn print(
             study.display()
         )?;
     }
-    if let Some(path) = &outputs.trace {
+    if let Some(path) = outputs.trace.as_ref().filter(|_| written) {
         let picture = path.with_extension("svg");
         writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
     }

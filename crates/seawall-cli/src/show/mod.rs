@@ -14,6 +14,7 @@ pub mod forecast;
 pub mod learn;
 pub mod radius;
 mod shift;
+mod terminal;
 pub mod transfer;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
@@ -22,9 +23,11 @@ use seawall::Progress;
 pub use seawall_study::words::{
     between, gap, level, number, percent, radius, short, standardised, supported,
 };
+use seawall_study::words::{commands, printable};
 use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+pub use terminal::{complain, data, one_line, terminal};
 
 /// Says what is being done, on a terminal, once it has taken a second.
 pub struct Wait {
@@ -41,7 +44,9 @@ impl Wait {
     /// Shows how far work has got; it is to go on.
     pub fn show(&self, progress: Progress<'_>) -> bool {
         if self.started.elapsed() >= Duration::from_secs(1) {
-            self.bar.get_or_init(bar).set_message(progress.to_string());
+            self.bar
+                .get_or_init(bar)
+                .set_message(printable(&one_line(&progress.to_string())).into_owned());
         }
         true
     }
@@ -126,7 +131,8 @@ pub fn wrapped(text: &str, out: &mut dyn Write) -> std::io::Result<()> {
 /// A name or level for people: on one line, and not too long.
 pub fn label(text: &str) -> String {
     const LONGEST: usize = 24;
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let plain = |c: char| if c.is_control() || commands(c) { ' ' } else { c };
+    let clean = text.chars().map(plain);
     if clean.clone().count() > LONGEST {
         clean.take(LONGEST - 1).chain(['…']).collect()
     } else {

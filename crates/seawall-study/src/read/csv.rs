@@ -10,6 +10,7 @@
 //!
 //! Not here: what the texts mean.
 
+use super::guard::guarded;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
@@ -22,10 +23,12 @@ use std::sync::Arc;
 const LONGEST: u64 = 1 << 20;
 /// Bytes of a block, more if a record is longer.
 const BLOCK: usize = 1 << 20;
-/// A record longer than this is a quote that nobody closes.
+/// A record longer than this is none; a column of a block of them can still be counted in 32 bits.
 const LONGEST_RECORD: usize = 1 << 30;
 /// What is said of a quote without an end.
 pub(super) const OPEN_QUOTE: &str = "a quote (\") is opened and never closed";
+/// What is said of a record without an end.
+const TOO_LONG: &str = "a record is longer than 1 GiB";
 
 /// Where a reader is in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +171,12 @@ pub(super) fn read<E>(
         // The next blocks are taken apart while these rows are counted.
         rayon::in_place_scope(|scope| {
             scope.spawn(|_| {
-                let parse = |(k, block): (usize, &Vec<u8>)| rows(block, layout, !begun && k == 0);
+                let parse = |(k, block): (usize, &Vec<u8>)| {
+                    let parsed = guarded(|| rows(block, layout, !begun && k == 0));
+                    let broken =
+                        |what| Rows { columns: vec![], rows: 0, fault: Some(Fault::Fields(what)) };
+                    parsed.unwrap_or_else(broken)
+                };
                 group.par_iter().enumerate().map(parse).collect_into_vec(&mut next);
             });
             ready.into_iter().try_for_each(|rows| taker.pass(rows))
@@ -230,7 +238,8 @@ impl<R: BufRead> Blocks<R> {
         let mut block = std::mem::take(&mut self.rest);
         let (mut state, mut seen, mut end) = (State::Start, 0, 0);
         while !self.ended {
-            let size = self.size.max(block.len()) as u64;
+            let room = LONGEST_RECORD + 1 - block.len();
+            let size = self.size.max(block.len()).min(room) as u64;
             self.ended = self.reader.by_ref().take(size).read_to_end(&mut block)? < size as usize;
             (state, end) = self.follow(&block, seen, state, end);
             seen = block.len();
@@ -239,7 +248,8 @@ impl<R: BufRead> Blocks<R> {
                 return Ok(Some(block));
             }
             if block.len() > LONGEST_RECORD {
-                return Err(std::io::Error::other(OPEN_QUOTE));
+                let what = if state == State::Quoted { OPEN_QUOTE } else { TOO_LONG };
+                return Err(std::io::Error::other(what));
             }
         }
         if state == State::Quoted || self.follow(&block, seen, state, end).0 == State::Quoted {

@@ -1,6 +1,7 @@
 //! A file's format and compression, and its record batches.
 
 use super::csv::{self, Layout, Stopped, separator};
+use super::guard::guarded;
 use super::json::{self, Flat, NESTED};
 use super::names::unknown_column;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -88,17 +89,38 @@ pub(super) fn batches(
                 .with_coerce_primitive(true)
                 .build(lines)
                 .map_err(bad)?;
-            reader.try_for_each(|batch| each(batch, &picks))
+            while let Some(batch) = whole(path, || Ok(reader.next()))? {
+                each(batch, &picks)?;
+            }
+            Ok(())
         }
         Format::Parquet => {
             let file = parquet_file(path, compression)?;
-            let builder = parquet_builder(file).map_err(|e| unreadable(path, plain(&e)))?;
+            let builder = whole(path, || parquet_builder(file))?;
             let wanted = find(path, builder.schema(), names)?;
+            let promised = usize::try_from(builder.metadata().file_metadata().num_rows());
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
             let picks = each_once(&wanted).1;
-            let reader = builder.with_projection(mask).with_batch_size(BATCH).build();
-            let mut reader = reader.map_err(|e| unreadable(path, plain(&e)))?;
-            reader.try_for_each(|batch| each(batch, &picks))
+            let builder = builder.with_projection(mask).with_batch_size(BATCH);
+            let mut reader = whole(path, || builder.build())?;
+            // A damaged count could promise rows without an end, or hide some.
+            let (mut rows, promised) = (0, promised.unwrap_or(0));
+            while let Some(batch) = whole(path, || Ok(reader.next()))? {
+                rows += batch.as_ref().map_or(0, RecordBatch::num_rows);
+                if rows > promised {
+                    break;
+                }
+                each(batch, &picks)?;
+            }
+            match rows == promised {
+                true => Ok(()),
+                false => {
+                    let than = if rows > promised { "more" } else { "fewer" };
+                    let what =
+                        format!("damaged: it holds {than} rows than the {promised} it tells");
+                    Err(unreadable(path, what))
+                }
+            }
         }
     }
 }
@@ -119,8 +141,8 @@ pub(crate) fn columns(path: &Path) -> Result<Vec<String>> {
         Format::Csv { delimiter } => csv_header(path, compression, delimiter)?.1,
         Format::JsonLines => json_schema(path, compression)?,
         Format::Parquet => {
-            let builder = parquet_builder(parquet_file(path, compression)?);
-            builder.map_err(|e| unreadable(path, plain(&e)))?.schema().as_ref().clone()
+            let file = parquet_file(path, compression)?;
+            whole(path, || parquet_builder(file))?.schema().as_ref().clone()
         }
     };
     Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
@@ -200,7 +222,8 @@ struct Unpacked<R> {
 
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.decoder.read(buffer).map_err(|e| {
+        let read = guarded(|| self.decoder.read(buffer)).map_err(std::io::Error::other)?;
+        read.map_err(|e| {
             let name = self.name;
             std::io::Error::other(format!("cut short, or not a {name} file ({e})"))
         })
@@ -219,6 +242,12 @@ fn parquet_file(path: &Path, compression: Compression) -> Result<File> {
         Ok(file)
     };
     unpack(open(path, compression)?).map_err(|e| unreadable(path, e))
+}
+
+/// What a library makes of a file, whatever is wrong with its bytes.
+fn whole<T>(path: &Path, read: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+    let read = guarded(read).map_err(|what| unreadable(path, what))?;
+    read.map_err(|e| unreadable(path, plain(&e)))
 }
 
 /// Text comes as dictionaries, which is how Parquet mostly holds it: each distinct text is looked

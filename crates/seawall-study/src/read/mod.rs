@@ -12,6 +12,7 @@ mod csv;
 mod decimal;
 mod distinct;
 mod file;
+mod guard;
 mod json;
 mod levels;
 mod line;

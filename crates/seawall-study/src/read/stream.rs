@@ -3,6 +3,7 @@
 use super::convert::{Fault, numbers};
 use super::distinct::Distinct;
 use super::file::{BATCH, batches, find, unreadable};
+use super::guard::guarded;
 use super::json::NESTED;
 use super::line::{BinnedColumn, Line};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -164,7 +165,8 @@ impl Stream {
             .map(|(k, (reading, distinct, binned, codes, numbers, column))| {
                 let nested = schema.field(k).metadata().contains_key(NESTED);
                 let part = Part { reading: *reading, distinct, binned, codes, numbers };
-                part.look(column, nested).err()
+                let looked = guarded(|| part.look(column, nested));
+                looked.unwrap_or_else(|what| Err(Fault { row: None, what })).err()
             })
             .collect();
         for (k, fault) in faults.into_iter().enumerate() {

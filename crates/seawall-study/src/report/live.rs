@@ -3,6 +3,7 @@
 //! Everything is worded here, so that the page's script only puts texts in their places and a
 //! number reads the same as in the terminal.
 
+use crate::words::printable;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -41,6 +42,7 @@ impl Texts {
     }
 
     fn index_of(&mut self, text: String) -> usize {
+        let text = printable(&text).into_owned();
         let next = self.strings.len();
         let strings = &mut self.strings;
         *self.known.entry(text).or_insert_with_key(|text| {

@@ -2,7 +2,7 @@
 //! slider travel as JSON in which no tag can begin.
 
 use super::Report;
-use crate::words::{level, number, percent, short};
+use crate::words::{level, number, percent, printable, short};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 use seawall::{Error, Result};
@@ -46,5 +46,8 @@ pub(super) fn render(report: &Report) -> Result<String> {
         None => String::new(),
     };
     let (style, script) = (STYLE, SCRIPT);
-    rendered("page", context! { report => Serde(report), transfer, sets, texts, style, script })
+    let of_page = context! { report => Serde(report), transfer, sets, texts, style, script };
+    let page = rendered("page", of_page)?;
+    // A drawing that holds a control character is none.
+    Ok(printable(&page).into_owned())
 }

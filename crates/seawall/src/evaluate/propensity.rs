@@ -80,7 +80,16 @@ impl Propensity {
                 check_design(log, shares)?;
                 Ok(entries.map(|e| shares[e.action as usize]).collect())
             }
-            Propensity::Cells => Ok(under(&Policy::behaviour(log))),
+            Propensity::Cells => {
+                // The behaviour policy's, without listing the contexts that nobody was in.
+                let (totals, all) = (log.cell_totals(), log.action_totals());
+                let of = |e: &crate::Entry| {
+                    let (counts, action) = (totals.row(e.context as usize), e.action as usize);
+                    let total: f64 = counts.iter().sum();
+                    if total > 0.0 { counts[action] / total } else { all[action] / log.total() }
+                };
+                Ok(entries.map(of).collect())
+            }
             Propensity::Logistic { ridge } => Ok(under(&logistic(log, *ridge, watch)?)),
         }
     }

@@ -10,12 +10,12 @@
 //! A Wasserstein set is smoothed by an entropic one of the same radius; the policy found is then
 //! valued exactly. F is not convex: several starts, and the greedy floor as the only lower bound.
 
-use super::{Ending, Learned, Method, Task};
+use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
 use crate::ambiguity::{Ambiguity, Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
-use crate::policy::{Encoded, Policy, Rule, Softmax, encode, softmax as normalise};
+use crate::policy::{Encoded, Policy, Rows, Rule, Softmax, encode, softmax as normalise};
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -50,39 +50,43 @@ impl Default for Gradient {
     }
 }
 
-/// The encoded features of every point, a constant first: `[point · width + j]`.
+/// The encoded features of every point, a constant first.
 pub(super) struct Design {
     pub(super) columns: Vec<Encoded>,
     pub(super) width: usize,
-    rows: Vec<f64>,
+    rows: Rows,
+    /// The contexts that the task's points are.
+    points: Vec<usize>,
 }
 
 impl Design {
     pub(super) fn new(task: &Task<'_>) -> Result<Self> {
         let columns = encode(task.log.contexts());
         let width = columns.len() + 1;
-        let points = task.robust.points();
-        let mut rows = vec![1.0; points.len() * width];
-        for (j, column) in columns.iter().enumerate() {
-            let all = column.column(task.log.contexts())?;
-            points.iter().enumerate().for_each(|(r, &i)| rows[r * width + j + 1] = all[i]);
-        }
-        Ok(Design { columns, width, rows })
+        let rows = Rows::new(&columns, task.log.contexts())?;
+        Ok(Design { columns, width, rows, points: task.robust.points().to_vec() })
     }
 
-    pub(super) fn row(&self, point: usize) -> &[f64] {
-        &self.rows[point * self.width..][..self.width]
+    /// The features of a point that are not 0.
+    fn of(&self, point: usize) -> impl Iterator<Item = (usize, f64)> {
+        let rest = self.rows.of(self.points[point]).map(|(j, x)| (j + 1, x));
+        std::iter::once((0, 1.0)).chain(rest)
+    }
+
+    /// All features of a point.
+    pub(super) fn row(&self, point: usize) -> Vec<f64> {
+        let mut row = vec![0.0; self.width];
+        self.of(point).for_each(|(j, x)| row[j] = x);
+        row
     }
 
     /// The probabilities at a point; parameters are `[action · width + j]`, the last action's 0.
-    pub(super) fn probabilities(
-        &self,
-        point: usize,
-        theta: &[f64],
-        temperature: f64,
-        out: &mut [f64],
-    ) {
-        self.at(self.row(point), theta, temperature, out);
+    fn probabilities(&self, point: usize, theta: &[f64], temperature: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        for (p, theta) in out.iter_mut().zip(theta.chunks(self.width)) {
+            *p = self.of(point).map(|(j, x)| theta[j] * x).sum::<f64>() / temperature;
+        }
+        normalise(out);
     }
 
     /// The same at any encoded features, a constant first.
@@ -132,12 +136,11 @@ impl Objective<'_, '_> {
             if q == 0.0 {
                 continue;
             }
-            let features = self.design.row(i);
             let slope = |a: usize| task.slope(i, a, row[a]);
             let mean: f64 = row.iter().enumerate().map(|(a, p)| p * slope(a)).sum();
             for (a, gradient) in gradient.chunks_mut(width).enumerate() {
                 let pull = q * row[a] * (slope(a) - mean) / tau;
-                gradient.iter_mut().zip(features).for_each(|(g, x)| *g += pull * x);
+                self.design.of(i).for_each(|(j, x)| gradient[j] += pull * x);
             }
         }
         let mut value = worst.upper;
@@ -164,10 +167,7 @@ fn check_asked(asked: &Gradient) -> Result<()> {
             return Err(Error::field(field, what));
         }
     }
-    match asked.restarts {
-        0 => Err(Error::field(Field::Restarts, "is 0; expected at least 1")),
-        _ => Ok(()),
-    }
+    check_count(Field::Restarts, asked.restarts, MOST_RUNS)
 }
 
 /// Learns a softmax policy.

@@ -406,6 +406,19 @@ fn inside<'w>(
     move |_| watch.go_on(progress)
 }
 
+/// Runs and restarts at most.
+const MOST_RUNS: usize = 10_000;
+
+/// Refuses a count of nothing, or of more than can be done.
+fn check_count(field: Field, count: usize, most: usize) -> Result<()> {
+    match (1..=most).contains(&count) {
+        true => Ok(()),
+        false => {
+            Err(Error::field(field, format!("is {count}; expected a number from 1 to {most}")))
+        }
+    }
+}
+
 /// Refuses a tolerance that is none.
 fn check_tolerance(tolerance: f64) -> Result<()> {
     match tolerance > 0.0 && tolerance <= 0.1 {

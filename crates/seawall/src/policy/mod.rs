@@ -35,8 +35,8 @@ mod words;
 pub use branch::{Branch, Test};
 pub use partition::{Partition, Parts};
 pub use rule::{Rule, TableRow};
-pub(crate) use softmax::softmax;
 pub use softmax::{Encoded, Encoding, Softmax, encode};
+pub(crate) use softmax::{Rows, softmax};
 pub use words::{Outline, chances};
 
 use crate::error::{Error, Result};

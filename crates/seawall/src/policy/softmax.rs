@@ -8,6 +8,8 @@ use super::{is, written};
 use crate::error::{Error, Result};
 use crate::space::{Kind, Space, Value};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// Linear scores and a temperature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,19 +195,114 @@ impl Softmax {
 
     pub(super) fn probabilities(&self, space: &Space, actions: usize) -> Result<Vec<f64>> {
         self.check_weights(actions)?;
-        let columns: Vec<Vec<f64>> =
-            self.columns.iter().map(|c| c.column(space)).collect::<Result<_>>()?;
+        let rows = Rows::new(&self.columns, space)?;
         let mut probabilities = Vec::with_capacity(space.len() * actions);
         for context in 0..space.len() {
             let first = probabilities.len();
             for (intercept, weights) in self.intercepts.iter().zip(&self.weights) {
-                let score: f64 = weights.iter().zip(&columns).map(|(w, c)| w * c[context]).sum();
+                let score: f64 = rows.of(context).map(|(j, x)| weights[j] * x).sum();
                 probabilities.push((intercept + score) / self.temperature);
             }
             softmax(&mut probabilities[first..]);
         }
         Ok(probabilities)
     }
+}
+
+/// The encoded features of every point that are not 0. A nominal feature has a column for nearly
+/// every level and a point is at one of them, so 20,000 levels are no more work than two.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    /// For each feature that is encoded, each point's place in `found`.
+    features: Vec<(Vec<usize>, Vec<Cells>)>,
+}
+
+/// Columns and what is in them.
+type Cells = Vec<(usize, f64)>;
+
+impl Rows {
+    /// Encodes every point of a space.
+    pub(crate) fn new(columns: &[Encoded], space: &Space) -> Result<Self> {
+        let mut encoders: Vec<(&str, Encoder<'_>)> = Vec::new();
+        for (j, column) in columns.iter().enumerate() {
+            let known = encoders.iter().position(|(name, _)| *name == column.feature);
+            let at = known.unwrap_or_else(|| {
+                encoders.push((&column.feature, Encoder::default()));
+                encoders.len() - 1
+            });
+            encoders[at].1.add(j, &column.encoding);
+        }
+        let feature = |(name, encoder): &(&str, Encoder<'_>)| {
+            let found: RefCell<Vec<Cells>> = RefCell::default();
+            let at = space.each(space.feature(name)?, |value| {
+                let mut found = found.borrow_mut();
+                found.push(encoder.encode(value));
+                found.len() - 1
+            });
+            Ok((at, found.into_inner()))
+        };
+        Ok(Rows { features: encoders.iter().map(feature).collect::<Result<_>>()? })
+    }
+
+    /// The columns at a point that are not 0.
+    pub(crate) fn of(&self, point: usize) -> impl Iterator<Item = (usize, f64)> {
+        self.features.iter().flat_map(move |(at, found)| found[at[point]].iter().copied())
+    }
+}
+
+/// The columns of one feature, by the value that they are not 0 at.
+#[derive(Default)]
+struct Encoder<'c> {
+    lines: Vec<(usize, f64, f64)>,
+    levels: HashMap<&'c str, Cells>,
+    /// By the bits of the number that a text is.
+    numbers: HashMap<u64, Cells>,
+    missing: Cells,
+}
+
+impl<'c> Encoder<'c> {
+    fn add(&mut self, column: usize, encoding: &'c Encoding) {
+        let levels = match encoding {
+            Encoding::Linear { centre, scale } => {
+                return self.lines.push((column, *centre, *scale));
+            }
+            Encoding::Levels(levels) => levels,
+        };
+        // Of a level that is listed twice the first counts.
+        let put = |cells: &mut Cells, x: f64| {
+            if cells.last().is_none_or(|(last, _)| *last != column) {
+                cells.push((column, x));
+            }
+        };
+        for (text, x) in levels {
+            let Some(text) = text else {
+                put(&mut self.missing, *x);
+                continue;
+            };
+            put(self.levels.entry(text).or_default(), *x);
+            if let Ok(number) = text.parse::<f64>() {
+                put(self.numbers.entry(bits(number)).or_default(), *x);
+            }
+        }
+    }
+
+    fn encode(&self, value: Value<'_>) -> Cells {
+        match value {
+            Value::Missing => self.missing.clone(),
+            Value::Level(text) => self.levels.get(text).cloned().unwrap_or_default(),
+            Value::Number(number) => {
+                let lines =
+                    self.lines.iter().map(|(j, centre, scale)| (*j, (number - centre) / scale));
+                let levels = self.numbers.get(&bits(number)).into_iter().flatten().copied();
+                lines.chain(levels).collect()
+            }
+        }
+    }
+}
+
+/// Equal numbers have equal bits.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
 }
 
 /// Scores into probabilities, without overflow.

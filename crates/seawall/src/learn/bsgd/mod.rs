@@ -20,7 +20,7 @@ mod model;
 
 use self::draw::{Draw, Place};
 use self::model::Model;
-use super::{Ending, Learned, Method, Task};
+use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
@@ -40,6 +40,11 @@ pub enum Class {
     /// Softmax of linear scores, of this temperature; weights are kept within ±10.
     Softmax(f64),
 }
+
+/// Steps at most: more than a year of them.
+const MOST_STEPS: usize = 1_000_000_000_000;
+/// Points and contexts drawn each step at most: every run keeps the points of its step.
+const MOST_POINTS: usize = 10_000_000;
 
 /// How many steps, how many points a step, how long the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,8 +86,9 @@ impl Schedule {
             (Field::Batch, self.points),
             (Field::Contexts, self.contexts),
         ];
-        if let Some((field, _)) = counts.iter().find(|(_, n)| *n == 0) {
-            return Err(Error::field(*field, "is 0; expected at least 1"));
+        for ((field, count), most) in counts.into_iter().zip([MOST_STEPS, MOST_POINTS, MOST_POINTS])
+        {
+            check_count(field, count, most)?;
         }
         match self.step > 0.0 && self.step.is_finite() {
             true => Ok(()),
@@ -175,9 +181,7 @@ pub fn bsgd(
     settings: Settings<'_>,
 ) -> Result<Descent> {
     asked.schedule.check_counts()?;
-    if asked.seeds == 0 {
-        return Err(Error::field(Field::Seeds, "is 0; expected at least 1"));
-    }
+    check_count(Field::Seeds, asked.seeds, MOST_RUNS)?;
     task.needs_gradient("bsgd")?;
     let (set, radius) = (task.within.set, task.within.radius);
     if !(set.moves_mass() && set.contains_nominal()) {

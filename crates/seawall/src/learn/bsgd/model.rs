@@ -55,7 +55,7 @@ impl Model {
         match self {
             Model::Fixed(costs) => Seen::Cost(costs[point]),
             Model::Groups { group, .. } => Seen::Group(group[point]),
-            Model::Softmax { design, .. } => Seen::Features(design.row(point).to_vec()),
+            Model::Softmax { design, .. } => Seen::Features(design.row(point)),
         }
     }
 
