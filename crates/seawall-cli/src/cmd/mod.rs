@@ -4,6 +4,7 @@ pub mod apply;
 pub mod backtest;
 pub mod bound;
 pub mod check;
+pub mod completions;
 pub mod count;
 pub mod demo;
 pub mod describe;
