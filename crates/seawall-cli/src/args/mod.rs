@@ -2,6 +2,7 @@
 
 mod bound;
 mod compare;
+mod completions;
 mod count;
 mod describe;
 mod distance;
@@ -12,13 +13,13 @@ mod study;
 mod transfer;
 
 use crate::cmd::{self, Failure};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use seawall::Set;
 use seawall_study::memory;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]
-#[command(name = "seawall", version, max_term_width = 100, after_help = START)]
+#[command(name = "seawall", version, long_version = BUILT_WITH, max_term_width = 100, after_help = START)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -31,6 +32,18 @@ pub struct Args {
     #[arg(long, global = true, value_name = "SIZE")]
     memory: Option<String>,
 }
+
+/// The version, and what the program was built with: what a report of a bug needs.
+const BUILT_WITH: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nbuilt with ",
+    env!("SEAWALL_COMPILER"),
+    "\nfor ",
+    env!("SEAWALL_TARGET"),
+    " (",
+    env!("SEAWALL_PROFILE"),
+    ")",
+);
 
 const START: &str = "\
 Start with `seawall demo`: a synthetic trial, checked and evaluated, and its study file to edit.
@@ -89,6 +102,9 @@ enum Command {
     /// The worst-case mean of a column of a table under a shift of its other columns
     #[command(after_help = bound::EXAMPLES)]
     Bound(bound::Bound),
+    /// Install completions of these commands for a shell, and their manual pages
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Completions),
 }
 
 /// How a set of populations is typed.
@@ -179,6 +195,10 @@ impl Args {
             Command::Bound(bound) => {
                 let (request, outputs) = bound.meaning()?;
                 cmd::bound::run(&request, &outputs)
+            }
+            Command::Completions(asked) => {
+                let (shell, to) = asked.meaning();
+                cmd::completions::run(Args::command(), shell, &to)
             }
         }
     }

@@ -40,7 +40,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     };
     let found = compare(&loaded, &asked.request, Watch::new(&wait.follow()))?;
     drop(wait);
-    let mut out = std::io::stdout().lock();
+    let mut out = show::terminal();
     if asked.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

@@ -5,6 +5,7 @@ pub mod backtest;
 pub mod bound;
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod count;
 pub mod demo;
 pub mod describe;
