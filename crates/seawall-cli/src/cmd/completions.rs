@@ -51,9 +51,18 @@ pub fn run(command: Command, shell: Shell, to: &To) -> Result<(), Failure> {
         file.keep()?;
     }
     let mut out = std::io::stdout();
-    writeln!(out, "Wrote {} and {pages} manual pages to {}.", completions.join(name).display(), manual.display())?;
+    writeln!(
+        out,
+        "Wrote {} and {pages} manual pages to {}.",
+        completions.join(name).display(),
+        manual.display()
+    )?;
     if let (To::User, Shell::Zsh) = (to, shell) {
-        writeln!(out, "zsh looks there if ~/.zshrc has, before compinit: fpath+=({})", completions.display())?;
+        writeln!(
+            out,
+            "zsh looks there if ~/.zshrc has, before compinit: fpath+=({})",
+            completions.display()
+        )?;
     }
     Ok(())
 }
@@ -103,7 +112,9 @@ fn home(variable: &str, under: &str) -> Result<PathBuf, Failure> {
     let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let found = folder(variable).or_else(|| Some(folder("HOME")?.join(under)));
     found.ok_or_else(|| {
-        Failure::usage(format!("neither {variable} nor HOME is set; try --folder FOLDER, or --print"))
+        Failure::usage(format!(
+            "neither {variable} nor HOME is set; try --folder FOLDER, or --print"
+        ))
     })
 }
 
