@@ -52,8 +52,8 @@ pub struct Bound {
         allow_negative_numbers = true
     )]
     radius: Vec<f64>,
-    /// The set of populations: wasserstein, entropic, kl, tv, chi2, cressie-read:k=K, hellinger, burg
-    /// or cvar
+    /// The set of populations: wasserstein, entropic, sinkhorn:kappa=X, kl, tv, chi2, cressie-read:k=X,
+    /// hellinger, burg, cvar, moments:gamma1=X,gamma2=X or mmd[:kernel=NAME,bandwidth=X]
     #[arg(long, value_name = SET, value_parser = set_text, default_value = "wasserstein")]
     set: String,
     /// The sharpness of the entropic set, in units of 1/value

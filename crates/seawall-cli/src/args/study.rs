@@ -143,9 +143,10 @@ pub(super) struct Evaluate {
     /// How far the population of contexts may be
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     radius: Vec<f64>,
-    /// The set of populations of contexts: wasserstein, entropic, kl, tv, chi2, cressie-read:k=K,
-    /// hellinger, burg, cvar or couplings (those that meet what is known of a target, with a radius or
-    /// without one)
+    /// The set of populations of contexts: wasserstein, entropic, sinkhorn:kappa=X, kl, tv, chi2,
+    /// cressie-read:k=X, hellinger, burg, cvar, moments:gamma1=X,gamma2=X, mmd[:kernel=NAME,bandwidth=X],
+    /// couplings (those that meet what is known of a target, with a radius or without one), joint-kl, joint-kl-dr,
+    /// joint-wasserstein:kappa=X
     #[arg(long, value_name = SET, value_parser = set_text)]
     set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value

@@ -102,6 +102,11 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         if set.is_smoothed() && one.best.is_some() {
             notes.push(format!("{set}: its values are smoothed, which alone are no bounds"));
         }
+        let first = one.policies.first().map(|p| p.value);
+        let beyond = |value: f64| ground.robust.direction().sign() * (value - covers.value) > 0.0;
+        if one.radius == 0.0 && !request.containing && first.is_some_and(beyond) {
+            notes.push(format!("{set}: at radius 0 it is already beyond what is to be covered"));
+        }
         found.push(one);
     }
     if loaded.study.cost_set.radii.iter().any(|r| *r > 0.0) {
@@ -341,8 +346,10 @@ impl<'a> Ground<'a> {
         let other = Population::from_weights(space, kept)?;
         Ok(match set.containing(self.robust.geometry(), &other)? {
             Some(radius) if radius.is_finite() => Ok(radius),
-            Some(_) if lacking > 0.0 => Err(lacks()),
-            Some(_) => Err("no radius contains them".to_owned()),
+            Some(_) if lacking > 0.0 && !set.reaches_unseen() => Err(lacks()),
+            Some(_) => Err("no radius contains them: the log has people in contexts where the group \
+                            or target has none"
+                .to_owned()),
             None => {
                 Err("the least radius that contains people is not worked out for this set"
                     .to_owned())

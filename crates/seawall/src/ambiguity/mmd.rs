@@ -146,6 +146,10 @@ impl Shift for Mmd {
         vec![Some(Argument::Word(self.kernel.name())), self.bandwidth.map(Argument::Number)]
     }
 
+    fn fate(&self) -> &'static str {
+        "means of a kernel's features may shift, wherever people are then"
+    }
+
     fn moves_mass(&self) -> bool {
         false
     }

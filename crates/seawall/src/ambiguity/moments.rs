@@ -121,6 +121,10 @@ impl Shift for Moments {
         vec![Some(Argument::Number(self.gamma1)), Some(Argument::Number(self.gamma2))]
     }
 
+    fn fate(&self) -> &'static str {
+        "means and spreads may shift, wherever people are then"
+    }
+
     fn moves_mass(&self) -> bool {
         false
     }
