@@ -34,7 +34,7 @@ impl Model {
                 Model::Groups { actions: task.costs.len(), group, by: by.clone() }
             }
             Class::Softmax(temperature) => {
-                Model::Softmax { design: Design::new(task)?, temperature: *temperature }
+                Model::Softmax { design: Design::new(task.log.contexts(), task.robust.points())?, temperature: *temperature }
             }
         })
     }
