@@ -76,7 +76,7 @@ pub(super) fn notes(
 ) -> Result<Vec<String>> {
     let Set::JointWasserstein(set) = question.context.set else { return Ok(Vec::new()) };
     let alike = robust.loses_alike(&found.policy, set, watch)?;
-    let alike = alike.map(|told| told.trim_end_matches('.').to_owned());
+    let alike = alike.map(|told| told.trim_end_matches('.').replacen("Nobody", "nobody", 1));
     let apart = |best: f64, value: f64| (best - value).abs() > 1e-9 * value.abs().max(1.0);
     let told = found.results.iter().rev().find_map(|r| {
         let best = r.best_coupling.filter(|best| apart(*best, r.value))?;

@@ -329,7 +329,7 @@ impl Found {
     ) -> Result<Self> {
         let (set, settings) = (question.context.set, Settings { watch, ..Settings::default() });
         let refused =
-            |field, what: &str| Err(Error::field(field, format!("{}: {what}", set.name())));
+            |field, what: &str| Err(Error::field(field, format!("under {}: {what}", set.name())));
         if question.against.is_some() {
             return refused(
                 Field::Against,
@@ -356,9 +356,9 @@ impl Found {
             (Spec::Softmax, Method::Auto | Method::Gradient) => {
                 task.softmax(question.gradient, settings)?
             }
-            (_, Method::Bsgd) => return refused(Field::Method, "bsgd has no steps under it"),
+            (_, Method::Bsgd) => return refused(Field::Method, "bsgd takes no steps there"),
             _ => {
-                let what = "greedy, groups and trees are learned under it exactly, softmax by gradients";
+                let what = "greedy, groups and trees are learned exactly, softmax by gradients";
                 return refused(Field::Policy, what);
             }
         };
