@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, log};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
-use seawall::learn::{Budget, Groups, JointTask, Trees};
+use seawall::learn::{Budget, Gradient, Groups, JointTask, Method, Trees};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::{Partition, Parts, Policy};
 use seawall::{JointKl, JointKlDr, Log, Matrix, Settings, Status, Watch};
@@ -138,4 +138,48 @@ fn what_is_not_learned_is_refused_by_name() {
     let fitted =
         Fitted::new(&shared, &Recipe::Cells, &Propensity::Cells, clipped, Watch::NOBODY).unwrap();
     assert!(JointTask::new(&fitted, &robust, JointKl.at(0.1)).is_err());
+}
+
+#[test]
+fn softmax_beats_uniform_and_stays_above_the_floor() {
+    for seed in 0..12 {
+        let log = log(seed);
+        let (actions, sign) = (log.actions().len(), log.direction().sign());
+        let fitted = fit(&log);
+        let robust = fitted.robust(Support::All).unwrap();
+        for radius in [0.0, 0.05, 0.4] {
+            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let settings = Settings::default();
+            let asked = Gradient { ridge: 0.0, ..Gradient::default() };
+            let found = task.softmax(asked, settings).unwrap();
+            assert_eq!(found.method(), Method::Gradient);
+            let value = sign * found.value();
+            let own = worst(&fitted, found.policy(), radius).unwrap();
+            assert!((own - value).abs() < 1e-12, "seed {seed} radius {radius}: {own} {value}");
+            let uniform = table(&log, &|_| vec![1.0 / actions as f64; actions]);
+            let plain = worst(&fitted, &uniform, radius).unwrap();
+            assert!(value <= plain + 1e-9, "seed {seed} radius {radius}: {value} {plain}");
+            let floor = task.floor(settings).unwrap();
+            let floor = if sign > 0.0 { floor.lower } else { -floor.upper };
+            assert!(value >= floor - 1e-9, "seed {seed} radius {radius}: {value} {floor}");
+            let lower = if sign > 0.0 { found.lower() } else { -found.upper() };
+            assert!(lower <= floor + 1e-9 && found.gap() >= 0.0);
+            // Scores with a constant alone reach every constant policy but for rounding.
+            for action in 0..actions {
+                let constant = table(&log, &|_| one(actions, action));
+                let other = worst(&fitted, &constant, radius).unwrap_or(f64::INFINITY);
+                assert!(value <= other + 1e-3, "seed {seed} radius {radius}: {value} {other}");
+            }
+            // The same on one thread.
+            let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            let again = alone.install(|| task.softmax(asked, settings)).unwrap();
+            assert_eq!(again.value(), found.value());
+        }
+    }
+    let log = log(1);
+    let fitted = fit(&log);
+    let robust = fitted.robust(Support::All).unwrap();
+    let task = JointTask::new(&fitted, &robust, JointKl.at(0.1)).unwrap();
+    let none = Gradient { restarts: 0, ..Gradient::default() };
+    assert!(task.softmax(none, Settings::default()).is_err());
 }

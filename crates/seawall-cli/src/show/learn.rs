@@ -98,8 +98,10 @@ pub fn print(
     match (&answer.question.policy, answer.method) {
         (Spec::Greedy, _) => writeln!(
             out,
-            "No policy whatever has a {kind} {better} {}, at any radius greedy is best.",
-            number(answer.greedy_floor)
+            "No policy whatever has a {kind} {better} {}{}.",
+            number(answer.greedy_floor),
+            // Under a set of people with their outcomes another is best at another radius.
+            if answer.set.needs_actions() { "" } else { ", at any radius greedy is best" }
         )?,
         (_, Method::Exact) => writeln!(
             out,

@@ -185,6 +185,10 @@ pub struct RobustValue {
     /// the interval that follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<JointEstimate>,
+    /// Under a set that is about a person's outcomes under every action: the worst case if these went
+    /// together as kindly as they can. `value` has them go together as badly; no data say which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_coupling: Option<f64>,
     /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_lower: Option<f64>,

@@ -207,6 +207,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let radii = policy_radii(question, both, (&policy, &costs[0]), direct, watch)?;
         let mut result = policy_result(question, both, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
+        urgent.extend(people::notes(question, &robust, &result, watch)?);
         result.chosen_here = *spec == PolicySpec::Greedy;
         policies.push(result);
         if *spec == PolicySpec::Greedy {
@@ -481,6 +482,7 @@ fn robust_value(
         fitted_se: None,
         interval: None,
         estimate: None,
+        best_coupling: case.best_coupling(),
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
         exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
     }

@@ -1,11 +1,12 @@
 //! Sets that are about people with their actions and outcomes: what cannot be asked of them, and what is
 //! known of their values beside bounds.
 
-use super::Question;
+use super::{PolicyResult, Question};
 use crate::load::Loaded;
-use seawall::evaluate::{Estimate, Fitted, JointEstimate};
+use crate::words::number;
+use seawall::evaluate::{Estimate, Fitted, JointEstimate, Robust};
 use seawall::policy::Policy;
-use seawall::{Error, Field, Result, Settings, Watch};
+use seawall::{Error, Field, Result, Set, Settings, Watch};
 
 /// Refuses what such a set has no meaning for: outcomes that shift once more, and another population than
 /// the log's.
@@ -63,4 +64,30 @@ pub(super) fn estimate(
     let settings = Settings { watch, ..Settings::default() };
     let found = fitted.joint_estimates(policy, set, &[0.0], settings)?;
     Ok(found.first().copied().flatten().map(|e| e.estimate))
+}
+
+/// What a policy's worst cases rest on that no data can say: how a person's outcomes under two actions go
+/// together; and that it loses what every policy does, where nobody can move.
+pub(super) fn notes(
+    question: &Question,
+    robust: &Robust,
+    found: &PolicyResult,
+    watch: Watch<'_>,
+) -> Result<Vec<String>> {
+    let Set::JointWasserstein(set) = question.context.set else { return Ok(Vec::new()) };
+    let alike = robust.loses_alike(&found.policy, set, watch)?;
+    let alike = alike.map(|told| told.trim_end_matches('.').replacen("Nobody", "nobody", 1));
+    let apart = |best: f64, value: f64| (best - value).abs() > 1e-9 * value.abs().max(1.0);
+    let told = found.results.iter().rev().find_map(|r| {
+        let best = r.best_coupling.filter(|best| apart(*best, r.value))?;
+        Some(format!(
+            "at radius {} the worst case of {} is {} if a person's outcomes under two actions go together \
+             as badly as they can, and {} if as kindly: no data can say, for nobody is seen under both",
+            r.radius_words(),
+            found.name,
+            number(r.value),
+            number(best)
+        ))
+    });
+    Ok(alike.into_iter().chain(told).collect())
 }

@@ -158,8 +158,10 @@ pub fn learn(
     let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
     let (mut halves, mut no_halves) = (None, None);
-    let people = question.context.set.needs_actions();
-    if question.honest && !people && found.learned.status() != Status::Stopped {
+    let set = question.context.set;
+    if set.needs_actions() {
+        no_halves = Some(format!("{} is not learned on halves", set.name()));
+    } else if question.honest && found.learned.status() != Status::Stopped {
         match honest::halves(loaded, question, watch) {
             Ok(found) => halves = Some(found),
             Err(error) if error.is_stopped() => {}
@@ -327,7 +329,7 @@ impl Found {
     ) -> Result<Self> {
         let (set, settings) = (question.context.set, Settings { watch, ..Settings::default() });
         let refused =
-            |field, what: &str| Err(Error::field(field, format!("{}: {what}", set.name())));
+            |field, what: &str| Err(Error::field(field, format!("under {}: {what}", set.name())));
         if question.against.is_some() {
             return refused(
                 Field::Against,
@@ -351,8 +353,12 @@ impl Found {
             (Spec::Tree(depth), Method::Auto | Method::Exact) => {
                 task.trees(trees(*depth, question), settings)?
             }
+            (Spec::Softmax, Method::Auto | Method::Gradient) => {
+                task.softmax(question.gradient, settings)?
+            }
+            (_, Method::Bsgd) => return refused(Field::Method, "bsgd takes no steps there"),
             _ => {
-                let what = "greedy, groups and trees are learned under it, exactly";
+                let what = "greedy, groups and trees are learned exactly, softmax by gradients";
                 return refused(Field::Policy, what);
             }
         };

@@ -9,14 +9,19 @@
 //!
 //! A Wasserstein set is smoothed by an entropic one of the same radius; the policy found is then
 //! valued exactly. F is not convex: several starts, and the greedy floor as the only lower bound.
+//!
+//! Any other worst case that has a derivative by a policy's probabilities ([`Smooth`]) takes the place of
+//! `q(x) m(x, a)` with it, and is descended alike.
 
 use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
 use crate::ambiguity::{Ambiguity, Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
+use crate::log::Log;
 use crate::policy::{Encoded, Policy, Rows, Rule, Softmax, encode, softmax as normalise};
 use crate::progress::{Progress, Stage, Watch};
+use crate::space::Space;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -55,16 +60,17 @@ pub(super) struct Design {
     pub(super) columns: Vec<Encoded>,
     pub(super) width: usize,
     rows: Rows,
-    /// The contexts that the task's points are.
+    /// The contexts that points are.
     points: Vec<usize>,
 }
 
 impl Design {
-    pub(super) fn new(task: &Task<'_>) -> Result<Self> {
-        let columns = encode(task.log.contexts());
+    /// Of some of a space's contexts.
+    pub(super) fn new(contexts: &Space, points: &[usize]) -> Result<Self> {
+        let columns = encode(contexts);
         let width = columns.len() + 1;
-        let rows = Rows::new(&columns, task.log.contexts())?;
-        Ok(Design { columns, width, rows, points: task.robust.points().to_vec() })
+        let rows = Rows::new(&columns, contexts)?;
+        Ok(Design { columns, width, rows, points: points.to_vec() })
     }
 
     /// The features of a point that are not 0.
@@ -111,40 +117,85 @@ impl Design {
     }
 }
 
-/// The objective and its gradient.
-struct Objective<'o, 't> {
+/// A worst case with a derivative by the probabilities of a policy.
+pub(super) trait Smooth: Sync {
+    fn log(&self) -> &Log;
+
+    /// What tolerances are relative to.
+    fn size(&self) -> f64;
+
+    /// The worst case, as a cost, at probabilities by point and action; writes its derivative by each.
+    fn at(&self, chances: &[f64], slopes: &mut [f64], settings: Settings<'_>) -> Result<f64>;
+
+    /// The exact worst case of a policy, as a cost.
+    fn exact(&self, policy: &Policy, settings: Settings<'_>) -> Result<f64>;
+}
+
+/// A task's worst case, smoothed.
+struct Smoothed<'o, 't> {
     task: &'o Task<'t>,
+    within: Ambiguity,
+}
+
+impl Smooth for Smoothed<'_, '_> {
+    fn log(&self) -> &Log {
+        self.task.log
+    }
+
+    fn size(&self) -> f64 {
+        self.task.size()
+    }
+
+    fn at(&self, chances: &[f64], slopes: &mut [f64], settings: Settings<'_>) -> Result<f64> {
+        let (task, actions) = (self.task, self.task.costs.len());
+        let rows = chances.chunks(actions);
+        let costs: Vec<f64> = rows.clone().enumerate().map(|(i, p)| task.cost_at(i, p)).collect();
+        let worst = task.worst_over(self.within, &costs, Detail::Population, settings)?;
+        let each = worst.population.iter().zip(rows).zip(slopes.chunks_mut(actions));
+        for (i, ((&q, row), slopes)) in each.enumerate() {
+            for (a, (slope, p)) in slopes.iter_mut().zip(row).enumerate() {
+                *slope = if q == 0.0 { 0.0 } else { q * task.slope(i, a, *p) };
+            }
+        }
+        Ok(worst.upper)
+    }
+
+    fn exact(&self, policy: &Policy, settings: Settings<'_>) -> Result<f64> {
+        let task = self.task;
+        Ok(task.worst(&task.policy_costs(policy)?, Detail::Value, settings)?.upper)
+    }
+}
+
+/// The objective and its gradient.
+struct Objective<'o> {
+    smooth: &'o dyn Smooth,
     design: &'o Design,
     asked: Gradient,
-    within: Ambiguity,
     settings: Settings<'o>,
 }
 
-impl Objective<'_, '_> {
+impl Objective<'_> {
     fn at(&self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let (task, width, tau) = (self.task, self.design.width, self.asked.temperature);
-        let (actions, points) = (task.costs.len(), task.costs[0].len());
-        let mut all = vec![0.0; points * actions];
-        let mut costs = vec![0.0; points];
-        for (i, (row, l)) in all.chunks_mut(actions).zip(&mut costs).enumerate() {
-            self.design.probabilities(i, theta, tau, row);
-            *l = task.cost_at(i, row);
+        let (design, tau) = (self.design, self.asked.temperature);
+        let (width, actions) = (design.width, self.smooth.log().actions().len());
+        let mut chances = vec![0.0; design.points.len() * actions];
+        for (i, row) in chances.chunks_mut(actions).enumerate() {
+            design.probabilities(i, theta, tau, row);
         }
-        let worst = task.worst_over(self.within, &costs, Detail::Population, self.settings)?;
+        let mut slopes = vec![0.0; chances.len()];
+        let mut value = self.smooth.at(&chances, &mut slopes, self.settings)?;
         gradient.fill(0.0);
-        for (i, (&q, row)) in worst.population.iter().zip(all.chunks(actions)).enumerate() {
-            if q == 0.0 {
+        for (i, (row, slopes)) in chances.chunks(actions).zip(slopes.chunks(actions)).enumerate() {
+            if slopes.iter().all(|slope| *slope == 0.0) {
                 continue;
             }
-            let slope = |a: usize| task.slope(i, a, row[a]);
-            let mean: f64 = row.iter().enumerate().map(|(a, p)| p * slope(a)).sum();
+            let mean: f64 = row.iter().zip(slopes).map(|(p, slope)| p * slope).sum();
             for (a, gradient) in gradient.chunks_mut(width).enumerate() {
-                let pull = q * row[a] * (slope(a) - mean) / tau;
-                self.design.of(i).for_each(|(j, x)| gradient[j] += pull * x);
+                let pull = row[a] * (slopes[a] - mean) / tau;
+                design.of(i).for_each(|(j, x)| gradient[j] += pull * x);
             }
         }
-        let mut value = worst.upper;
-        let ridge = self.asked.ridge * task.size();
+        let ridge = self.asked.ridge * self.smooth.size();
         for (k, (g, t)) in gradient.iter_mut().zip(theta).enumerate() {
             if k % width > 0 {
                 value += 0.5 * ridge * t * t;
@@ -174,9 +225,32 @@ fn check_asked(asked: &Gradient) -> Result<()> {
 pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Result<Learned> {
     check_asked(&asked)?;
     task.needs_gradient("softmax")?;
-    let design = Design::new(task)?;
+    let design = Design::new(task.log.contexts(), task.robust.points())?;
     let set = task.within.set.smoothed(asked.sharpness / task.size());
-    let within = Ambiguity { set, ..task.within };
+    let smooth = Smoothed { task, within: Ambiguity { set, ..task.within } };
+    let found = descend(&smooth, &design, asked, settings)?;
+    let floor = task.greedy_worst(settings.watched(Watch::NOBODY))?.0;
+    let ending = Ending { iterations: found.iterations, tolerance: 1e-9, stopped: found.stopped };
+    Ok(task.learned(found.policy, Method::Gradient, (floor, found.upper), &ending))
+}
+
+/// The best policy of several starts.
+pub(super) struct Descended {
+    pub(super) policy: Policy,
+    /// Its exact worst case, as a cost.
+    pub(super) upper: f64,
+    pub(super) iterations: usize,
+    pub(super) stopped: bool,
+}
+
+/// Descends a worst case from several starts.
+pub(super) fn descend(
+    smooth: &dyn Smooth,
+    design: &Design,
+    asked: Gradient,
+    settings: Settings<'_>,
+) -> Result<Descended> {
+    check_asked(&asked)?;
     let (stopped, steps) = (AtomicBool::new(false), AtomicUsize::new(0));
     let progress = || {
         Progress::at(Stage::Learning)
@@ -190,16 +264,16 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     };
     let quiet = |_: Progress<'_>| go_on();
     let inner = settings.watched(Watch::new(&quiet));
-    let objective = Objective { task, design: &design, asked, within, settings: inner };
-    let actions = task.costs.len();
+    let objective = Objective { smooth, design, asked, settings: inner };
+    let log = smooth.log();
+    let actions = log.actions().len();
     let count = (actions - 1) * design.width;
     // What was found so far is valued in any case, stopped or not.
     let unhurried = settings.watched(Watch::NOBODY);
     let valued = |theta: &[f64]| -> Result<(f64, Policy)> {
         let rule = design.rule(theta, actions, asked.temperature);
-        let policy = Policy::new("softmax", rule, task.log.contexts(), task.log.actions())?;
-        let worst = task.worst(&task.policy_costs(&policy)?, Detail::Value, unhurried)?;
-        Ok((worst.upper, policy))
+        let policy = Policy::new("softmax", rule, log.contexts(), log.actions())?;
+        Ok((smooth.exact(&policy, unhurried)?, policy))
     };
     // The policy of a start, its worst case and the iterations; none of a start that had not begun
     // when everything was to stop, for it has nothing to show.
@@ -219,7 +293,7 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
                 f64::NAN
             })
         };
-        let tolerance = 1e-7 * task.size();
+        let tolerance = 1e-7 * smooth.size();
         let keep_on = |_, _| go_on();
         let found = minimise(first.collect(), tolerance, asked.iterations, &mut function, &keep_on);
         // Stopped in the middle of a solve: the point before it stands.
@@ -235,9 +309,31 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     let iterations = runs.iter().map(|run| run.2).sum();
     let best = runs.into_iter().reduce(|best, next| if next.0 < best.0 { next } else { best });
     let (upper, policy, _) = best.ok_or_else(|| Error::numeric("no start led anywhere"))?;
-    let floor = task.greedy_worst(unhurried)?.0;
-    let ending = Ending { iterations, tolerance: 1e-9, stopped: stopped.into_inner() };
-    Ok(task.learned(policy, Method::Gradient, (floor, upper), &ending))
+    Ok(Descended { policy, upper, iterations, stopped: stopped.into_inner() })
+}
+
+/// By how much an objective's gradient is off finite differences at most, at parameters.
+#[cfg(test)]
+pub(super) fn off_by(
+    smooth: &dyn Smooth,
+    design: &Design,
+    asked: Gradient,
+    theta: &[f64],
+) -> Result<f64> {
+    let objective = Objective { smooth, design, asked, settings: Settings::default() };
+    let (mut gradient, mut ignored) = (vec![0.0; theta.len()], vec![0.0; theta.len()]);
+    objective.at(theta, &mut gradient)?;
+    let mut most: f64 = 0.0;
+    for j in 0..theta.len() {
+        let mut shifted = |by: f64| {
+            let mut theta = theta.to_vec();
+            theta[j] += by;
+            objective.at(&theta, &mut ignored)
+        };
+        let slope = (shifted(1e-5)? - shifted(-1e-5)?) / 2e-5;
+        most = most.max((slope - gradient[j]).abs());
+    }
+    Ok(most)
 }
 
 #[cfg(test)]
@@ -277,24 +373,12 @@ mod tests {
                 let values = Matrix::new(9, 3, values).unwrap();
                 let values = Values::new(log.contexts(), values).unwrap();
                 let task = Task::new(&log, &robust, &values, within).unwrap();
-                let design = Design::new(&task).unwrap();
+                let design = Design::new(log.contexts(), robust.points()).unwrap();
                 let asked = Gradient { temperature: 0.7, ridge: 0.01, ..Gradient::default() };
-                let settings = Settings::default();
-                let objective = Objective { task: &task, design: &design, asked, within, settings };
-                let count = 2 * design.width;
-                let theta: Vec<f64> = (0..count).map(|_| random.normal()).collect();
-                let (mut gradient, mut ignored) = (vec![0.0; count], vec![0.0; count]);
-                objective.at(&theta, &mut gradient).unwrap();
-                for j in 0..count {
-                    let mut shifted = |by: f64| {
-                        let mut theta = theta.clone();
-                        theta[j] += by;
-                        objective.at(&theta, &mut ignored).unwrap()
-                    };
-                    let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
-                    let apart = (slope - gradient[j]).abs();
-                    assert!(apart < 1e-5, "{within:?} {trial} {j}: {slope} {}", gradient[j]);
-                }
+                let theta: Vec<f64> = (0..2 * design.width).map(|_| random.normal()).collect();
+                let smooth = Smoothed { task: &task, within };
+                let off = off_by(&smooth, &design, asked, &theta).unwrap();
+                assert!(off < 1e-5, "{within:?} {trial}: {off}");
             }
         }
     }

@@ -11,7 +11,7 @@
 //!   mixture of trees, and an enumeration under its bound finds the best single one;
 //! - softmax of linear scores ([`softmax`]): exact gradients of the smoothed worst case, a local
 //!   optimum;
-//! - all but softmax under a joint KL ball, from people of a log ([`JointTask`]);
+//! - all of them under a joint KL ball, from people of a log ([`JointTask`]);
 //! - any of the smooth ones by stochastic gradients ([`bsgd`]), the paper's algorithm 1.
 //!
 //! All of them also learn against a baseline ([`Task::against`]): then values and bounds are worst-case

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! with `F_{x,a}` the outcomes of the leaf of `(x, a)` in a model fitted without the person's fold, and `w`
-//! divided by its mean, which takes off the squared error where the model is rough (by a fifth for forests
-//! of a simulated log); then made to rise from 0 to 1 by the nearest rising function, gaps between values as weights, so that its
-//! mean stays the doubly robust estimate of the mean, residuals self-normalised, unless `F` had left [0, 1].
+//! divided by its mean, which steadies it where the model is rough; then made to rise from 0 to 1 by the
+//! nearest rising function, gaps between values as weights, so that its mean stays the doubly robust estimate
+//! of the mean, residuals self-normalised, unless `F` had left [0, 1].
 //!
 //! `F` is a sum of jumps, and every jump is at the outcome of a row: a leaf's mass, what people in it
 //! weigh with the sign they have, is shared out among its rows. No table of people by values is made.

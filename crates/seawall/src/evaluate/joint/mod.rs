@@ -112,7 +112,7 @@ impl Fitted {
             return Ok(vec![None; radii.len()]);
         }
         let law = self.law(policy, set, settings.watch)?;
-        let (cases, _) = self.outcome_cases(law.as_ref(), radii, None, settings)?;
+        let (cases, _) = self.outcome_cases(law.weights(), radii, None, settings)?;
         let sign = self.log().direction().sign();
         let heights: Vec<f64> = self.log().values().iter().map(|y| sign * y).collect();
         let tilt = |(case, radius): (&WorstCase, &f64)| {
@@ -153,16 +153,36 @@ impl Fitted {
         }
     }
 
+    /// The KL worst case of a distribution of outcomes, as a cost, and its score at every outcome: its
+    /// derivative by what that weighs, weights staying a distribution. Zeros where the worst outcome alone
+    /// is left.
+    pub(crate) fn outcome_score(
+        &self,
+        weights: &[f64],
+        radius: f64,
+        settings: Settings<'_>,
+    ) -> Result<(f64, Vec<f64>)> {
+        let settings = settings.detail(Detail::Value);
+        let (cases, _) = self.outcome_cases(weights, &[radius], None, settings)?;
+        let sign = self.log().direction().sign();
+        let heights: Vec<f64> = self.log().values().iter().map(|y| sign * y).collect();
+        let case = cases.first().ok_or_else(|| Error::numeric("a radius has no worst case"))?;
+        let alpha = if radius == 0.0 { f64::INFINITY } else { case.lambda() };
+        let tilt = Tilt::new(weights, &heights, alpha);
+        let scores = tilt.map_or_else(|| vec![0.0; heights.len()], |tilt| tilt.scores());
+        Ok((sign * case.value(), scores))
+    }
+
     /// The KL worst cases on the space of outcomes.
     fn outcome_cases(
         &self,
-        law: &dyn Law,
+        weights: &[f64],
         radii: &[f64],
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
         let log = self.log();
-        let population = Population::from_weights(log.outcomes().clone(), law.weights().to_vec())?;
+        let population = Population::from_weights(log.outcomes().clone(), weights.to_vec())?;
         let problem = Problem::new(&population, log.values())?.direction(log.direction());
         let mut solver = Kl.solver(&problem, settings)?;
         let cases = radii.iter().map(|r| solver.worst_case(*r)).collect::<Result<_>>()?;
@@ -178,7 +198,7 @@ impl Fitted {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
-        let (cases, curve) = self.outcome_cases(law, radii, curve, settings)?;
+        let (cases, curve) = self.outcome_cases(law.weights(), radii, curve, settings)?;
         let space = robust.population().space();
         let here = |ratios: &[f64]| -> Vec<f64> {
             let all = law.by_context(ratios);

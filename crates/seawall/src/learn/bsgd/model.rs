@@ -33,9 +33,10 @@ impl Model {
                 let group = task.robust.points().iter().map(|&i| all[i]).collect();
                 Model::Groups { actions: task.costs.len(), group, by: by.clone() }
             }
-            Class::Softmax(temperature) => {
-                Model::Softmax { design: Design::new(task)?, temperature: *temperature }
-            }
+            Class::Softmax(temperature) => Model::Softmax {
+                design: Design::new(task.log.contexts(), task.robust.points())?,
+                temperature: *temperature,
+            },
         })
     }
 

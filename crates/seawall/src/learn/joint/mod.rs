@@ -1,4 +1,5 @@
-//! Learning under a joint KL ball: exactly, for every class over which a linear cost can be minimised.
+//! Learning under a joint KL ball: exactly, for every class over which a linear cost can be minimised;
+//! softmax policies by gradients ([`softmax`]).
 //!
 //! With `w_i(π) = n_i π(a_i|x_i)/p_i` and `s = 1/α` the worst case of a policy is at most `u` if and only
 //! if for some `s`
@@ -21,7 +22,9 @@
 //!
 //! An action that has no rows where a policy takes it weighs nothing: those people then count as little as
 //! if they were not there. The greedy policy takes only what rows have; groups too, where a group has
-//! rows; for trees look at the share that the log does not cover.
+//! rows; for trees and softmax look at the share that the log does not cover.
+
+mod softmax;
 
 use super::class::{Polytope, Row, dot};
 use super::groups::bounded;
@@ -165,6 +168,12 @@ impl<'a> JointTask<'a> {
         self.learn(&class, asked.tolerance, settings)
     }
 
+    /// The least and the largest cost of a row.
+    fn range(&self) -> (f64, f64) {
+        let none = (f64::INFINITY, f64::NEG_INFINITY);
+        self.rows.iter().fold(none, |(low, high), row| (low.min(row.2), high.max(row.2)))
+    }
+
     /// What every cell costs where a row of a cost does this much.
     fn costs(&self, of: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut costs = vec![0.0; self.seen.len()];
@@ -209,10 +218,7 @@ impl<'a> JointTask<'a> {
     }
 
     fn learn(&self, class: &dyn Linear, tolerance: f64, settings: Settings<'_>) -> Result<Learned> {
-        let (low, high) = self
-            .rows
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), r| (l.min(r.2), h.max(r.2)));
+        let (low, high) = self.range();
         let size = low.abs().max(high.abs()).max(1e-300);
         let mut search = Search { task: self, class, settings, solved: 0, stopped: false };
         let mut best = search.start(low + 0.5 * (high - low))?;
