@@ -204,14 +204,15 @@ impl Whitened {
         let mut inside = vec![true; space.len()];
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for mut column in coordinates {
-            let (least, largest) = column
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+            let (least, largest) = column.iter().copied().fold(NOTHING, ends);
             if largest == least {
                 continue;
             }
-            let mean = sum(column.len(), |j| weights[j] * column[j]);
-            column.iter_mut().for_each(|x| *x -= mean);
+            // Twice: what rounding left of a large mean goes, too.
+            for _ in 0..2 {
+                let mean = sum(column.len(), |j| weights[j] * column[j]);
+                column.iter_mut().for_each(|x| *x -= mean);
+            }
             let most = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
             let variance = sum(column.len(), |j| weights[j] * column[j] * column[j]);
             if variance <= LEAST_SHARE * most * most {
@@ -287,6 +288,14 @@ fn too_many(space: &Space, what: &str, instead: &str) -> Error {
     )
 }
 
+/// The ends of no numbers.
+const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// Ends that take in one more number; a missing one changes nothing.
+fn ends((least, most): (f64, f64), x: f64) -> (f64, f64) {
+    (least.min(x), most.max(x))
+}
+
 /// Every point's coordinates, column by column; see the module for how columns are coded.
 fn coordinates(space: &Space, weights: &[f64]) -> Result<Vec<Vec<f64>>> {
     let mut all = Vec::new();
@@ -303,7 +312,9 @@ fn coordinates(space: &Space, weights: &[f64]) -> Result<Vec<Vec<f64>>> {
                 let total = sum(column.len(), |j| {
                     if column[j].is_nan() { 0.0 } else { weights[j] * column[j] }
                 });
-                let mean = if mass > 0.0 { total / mass } else { 0.0 };
+                // Of equal values the mean is theirs: what rounding adds would be a coordinate.
+                let (least, most) = column.iter().copied().fold(NOTHING, ends);
+                let mean = if mass > 0.0 { (total / mass).max(least).min(most) } else { 0.0 };
                 if column.iter().any(|x| x.is_nan()) {
                     all.push(indicator(&column, missing));
                 }

@@ -95,8 +95,8 @@ impl Ball {
 /// off the diagonal times √2.
 pub struct Definite {
     size: usize,
-    /// R and its inverse, row by row.
-    inverse: Vec<f64>,
+    /// `R⁻¹`, row by row: `W⁻² X` is `P X P` of `P = R⁻ᵀ R⁻¹`.
+    pub inverse: Vec<f64>,
     r: Vec<f64>,
     lambda: Vec<f64>,
 }

@@ -11,23 +11,33 @@
 //! made feasible at the end of each: t is set to what the inequalities need, and a population is mixed
 //! with the nominal one, which is inside (mean 0, second moments I), until it is.
 //!
+//! Where the set is thin (at radius 0 of a moment set, say) a double cannot tell the system from a
+//! singular one, and populations come out too far outside to be mixed: then the search is made again with
+//! systems in twice the digits, unless there are too many points for that.
+//!
 //! Points that the caller knows to be out of reach are not given.
 
-use super::cholesky::{Cholesky, dot};
+use super::cholesky::dot;
 use super::cones::{Ball, Definite, inner, triangle, unpacked};
 use super::eigen::symmetric;
-use super::gram::gram;
+use super::newton::{Digits, Newton, Parts};
 use super::sum::sum;
 use rayon::prelude::*;
 
 /// Steps at most.
-const STEPS: usize = 80;
+const STEPS: usize = 150;
 /// Bounds this close, relative to the spread of the heights, are as close as rounding lets them be.
 const CLOSED: f64 = 1e-12;
-/// After so many steps that bring nothing, rounding is all that is left; but not before the search is on
-/// its way.
+/// Bounds further apart than this are worth steps in twice the digits.
+const CLOSE: f64 = 1e-9;
+/// After so many steps that bring nothing, rounding is all that is left of bounds that are close; others
+/// are waited for.
 const PATIENCE: usize = 6;
+const LONG_PATIENCE: usize = 60;
+/// Before so many steps a search is not given up.
 const UNDER_WAY: usize = 25;
+/// Products of a step in twice the digits at most: some seconds for an answer.
+const MOST_PRECISE: usize = 30_000_000;
 /// Rows worked on by one thread at a time.
 const ROWS: usize = 1024;
 
@@ -80,30 +90,6 @@ pub fn products(features: &[f64], rows: usize) -> Vec<f64> {
     out
 }
 
-/// Slacks, or multipliers, of all inequalities: of the points, of the ball, of the matrix.
-#[derive(Clone)]
-struct Parts {
-    points: Vec<f64>,
-    ball: Vec<f64>,
-    matrix: Vec<f64>,
-}
-
-impl Parts {
-    fn inner(&self, other: &Parts) -> f64 {
-        let points = sum(self.points.len(), |j| self.points[j] * other.points[j]);
-        points + inner(&self.ball, &other.ball) + inner(&self.matrix, &other.matrix)
-    }
-
-    fn step(&mut self, length: f64, by: &Parts) {
-        let add = |x: &mut Vec<f64>, d: &[f64]| {
-            x.iter_mut().zip(d).for_each(|(x, d)| *x += length * d);
-        };
-        add(&mut self.points, &by.points);
-        add(&mut self.ball, &by.ball);
-        add(&mut self.matrix, &by.matrix);
-    }
-}
-
 /// Solves; `go_on` is told the steps taken and the gap left, and says whether to.
 pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
     let nominal = sum(program.rows(), |j| program.nominal[j] * program.heights[j]);
@@ -111,7 +97,15 @@ pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -
     let scale = if away > 0.0 { away } else { 1.0 };
     let heights: Vec<f64> = program.heights.iter().map(|f| (f - nominal) / scale).collect();
     let scaled = Program { heights: &heights, ..*program };
-    let mut answer = Search::new(scaled).run(&mut |steps, gap| go_on(steps, gap * scale));
+    let width = scaled.width();
+    let precise = scaled.rows().saturating_mul(width * width / 2) <= MOST_PRECISE;
+    let waits = if precise { PATIENCE } else { LONG_PATIENCE };
+    let mut go_on = |steps: usize, gap: f64| go_on(steps, gap * scale);
+    let mut answer = Search::new(scaled, Digits::Single).run(waits, &mut go_on);
+    if precise && !answer.stopped && answer.upper - answer.lower > CLOSE {
+        let again = Search { best: answer, ..Search::new(scaled, Digits::Twofold) };
+        answer = again.run(LONG_PATIENCE, &mut go_on);
+    }
     answer.lower = nominal + scale * answer.lower;
     answer.upper = nominal + scale * answer.upper;
     answer.dual.iter_mut().for_each(|x| *x *= scale);
@@ -119,20 +113,23 @@ pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -
 }
 
 impl Program<'_> {
-    fn rows(&self) -> usize {
+    /// Points.
+    pub fn rows(&self) -> usize {
         self.heights.len()
     }
 
-    fn width(&self) -> usize {
+    /// Unknowns, without the ball's slack.
+    pub fn width(&self) -> usize {
         self.columns.len() / self.rows()
     }
 
-    fn column(&self, k: usize) -> &[f64] {
+    /// A column of Φ.
+    pub fn column(&self, k: usize) -> &[f64] {
         &self.columns[k * self.rows()..][..self.rows()]
     }
 
     /// `Φ x` at every point.
-    fn at_points(&self, x: &[f64]) -> Vec<f64> {
+    pub fn at_points(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows()];
         out.par_chunks_mut(ROWS).enumerate().for_each(|(block, out)| {
             for (k, x) in x.iter().enumerate().filter(|(_, x)| **x != 0.0) {
@@ -196,6 +193,7 @@ impl Program<'_> {
 /// The state of the search: a dual point, its slacks and their multipliers.
 struct Search<'a> {
     program: Program<'a>,
+    digits: Digits,
     /// t, q, Q packed, and the ball's slack.
     x: Vec<f64>,
     slack: Parts,
@@ -205,7 +203,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// From the middle: every inequality as far from its end as any other.
-    fn new(program: Program<'a>) -> Self {
+    fn new(program: Program<'a>, digits: Digits) -> Self {
         let (n, d) = (program.rows(), program.features);
         let each = 1.0 / n as f64;
         let highest = program.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -237,24 +235,26 @@ impl<'a> Search<'a> {
             steps: 0,
             stopped: false,
         };
-        Search { program, x, slack, multiplier, best }
+        Search { program, digits, x, slack, multiplier, best }
     }
 
-    fn run(mut self, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
-        let mut idle = 0;
+    /// Steps until bounds are closed, or until so many have brought nothing.
+    fn run(mut self, waits: usize, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
+        let (mut idle, before) = (0, self.best.steps);
         for step in 1..=STEPS {
             let gap = self.best.upper - self.best.lower;
-            if gap <= CLOSED || (idle > PATIENCE && step > UNDER_WAY) {
+            let patience = if gap <= CLOSE { PATIENCE } else { waits };
+            if gap <= CLOSED || idle > patience && (step > UNDER_WAY || gap <= CLOSE) {
                 break;
             }
-            if !go_on(step, gap) {
+            if !go_on(before + step, gap) {
                 self.best.stopped = true;
                 break;
             }
             if self.step().is_none() {
                 break;
             }
-            self.best.steps = step;
+            self.best.steps = before + step;
             self.bounds();
             idle = if self.best.upper - self.best.lower < 0.9 * gap { 0 } else { idle + 1 };
         }
@@ -294,14 +294,12 @@ impl<'a> Search<'a> {
             None => None,
         };
         let ratio: Vec<f64> = z.points.iter().zip(&s.points).map(|(w, s)| w / s).collect();
-        let system = System::new(&program, &ratio, &ball, matrix.as_ref())?;
+        let system = Newton::new(program, &ratio, &ball, matrix.as_ref(), self.digits)?;
         let degree = (program.rows() + 1 + if matrix.is_some() { d } else { 0 }) as f64;
         let mu = s.inner(z) / degree;
         let c = program.objective();
         // Where there is nothing left to do but to close the gap.
-        let dx = system.solve(c.iter().map(|c| -c).collect());
-        let ds = self.slacks(&dx);
-        let mut dz = self.scaled(&ds, &ratio, &ball, matrix.as_ref());
+        let (_, ds, mut dz) = system.solve(c.iter().map(|c| -c).collect());
         let less = |out: &mut Vec<f64>, own: &[f64]| {
             out.iter_mut().zip(own).for_each(|(out, own)| *out = -own - *out);
         };
@@ -336,9 +334,7 @@ impl<'a> Search<'a> {
             right[1 + d + k] += z.matrix[k] + toward.matrix[k];
         }
         right.iter_mut().zip(&c).for_each(|(r, c)| *r -= c);
-        let dx = system.solve(right);
-        let ds = self.slacks(&dx);
-        let mut dz = self.scaled(&ds, &ratio, &ball, matrix.as_ref());
+        let (dx, ds, mut dz) = system.solve(right);
         let from = |out: &mut Vec<f64>, own: &[f64]| {
             out.iter_mut().zip(own).for_each(|(out, own)| *out = own - *out);
         };
@@ -357,27 +353,6 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// What a step of the unknowns does to the slacks.
-    fn slacks(&self, dx: &[f64]) -> Parts {
-        let (d, width) = (self.program.features, self.program.width());
-        let mut ball = vec![dx[width]];
-        ball.extend(&dx[1..=d]);
-        Parts {
-            points: self.program.at_points(&dx[..width]),
-            ball,
-            matrix: dx[1 + d..width].to_vec(),
-        }
-    }
-
-    /// `W⁻² ds`.
-    fn scaled(&self, ds: &Parts, ratio: &[f64], ball: &Ball, matrix: Option<&Definite>) -> Parts {
-        Parts {
-            points: ds.points.iter().zip(ratio).map(|(ds, ratio)| ratio * ds).collect(),
-            ball: ball.inverse_square(&ds.ball),
-            matrix: matrix.map_or_else(Vec::new, |matrix| matrix.inverse_square(&ds.matrix)),
-        }
-    }
-
     /// How far slacks and multipliers may go.
     fn reach(&self, ds: &Parts, dz: &Parts, matrix: Option<&Definite>) -> (f64, f64) {
         let line = |x: &[f64], d: &[f64]| {
@@ -391,89 +366,5 @@ impl<'a> Search<'a> {
             Some((s, z)) => (far_s.min(s), far_z.min(z)),
             None => (far_s, far_z),
         }
-    }
-}
-
-/// `Φᵀ W⁻² Φ` and its factor, every unknown in units in which its own entry is 1.
-struct System {
-    matrix: Vec<f64>,
-    unit: Vec<f64>,
-    factor: Cholesky,
-}
-
-impl System {
-    fn new(
-        program: &Program<'_>,
-        ratio: &[f64],
-        ball: &Ball,
-        definite: Option<&Definite>,
-    ) -> Option<Self> {
-        let (d, width) = (program.features, program.width());
-        let size = width + 1;
-        let points = gram(program.columns, program.rows(), ratio);
-        let mut matrix = vec![0.0; size * size];
-        for (to, from) in matrix.chunks_mut(size).zip(points.chunks(width)) {
-            to[..width].copy_from_slice(from);
-        }
-        // The ball's: (2 Jw wᵀJ − J)/η², its first entry last among the unknowns.
-        let place = |k: usize| if k == 0 { width } else { k };
-        let turned = |k: usize| if k == 0 { ball.unit[0] } else { -ball.unit[k] };
-        let eta = ball.eta * ball.eta;
-        for i in 0..=d {
-            for j in 0..=d {
-                let own = if i != j {
-                    0.0
-                } else if i == 0 {
-                    -1.0
-                } else {
-                    1.0
-                };
-                matrix[place(i) * size + place(j)] += (2.0 * turned(i) * turned(j) + own) / eta;
-            }
-        }
-        if let Some(definite) = definite {
-            let metric = definite.metric();
-            let p = |i: usize, j: usize| metric[i * d + j];
-            let pairs: Vec<(usize, usize)> =
-                (0..d).flat_map(|i| (i..d).map(move |j| (i, j))).collect();
-            let factor =
-                |(i, j): (usize, usize)| if i == j { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
-            for (a, &(i, j)) in pairs.iter().enumerate() {
-                for (b, &(k, l)) in pairs.iter().enumerate() {
-                    let both = p(i, k) * p(j, l) + p(i, l) * p(j, k);
-                    matrix[(1 + d + a) * size + 1 + d + b] +=
-                        factor((i, j)) * factor((k, l)) * both;
-                }
-            }
-        }
-        let unit: Vec<f64> = (0..size).map(|k| 1.0 / matrix[k * size + k].sqrt()).collect();
-        if unit.iter().any(|u| !u.is_finite()) {
-            return None;
-        }
-        for (k, x) in matrix.iter_mut().enumerate() {
-            *x *= unit[k / size] * unit[k % size];
-        }
-        // Where rounding makes it indefinite, a ridge is added that refinement takes off again.
-        let factor = [0.0, 1e-15, 1e-13, 1e-11, 1e-9].into_iter().find_map(|ridge| {
-            let mut more = matrix.clone();
-            (0..size).for_each(|k| more[k * size + k] += ridge);
-            Cholesky::new(size, more)
-        })?;
-        Some(System { matrix, unit, factor })
-    }
-
-    fn solve(&self, mut right: Vec<f64>) -> Vec<f64> {
-        let size = self.unit.len();
-        right.iter_mut().zip(&self.unit).for_each(|(r, u)| *r *= u);
-        let mut x = right.clone();
-        self.factor.solve(&mut x);
-        for _ in 0..2 {
-            let row = |k: usize| &self.matrix[k * size..][..size];
-            let mut left: Vec<f64> = (0..size).map(|k| right[k] - dot(row(k), &x)).collect();
-            self.factor.solve(&mut left);
-            x.iter_mut().zip(&left).for_each(|(x, more)| *x += more);
-        }
-        x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x *= u);
-        x
     }
 }
