@@ -347,9 +347,11 @@ impl<'a> Ground<'a> {
         Ok(match set.containing(self.robust.geometry(), &other)? {
             Some(radius) if radius.is_finite() => Ok(radius),
             Some(_) if lacking > 0.0 && !set.reaches_unseen() => Err(lacks()),
-            Some(_) => Err("no radius contains them: the log has people in contexts where the group \
+            Some(_) => {
+                Err("no radius contains them: the log has people in contexts where the group \
                             or target has none"
-                .to_owned()),
+                    .to_owned())
+            }
             None => {
                 Err("the least radius that contains people is not worked out for this set"
                     .to_owned())

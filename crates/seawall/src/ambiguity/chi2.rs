@@ -94,8 +94,9 @@ struct Solver<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Above {
     floor: f64,
-    /// The mass below.
+    /// The mass below, and above: each its own sum, for either may be lost in 1 less the other.
     below: f64,
+    mass: f64,
     /// The mean less the floor, and the variance.
     off: f64,
     variance: f64,
@@ -107,6 +108,7 @@ struct Tilt {
     mean: f64,
     delta: f64,
     below: f64,
+    mass: f64,
 }
 
 impl Tilt {
@@ -118,8 +120,7 @@ impl Tilt {
     /// `q/p − 1` if that is above −1.
     #[inline(always)]
     fn change(&self, f: f64) -> f64 {
-        let mass = 1.0 - self.below;
-        (f - self.mean) / (mass * self.delta) + self.below / mass
+        (f - self.mean) / (self.mass * self.delta) + self.below / self.mass
     }
 }
 
@@ -156,19 +157,19 @@ impl<'a> Solver<'a> {
 
     fn everyone(&self) -> Above {
         let floor = self.lowest.min(self.mean);
-        Above { floor, below: 0.0, off: self.mean - floor, variance: self.variance }
+        Above { floor, below: 0.0, mass: 1.0, off: self.mean - floor, variance: self.variance }
     }
 
     fn above(&mut self, floor: f64) -> Above {
         self.evaluations += 1;
         let (weights, values) = (&self.weights, &self.values);
-        let [below, first, second] = sums(values.len(), &|s: usize| {
+        let [below, mass, first, second] = sums(values.len(), &|s: usize| {
             let (p, over) = (weights[s], (values[s] - floor).max(0.0));
-            [if over > 0.0 { 0.0 } else { p }, p * over, p * over * over]
+            let (out, within) = if over > 0.0 { (0.0, p) } else { (p, 0.0) };
+            [out, within, p * over, p * over * over]
         });
-        let mass = 1.0 - below;
         let off = first / mass;
-        Above { floor, below, off, variance: (second / mass - off * off).max(0.0) }
+        Above { floor, below, mass, off, variance: (second / mass - off * off).max(0.0) }
     }
 
     /// The same, with all digits of the variance.
@@ -184,13 +185,16 @@ impl<'a> Solver<'a> {
             }
             false => [0.0; 2],
         });
-        let (mass, off) = (1.0 - above.below, off / (1.0 - above.below));
+        let (mass, off) = (above.mass, off / above.mass);
         Above { off: above.off + off, variance: (variance / mass - off * off).max(0.0), ..above }
     }
 
     /// `P (1 + ε) − 1`: not above 0 if too few people are left to spend only so much.
     fn room(above: &Above, radius: f64) -> f64 {
-        radius - above.below * (1.0 + radius)
+        match above.mass < 0.5 {
+            true => above.mass * (1.0 + radius) - 1.0,
+            false => radius - above.below * (1.0 + radius),
+        }
     }
 
     /// The population that spends the radius, if the people above some floor are the right ones.
@@ -211,7 +215,7 @@ impl<'a> Solver<'a> {
             let next = self.above(floor);
             // Who is above spends this much: Σ p (q/p)² − 1.
             let spread = next.variance / (next.off * next.off);
-            let spends = (next.below + spread) / (1.0 - next.below);
+            let spends = (next.below + spread) / next.mass;
             if next.below == above.below && room > 0.0 {
                 above = next;
                 break;
@@ -237,7 +241,7 @@ impl<'a> Solver<'a> {
     fn priced(&mut self, price: f64) -> Tilt {
         let mut above = self.everyone();
         for _ in 0..FLOORS {
-            let floor = above.floor + above.off - 2.0 * price / (1.0 - above.below);
+            let floor = above.floor + above.off - 2.0 * price / above.mass;
             if above.below == 0.0 && floor <= self.lowest {
                 break;
             }
@@ -248,13 +252,13 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
-        self.tilt(above, |sharp| 2.0 * price / (1.0 - sharp.below))
+        self.tilt(above, |sharp| 2.0 * price / sharp.mass)
     }
 
     fn tilt(&self, above: Above, delta: impl Fn(&Above) -> f64) -> Tilt {
         let sharp = self.sharpened(above);
         let mean = if sharp.below == 0.0 { self.mean } else { sharp.floor + sharp.off };
-        Tilt { mean, delta: delta(&sharp), below: sharp.below }
+        Tilt { mean, delta: delta(&sharp), below: sharp.below, mass: sharp.mass }
     }
 
     /// What the population itself spends and reaches.
@@ -265,7 +269,7 @@ impl<'a> Solver<'a> {
             let (p, change) = (weights[s], tilt.change(values[s]).max(-1.0));
             [p * change * change, p * (1.0 + change) * (values[s] - tilt.mean)]
         });
-        let price = 0.5 * (1.0 - tilt.below) * tilt.delta;
+        let price = 0.5 * tilt.mass * tilt.delta;
         Vertex::new(Price::At(price), cost, tilt.mean + off)
     }
 
