@@ -121,13 +121,27 @@ fn every_radius_just_covers_what_a_group_that_was_left_out_really_cost() {
         assert!(lower <= number(&worst["value"]) && number(&worst["value"]) <= upper, "{set}");
         // A study that never had the group says the same.
         let (reached, before) = at(path, "rest.toml", name, "constant:a", radius);
-        assert!((reached - value).abs() <= 1e-6 * value, "{name}: {reached}, expected {value}");
-        assert!(before < value, "{name} reaches {value} before {radius}");
+        match radius > 0.0 {
+            true => {
+                let apart = (reached - value).abs();
+                assert!(apart <= 1e-6 * value, "{name}: {reached}, expected {value}");
+                assert!(before < value, "{name} reaches {value} before {radius}");
+            }
+            // A set of the same moments is beyond it already where nothing else shifts.
+            false => assert!(reached >= value * (1.0 - 1e-6), "{name}: {reached}, {value}"),
+        }
         let values: Vec<f64> = list(&set["policies"]).iter().map(|p| number(&p["value"])).collect();
         let best = if values[1] < values[0] { "constant:b" } else { "constant:a" };
         assert_eq!(set["best"], best, "{set}");
-        assert_eq!(set["fears"], "higher age", "{set}");
+        if ["wasserstein", "kl", "tv", "chi2", "hellinger", "burg", "cvar"].contains(&name) {
+            assert_eq!(set["fears"], "higher age", "{set}");
+        }
+        // Which of two policies is no worse needs both outcomes of one person under joint sets.
         let no_worse = &set["no_worse"];
+        if name.starts_with("joint") {
+            assert!(no_worse.is_null(), "{set}");
+            continue;
+        }
         assert_eq!(no_worse["holds"], number(&no_worse["by"]) <= 1e-9, "{set}");
         assert!(
             number(&no_worse["by"])
@@ -303,7 +317,8 @@ fn the_stroke_trial_covers_the_united_kingdom() {
     assert!(value > number(&found["covers"]["nominal"]), "{}", found["covers"]);
     for set in answered(&found) {
         let reached = number(&set["policies"][0]["value"]);
-        assert!((reached - value).abs() <= 1e-6 * value, "{set}");
+        let beyond = number(&set["radius"]) == 0.0 && reached > value;
+        assert!(beyond || (reached - value).abs() <= 1e-6 * value, "{set}");
     }
     println!("{}", found["agreement"]);
 }

@@ -75,7 +75,7 @@ fn sets_that_weigh_people_anew_answer_everywhere() {
         let found = run(path, &format!("evaluate study.toml --set {set} --radius 0,0.2 --full"));
         assert_eq!(found.code, 0, "{set}: {}", found.err);
         assert!(found.out.contains("weighed anew"), "{set}: {}", found.out);
-        let seen = found.out.contains("where nobody was seen");
+        let seen = found.out.contains("worst-case population is where nobody was seen");
         assert_eq!(seen, ["cressie-read:k=0.5", "hellinger", "burg"].contains(&set), "{set}");
         let args = format!("evaluate study.toml --set {set} --radius 0,0.2 --curve c.csv --json");
         let results = json(path, &args)["policies"][0]["results"].clone();
