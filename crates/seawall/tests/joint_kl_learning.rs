@@ -183,3 +183,19 @@ fn softmax_beats_uniform_and_stays_above_the_floor() {
     let none = Gradient { restarts: 0, ..Gradient::default() };
     assert!(task.softmax(none, Settings::default()).is_err());
 }
+
+#[test]
+fn a_softmax_that_is_stopped_keeps_its_policy_and_has_bounds() {
+    let log = log(3);
+    let fitted = fit(&log);
+    let robust = fitted.robust(Support::All).unwrap();
+    let task = JointTask::new(&fitted, &robust, JointKl.at(0.1)).unwrap();
+    let never = |_: seawall::Progress<'_>| false;
+    let settings = Settings { watch: Watch::new(&never), ..Settings::default() };
+    let found = task.softmax(Gradient::default(), settings).unwrap();
+    assert_eq!(found.status(), Status::Stopped);
+    let own = worst(&fitted, found.policy(), 0.1).unwrap();
+    assert!((own - log.direction().sign() * found.value()).abs() < 1e-12);
+    let full = task.softmax(Gradient::default(), Settings::default()).unwrap();
+    assert!(found.lower() <= full.lower() + 1e-12 || found.upper() >= full.upper() - 1e-12);
+}

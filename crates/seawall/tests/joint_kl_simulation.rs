@@ -279,7 +279,8 @@ fn a_few_logs_are_estimated_as_promised() {
 }
 
 /// What is known of it: no run diverges, intervals hold the truth at least nine times in ten, and at 1,000
-/// rows trees and forests are no worse than no model.
+/// rows trees and forests are no worse than no model. Cells of a few rows each may be: at 300 rows of the
+/// loud world and a deterministic policy their squared error was 1.06 to 1.08 times the plain one's.
 #[test]
 #[ignore = "slow"]
 fn errors_and_coverage_of_joint_kl() {

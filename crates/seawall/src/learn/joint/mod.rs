@@ -106,10 +106,18 @@ impl<'a> JointTask<'a> {
         self.learn(&ByContext { task: self, only_seen: true }, 1e-9, settings)
     }
 
-    /// Bounds of the least worst case of any policy at all.
+    /// Bounds of the least worst case of any policy at all: if stopped at once, the least and the largest
+    /// cost of a row.
     pub fn floor(&self, settings: Settings<'_>) -> Result<Bounds> {
-        let found = self.learn(&ByContext { task: self, only_seen: false }, 1e-9, settings)?;
-        Ok(Bounds { lower: found.lower(), upper: found.upper() })
+        match self.learn(&ByContext { task: self, only_seen: false }, 1e-9, settings) {
+            Ok(found) => Ok(Bounds { lower: found.lower(), upper: found.upper() }),
+            Err(error) if error.is_stopped() => {
+                let (low, high) = self.range();
+                let (lower, upper) = self.fitted.log().direction().turned(low, high);
+                Ok(Bounds { lower, upper })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Probabilities by group; budgets are those of the log's own population.

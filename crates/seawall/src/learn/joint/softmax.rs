@@ -23,13 +23,9 @@ impl JointTask<'_> {
         let design = Design::new(self.fitted.log().contexts(), self.robust.points())?;
         let found = descend(self, &design, asked, settings)?;
         let direction = self.fitted.log().direction();
-        let (floor, stopped) = match self.floor(settings) {
-            Ok(floor) => (direction.turned(floor.lower, floor.upper).0, found.stopped),
-            Err(error) if error.is_stopped() => (self.range().0, true),
-            Err(error) => return Err(error),
-        };
-        let lower = floor.min(found.upper);
-        let status = match (found.upper - lower <= 1e-9 * self.size(), stopped) {
+        let floor = self.floor(settings)?;
+        let lower = direction.turned(floor.lower, floor.upper).0.min(found.upper);
+        let status = match (found.upper - lower <= 1e-9 * self.size(), found.stopped) {
             (true, _) => Status::Optimal,
             (false, true) => Status::Stopped,
             (false, false) => Status::Inexact,
