@@ -121,8 +121,7 @@ fn block(d: usize, definite: &Definite) -> Vec<Twofold> {
         (0..d).map(|k| Twofold::from(definite.inverse[k * d + i])).collect()
     };
     let columns: Vec<Vec<Twofold>> = (0..d).map(column).collect();
-    let p: Vec<Twofold> =
-        (0..d * d).map(|k| inner(&columns[k / d], &columns[k % d])).collect();
+    let p: Vec<Twofold> = (0..d * d).map(|k| inner(&columns[k / d], &columns[k % d])).collect();
     let pairs: Vec<(usize, usize)> = (0..d).flat_map(|i| (i..d).map(move |j| (i, j))).collect();
     let (one, half) = (Twofold::from(1.0), Twofold::from(0.5).root());
     let factor = |i: usize, j: usize| if i == j { half } else { one };

@@ -116,8 +116,8 @@ impl Factor {
             x[k] = (x[k] - known).over(row(k)[k]);
         }
         for k in (0..self.size).rev() {
-            let known = (k + 1..self.size)
-                .fold(Twofold::default(), |sum, i| sum + row(i)[k] * x[i]);
+            let known =
+                (k + 1..self.size).fold(Twofold::default(), |sum, i| sum + row(i)[k] * x[i]);
             x[k] = (x[k] - known).over(row(k)[k]);
         }
         x
