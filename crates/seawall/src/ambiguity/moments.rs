@@ -16,9 +16,11 @@
 //! nobody may: points off it get no mass, and a direction of which less than [`LEAST_SHARE`] of a column's
 //! squared range is seen counts as one.
 //!
-//! Both constraints are widened by [`WIDER`], so that the set has an inside at radius 0 and for
-//! `γ₂ = 1`: bounds are those of the set so widened. At most [`MOST_COORDINATES`] coordinates and
-//! [`MOST_NUMBERS`] numbers; more are refused.
+//! Both constraints are widened by [`WIDER`], so that the set has an inside at radius 0, for `γ₁ = 0` and
+//! for `γ₂ = 1`: both bounds are those of the set so widened, which is larger than that of the set as
+//! stated by at most [`WIDER`] times the price of the moments (some hundreds of spreads of the values where
+//! second moments can hardly move). At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`] numbers;
+//! more are refused.
 
 use super::Set;
 use super::curve::Curve;
@@ -44,6 +46,8 @@ use std::sync::Arc;
 
 /// By how much `‖E z‖²` and the bound on second moments are wider than stated.
 const WIDER: f64 = 1e-7;
+/// Moments of a given population are known to this.
+const ROUNDING: f64 = 1e-12;
 /// A variance below this share of the squared range is none.
 const LEAST_SHARE: f64 = 1e-12;
 /// An eigenvalue of the correlations below this is none.
@@ -169,7 +173,7 @@ impl Shift for Moments {
             }
         }
         let most = symmetric(d, second).values.into_iter().fold(0.0, f64::max);
-        Ok(Some(self.radius(mean.sqrt(), most)))
+        Ok(Some(self.radius((mean - ROUNDING).max(0.0).sqrt(), most - ROUNDING)))
     }
 
     fn solver<'a>(
