@@ -96,10 +96,10 @@ fn cone_program(case: &Case, set: Mmd, radius: f64) -> f64 {
         cols.push(c);
         entries.push(x);
     };
-    for j in 0..n {
+    for (j, row) in root.iter().enumerate().take(n) {
         put(0, j, 1.0);
         put(1 + j, j, -1.0);
-        (0..rank).for_each(|k| put(2 + n + k, j, -root[j][k]));
+        (0..rank).for_each(|k| put(2 + n + k, j, -row[k]));
     }
     b.extend(vec![0.0; n]);
     b.push(radius);

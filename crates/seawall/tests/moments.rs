@@ -53,9 +53,9 @@ fn eigen(mut a: Vec<Vec<f64>>) -> Vec<(f64, Vec<f64>)> {
         for row in a.iter_mut().chain(v.iter_mut()) {
             (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
         }
-        for k in 0..n {
+        (0..n).for_each(|k| {
             (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-        }
+        });
     }
     (0..n).map(|k| (a[k][k], v.iter().map(|row| row[k]).collect())).collect()
 }
@@ -163,13 +163,13 @@ fn cone_program(case: &Case, set: Moments, radius: f64) -> f64 {
             entries.push(x);
         };
         let first = 1 + n + cuts.len();
-        for j in 0..n {
+        for (j, point) in z.iter().enumerate() {
             put(0, j, 1.0);
             put(1 + j, j, -1.0);
             for (c, v) in cuts.iter().enumerate() {
                 put(1 + n + c, j, along(j, v).powi(2));
             }
-            (0..d).for_each(|k| put(first + 1 + k, j, z[j][k]));
+            (0..d).for_each(|k| put(first + 1 + k, j, point[k]));
         }
         let mut b = vec![1.0];
         b.extend(vec![0.0; n]);

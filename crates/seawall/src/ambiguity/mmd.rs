@@ -524,7 +524,7 @@ impl Embedding {
     }
 
     /// The squared distance of a single place from the population.
-    fn from_population(&self, place: usize) -> f64 {
+    fn squared_distance(&self, place: usize) -> f64 {
         (1.0 - 2.0 * self.mean[place] + self.square).max(0.0)
     }
 }
@@ -572,8 +572,9 @@ impl<'a> Solver<'a> {
     fn highest(&self) -> (usize, f64) {
         let most = self.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let tops = (0..self.heights.len()).filter(|&g| self.heights[g] == most);
-        let near =
-            tops.map(|g| (g, self.embedding.from_population(g))).min_by(|a, b| a.1.total_cmp(&b.1));
+        let near = tops
+            .map(|g| (g, self.embedding.squared_distance(g)))
+            .min_by(|a, b| a.1.total_cmp(&b.1));
         let (g, square) = near.unwrap_or((0, 0.0));
         (g, square.sqrt())
     }

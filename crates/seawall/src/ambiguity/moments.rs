@@ -19,8 +19,9 @@
 //! Both constraints are widened by [`WIDER`], so that the set has an inside at radius 0, for `γ₁ = 0` and
 //! for `γ₂ = 1`: both bounds are those of the set so widened, which is larger than that of the set as
 //! stated by at most [`WIDER`] times the price of the moments (some hundreds of spreads of the values where
-//! second moments can hardly move). At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`] numbers;
-//! more are refused.
+//! second moments can hardly move). Such thin sets are solved in twice the digits of a double, which is
+//! slow: with more than some 20,000 points of 8 coordinates it is not done, and bounds may stay far
+//! apart there. At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`] numbers; more are refused.
 
 use super::Set;
 use super::curve::Curve;
