@@ -1,4 +1,5 @@
 //! Completions and manual pages of the built program.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -197,8 +197,9 @@ fn cone_program(set: Set, case: &Case, radius: f64) -> f64 {
             let factor = k * (k - 1.0);
             for i in seen() {
                 let (p, t) = (points[i].0, n + i);
-                let (own, one, q): (&[(usize, f64)], &[(usize, f64)], &[(usize, f64)]) =
-                    (&[(t, -1.0)], &[], &[(i, -1.0)]);
+                let own: &[(usize, f64)] = &[(t, -1.0)];
+                let one: &[(usize, f64)] = &[];
+                let q: &[(usize, f64)] = &[(i, -1.0)];
                 if k > 1.0 {
                     // q ≤ t^(1/k) p^(1 − 1/k)
                     program.put(PowerConeT(1.0 / k), &[(own, 0.0), (one, p), (q, 0.0)]);
