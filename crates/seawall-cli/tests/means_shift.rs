@@ -98,7 +98,7 @@ fn sizes_beyond_the_limit_are_refused_with_what_to_do() {
     let mut rows = String::from("code,arm,p,events,died,age,site\n");
     for k in 0..400 {
         let arm = if k % 2 == 0 { "A" } else { "B" };
-        rows += &format!("c{},{arm},0.5,{},N,{},north\n", k % 60, k % 3, 20 + k % 50);
+        rows += &format!("c{},{arm},0.5,{},Y,{},north\n", k % 60, k % 3, 20 + k % 50);
     }
     let study = STUDY.replacen("site = { kind", "code = \"nominal\"\nsite = { kind", 1);
     let there = folder(&[("study.toml", study.as_bytes()), ("t.csv", rows.as_bytes())]);

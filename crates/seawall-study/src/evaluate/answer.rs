@@ -285,9 +285,13 @@ pub struct FiniteSampleBounds {
     pub largest_outcome: f64,
 }
 
-/// A set by its name alone; its parameters have fields of their own.
+/// A set as it is written; an entropic one by its name alone, for its parameter has a field of its own.
 pub(crate) fn set_name<S: Serializer>(set: &Set, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(set.name())
+    // An entropic set has its eta beside it.
+    match set.parameter("eta") {
+        Some(_) => serializer.serialize_str(set.name()),
+        None => serializer.collect_str(set),
+    }
 }
 
 /// Names and numbers as a map.

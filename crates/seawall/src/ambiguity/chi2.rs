@@ -303,15 +303,29 @@ impl Solve for Solver<'_> {
             let tilt = self.spending(radius);
             let vertex = self.vertex(&tilt);
             let mut bracket = Bracket::new(end, self.start, radius);
-            bracket.insert(vertex);
+            let finite = vertex.cost.is_finite() && vertex.value.is_finite();
+            if finite {
+                bracket.insert(vertex);
+            }
             let (upper, price) = bracket.upper;
-            // What it spends too much by rounding, a mixture with the observed population does not.
-            let share = if vertex.cost > radius { radius / vertex.cost } else { 1.0 };
-            let lower = self.mean + share * (vertex.value - self.mean);
-            let plan = self.plan(|f| match share {
-                1.0 => tilt.ratio(f),
-                _ => share * tilt.ratio(f) + (1.0 - share),
-            });
+            let (lower, plan) = match finite {
+                true => {
+                    // What it spends too much by rounding, a mixture with the observed population does
+                    // not.
+                    let share = if vertex.cost > radius { radius / vertex.cost } else { 1.0 };
+                    let plan = self.plan(|f| match share {
+                        1.0 => tilt.ratio(f),
+                        _ => share * tilt.ratio(f) + (1.0 - share),
+                    });
+                    (self.mean + share * (vertex.value - self.mean), plan)
+                }
+                // A weight so small that its square is lost: the mixture of both ends spends no more.
+                false => {
+                    let (share, most) = (radius / end.cost, 1.0 + end.cost);
+                    let of_top = |f: f64| if f == end.value { share * most } else { 0.0 };
+                    (bracket.lower(), self.plan(|f| of_top(f) + (1.0 - share)))
+                }
+            };
             (Certificate::new(lower, upper, price.get()), plan)
         };
         certificate.evaluations = self.evaluations.max(1);
