@@ -72,7 +72,7 @@ def test_a_frame_has_a_row_a_set_and_a_column_a_policy(demo):
 @pytest.mark.parametrize("asked, text", [
     ({"by": "ward"}, "group="),
     ({"by": "ward", "group": "nowhere"}, "no group \"nowhere\"; there are:"),
-    ({"group": "old"}, "by="),
+    ({"group": "old"}, "no group \"old\""),
     ({"sets": "wassertein"}, "expected one of wasserstein"),
     ({"sets": 3}, "expected the name of a set"),
     ({"containing": True}, "nobody to contain"),
