@@ -144,8 +144,9 @@ class Compared(_Result):
 
     def set(self, name: str) -> ComparedSet:
         """One of the sets, as it is written or by its name alone."""
-        for known in (lambda s: s.set == name, lambda s: s.set.split(":")[0] == name):
-            found = [one for one in self.sets if known(one)]
+        exact = [one for one in self.sets if one.set == name]
+        named = [one for one in self.sets if one.set.split(":")[0] == name]
+        for found in (exact, named):
             if len(found) == 1:
                 return found[0]
         written = [one.set for one in self.sets]
