@@ -90,7 +90,7 @@ fn sets_that_weigh_people_anew_answer_everywhere() {
             assert_eq!(found.code, 0, "{args}: {}", found.err);
         }
     }
-    for policy in ["greedy", "groups", "tree:1", "softmax"] {
+    for policy in ["greedy", "groups:site", "tree:1", "softmax"] {
         for set in ["chi2", "hellinger", "cvar"] {
             let found =
                 run(path, &format!("learn study.toml --policy {policy} --set {set} --radius 0.2"));
