@@ -494,9 +494,15 @@ fn extremes_are_answered() {
                 assert!(worst.lower() <= worst.upper(), "{what}");
                 // At radii that no population spends, beside weights whose squares are lost, the bounds
                 // hold and need not meet.
-                let lost = radius >= 1e9 || population.weights().iter().any(|p| *p > 0.0 && *p < 1e-150);
+                let lost =
+                    radius >= 1e9 || population.weights().iter().any(|p| *p > 0.0 && *p < 1e-150);
                 let closed = if lost { 2.0 } else { 1e-9 };
-                assert!(worst.gap() <= closed * size, "{what}: {} {}", worst.lower(), worst.upper());
+                assert!(
+                    worst.gap() <= closed * size,
+                    "{what}: {} {}",
+                    worst.lower(),
+                    worst.upper()
+                );
                 let mass: f64 = worst.weights().iter().sum();
                 assert!((mass - 1.0).abs() < 1e-9, "{what}: {mass}");
             }
