@@ -86,7 +86,13 @@ fn cone_program(rows: &[(f64, f64)], radius: f64) -> f64 {
     let cost: Vec<f64> = rows.iter().map(|r| -r.1).chain(vec![0.0; n]).collect();
     let mut cones = vec![SupportedConeT::ZeroConeT(1), SupportedConeT::NonnegativeConeT(1)];
     cones.extend((0..n).map(|_| SupportedConeT::ExponentialConeT()));
-    let settings = DefaultSettings { verbose: false, ..DefaultSettings::default() };
+    let settings = DefaultSettings {
+        verbose: false,
+        tol_feas: 1e-10,
+        tol_gap_abs: 1e-10,
+        tol_gap_rel: 1e-10,
+        ..DefaultSettings::default()
+    };
     let zero = CscMatrix::zeros((2 * n, 2 * n));
     let mut solver = DefaultSolver::new(&zero, &cost, &a, &b, &cones, settings).unwrap();
     solver.solve();
@@ -392,6 +398,42 @@ fn scores_are_derivatives() {
     }
     let se = found[0].unwrap().estimate.se;
     assert!((se / squares.sqrt() - 1.0).abs() < 1e-5, "{se} {}", squares.sqrt());
+}
+
+/// Where an action was never tried the worst outcome stands in, which may be on no row at all.
+#[test]
+fn the_worst_outcome_stands_in_though_no_row_has_it() {
+    let grid = |name: &str, n: u32| {
+        Arc::new(Space::grid([Feature::numeric(name).levels((0..n).map(f64::from))]).unwrap())
+    };
+    let entry = |context: u32, action: u32, outcome: u32| Entry {
+        context,
+        action,
+        outcome,
+        weight: 5.0,
+        ..Entry::default()
+    };
+    // Action b only in the second context; outcomes 1 to 3 of 0 to 4.
+    let met = [(0, 0, 1), (0, 0, 2), (1, 0, 2), (1, 0, 3), (1, 1, 1), (1, 1, 3)];
+    let entries: Vec<Entry> = met.into_iter().map(|(x, a, y)| entry(x, a, y)).collect();
+    let values: Vec<f64> = (0..5).map(f64::from).collect();
+    let actions = vec!["a".to_owned(), "b".to_owned()];
+    for (direction, stands_in) in [(Direction::Cost, 4.0), (Direction::Reward, 0.0)] {
+        let (contexts, outcomes) = (grid("x", 2), grid("y", 5));
+        let log =
+            Log::new(contexts, actions.clone(), outcomes, values.clone(), direction, entries.clone());
+        let log = log.unwrap();
+        let options = FitOptions { unseen: Unseen::Worst, ..OPTIONS };
+        let fitted = fit(&log, &Recipe::Cells, options);
+        let policy = Policy::constant(&log, "b").unwrap();
+        let none = worst(&fitted, &policy, JointKlDr.into(), 0.0).value();
+        // A third of the people are where b was never tried; elsewhere its mean is 2.
+        let (there, here) = (stands_in / 3.0, 2.0 * 2.0 / 3.0);
+        assert!((none - there - here).abs() < 0.05, "{direction:?}: {none}");
+        let sign = direction.sign();
+        let some = sign * worst(&fitted, &policy, JointKlDr.into(), 0.1).value();
+        assert!(some > sign * none && some <= sign * stands_in, "{direction:?}: {some}");
+    }
 }
 
 #[test]

@@ -8,7 +8,10 @@ use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
 use seawall::learn::{Budget, Gradient, Groups, JointTask, Method, Trees};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::{Partition, Parts, Policy};
-use seawall::{JointKl, JointKlDr, Log, Matrix, Settings, Status, Watch};
+use seawall::{
+    Direction, Entry, Feature, JointKl, JointKlDr, Log, Matrix, Settings, Space, Status, Watch,
+};
+use std::sync::Arc;
 
 const OPTIONS: FitOptions =
     FitOptions { clip: None, unseen: Unseen::Mean, folds: 2, repeats: 1, seed: 0 };
@@ -35,6 +38,12 @@ fn table(log: &Log, chosen: &dyn Fn(usize) -> Vec<f64>) -> Policy {
 
 fn one(actions: usize, action: usize) -> Vec<f64> {
     (0..actions).map(|a| f64::from(u8::from(a == action))).collect()
+}
+
+/// Whether some rows of these contexts have an action, or there are none.
+fn has_rows(log: &Log, of: &dyn Fn(usize) -> bool, action: usize) -> bool {
+    let mut own = log.entries().iter().filter(|e| of(e.context as usize)).peekable();
+    own.peek().is_none() || own.any(|e| e.action as usize == action)
 }
 
 #[test]
@@ -73,6 +82,13 @@ fn trees_groups_and_greedy_are_the_best_of_all() {
                 };
                 let policy =
                     table(&log, &|x| if x % 2 == 0 { first.clone() } else { second.clone() });
+                let own = |side: usize, chances: &[f64]| {
+                    let here = |x: usize| x % 2 == side;
+                    chances.iter().enumerate().all(|(a, p)| *p == 0.0 || has_rows(&log, &here, a))
+                };
+                if !own(0, &first) || !own(1, &second) {
+                    continue;
+                }
                 if let Some(other) = worst(&fitted, &policy, radius) {
                     assert!(value <= other + 1e-8, "seed {seed} radius {radius}: {value} {other}");
                 }
@@ -97,6 +113,10 @@ fn trees_groups_and_greedy_are_the_best_of_all() {
             for a in 0..actions {
                 for b in 0..actions {
                     let mut try_one = |left: &dyn Fn(usize) -> bool| {
+                        let right = |x: usize| !left(x);
+                        if !has_rows(&log, left, a) || !has_rows(&log, &right, b) {
+                            return;
+                        }
                         let policy = table(&log, &|x| one(actions, if left(x) { a } else { b }));
                         least = least.min(worst(&fitted, &policy, radius).unwrap_or(f64::INFINITY));
                     };
@@ -123,6 +143,54 @@ fn trees_groups_and_greedy_are_the_best_of_all() {
                 assert!((value - least).abs() < 1e-7, "seed {seed}: {value} {least}");
             }
         }
+    }
+}
+
+/// People whom no row shows under an action are not given it to be rid of them: trees and groups of the
+/// same rules find the same best, and say the same of it.
+#[test]
+fn nobody_is_given_what_nobody_like_them_got() {
+    let contexts = Arc::new(Space::grid([Feature::nominal("g", ["common", "rare"])]).unwrap());
+    let levels = [0.0, 1.0, 5.0];
+    let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels(levels)]).unwrap());
+    let entry = |context: u32, action: u32, outcome: u32, weight: f64| Entry {
+        context,
+        action,
+        outcome,
+        weight,
+        propensity: 0.5,
+        ..Entry::default()
+    };
+    // Eight rare rows, all of the second action, all at the largest cost.
+    let entries = vec![
+        entry(0, 0, 0, 40.0),
+        entry(0, 0, 2, 60.0),
+        entry(0, 1, 0, 70.0),
+        entry(0, 1, 1, 30.0),
+        entry(1, 1, 2, 8.0),
+    ];
+    let actions = vec!["a".to_owned(), "b".to_owned()];
+    let log = Log::new(contexts, actions, outcomes, levels.to_vec(), Direction::Cost, entries);
+    let log = log.unwrap().shared();
+    let fitted =
+        Fitted::new(&log, &Recipe::Cells, &Propensity::Known, OPTIONS, Watch::NOBODY).unwrap();
+    let robust = fitted.robust(Support::All).unwrap();
+    let parts =
+        Parts::Levels(vec![vec![Some("common".to_owned())], vec![Some("rare".to_owned())]]);
+    let by = vec![Partition { feature: "g".into(), missing: false, parts }];
+    for radius in [0.0, 0.03, 0.3] {
+        let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+        let settings = Settings::default();
+        let groups = task.groups(&Groups::new(by.clone()), settings).unwrap();
+        let tree = task.trees(Trees::new(1), settings).unwrap();
+        assert!((groups.value() - tree.value()).abs() < 1e-9, "{radius}");
+        for learned in [groups, tree] {
+            assert_eq!(learned.policy().probability(1, 1), 1.0);
+        }
+        // By name it is answered as ever, and is below: those people are then left out.
+        let rid = worst(&fitted, &table(&log, &|x| one(2, 1 - x)), radius).unwrap();
+        assert!(rid < task.trees(Trees::new(1), settings).unwrap().value());
+        assert!(task.floor(settings).unwrap().lower <= rid + 1e-9);
     }
 }
 

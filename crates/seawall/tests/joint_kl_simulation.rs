@@ -278,9 +278,9 @@ fn a_few_logs_are_estimated_as_promised() {
     }
 }
 
-/// What is known of it: no run diverges, intervals hold the truth at least nine times in ten, and at 1,000
-/// rows trees and forests are no worse than no model. Cells of a few rows each may be: at 300 rows of the
-/// loud world and a deterministic policy their squared error was 1.06 to 1.08 times the plain one's.
+/// What is known of it: no run diverges, 95% intervals hold the truth 93 to 97 times in a hundred, and the
+/// squared error is no larger than without a model, but for cells of a few rows each: at 300 rows of the
+/// loud world and a deterministic policy theirs was 1.06 to 1.08 times the plain one's.
 #[test]
 #[ignore = "slow"]
 fn errors_and_coverage_of_joint_kl() {
@@ -291,8 +291,9 @@ fn errors_and_coverage_of_joint_kl() {
         for (name, recipe) in recipes() {
             for world in [World::loud(), World::calm()] {
                 bad += lines(&world, (name, &recipe), rows, 910_000..910_000 + logs, &|p, d| {
-                    let better = d.squares <= p.squares || rows < 1_000 || name == "cells";
-                    p.lost + d.lost == 0 && p.held >= 0.9 && d.held >= 0.9 && better
+                    let most = if rows < 1_000 && name == "cells" { 1.1 } else { 1.0 };
+                    let held = [p.held, d.held].iter().all(|h| (0.93..=0.97).contains(h));
+                    p.lost + d.lost == 0 && held && d.squares <= most * p.squares
                 });
             }
         }

@@ -238,6 +238,34 @@ fn extremes_are_answered() {
 }
 
 #[test]
+fn a_bandwidth_out_of_scale_is_refused() {
+    let space = Space::grid([Feature::numeric("x").levels([0.0, 1.0, 2.0, 3.0, 5.0])]).unwrap();
+    let population = Population::from_weights(Arc::new(space), vec![1.0; 5]).unwrap();
+    let values = [0.0, 1.0, 2.0, 3.0, 5.0];
+    let problem = Problem::new(&population, &values).unwrap();
+    for kernel in [Kernel::Gaussian, Kernel::Laplace] {
+        let asked = |bandwidth: f64, radius: f64| {
+            let set = Mmd { kernel, bandwidth: Some(bandwidth) };
+            set.at(radius).worst_case(&problem, Settings::default())
+        };
+        for radius in [0.0, 1e-9, 1.0] {
+            let slip = asked(3e8, radius).unwrap_err().to_string();
+            assert!(slip.contains("bandwidth = 300000000 is out of scale"), "{slip}");
+        }
+        assert_eq!(asked(100.0, 0.0).unwrap().value(), problem.nominal());
+        let some = asked(100.0, 1e-9).unwrap();
+        assert!(some.value() < problem.nominal() + 1e-3, "{}", some.value());
+    }
+    // Where nobody is apart from anybody there is nothing to be out of scale with.
+    let space = Space::grid([Feature::numeric("x").levels([2.0])]).unwrap();
+    let population = Population::from_weights(Arc::new(space), vec![1.0]).unwrap();
+    let problem = Problem::new(&population, &[4.0]).unwrap();
+    let set = Mmd { kernel: Kernel::Gaussian, bandwidth: Some(1e8) };
+    let worst = set.at(0.0).worst_case(&problem, Settings::default()).unwrap();
+    assert_eq!((worst.value(), worst.gap()), (4.0, 0.0));
+}
+
+#[test]
 fn the_bandwidth_is_the_median_distance_and_is_told() {
     let space = Space::points([Feature::numeric("x").weight(1.0)], vec![vec![0.0, 1.0, 5.0]]);
     let population = Population::from_weights(Arc::new(space.unwrap()), vec![1.0; 3]).unwrap();

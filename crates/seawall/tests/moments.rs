@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the module says that both constraints are wider by.
-const WIDER: f64 = 1e-7;
+const WIDER: f64 = 1e-9;
 
 fn set(seed: u64) -> Moments {
     let pairs = [(0.1, 1.5), (0.5, 1.0), (0.0, 2.0), (1.0, 3.0), (0.02, 1.1), (0.0, 1.0)];
@@ -147,11 +147,11 @@ fn position(space: &Space, k: usize, known: &[usize], point: usize) -> f64 {
 }
 
 /// `max f·w` over the means' ball and every cut on second moments so far, until none is needed.
-fn cone_program(case: &Case, set: Moments, radius: f64) -> f64 {
+fn cone_program(case: &Case, set: Moments, radius: f64, wider: f64) -> f64 {
     let (points, z) = whitened(case);
     let (n, d) = (points.len(), z[0].len());
-    let mean = (radius * set.gamma1 + WIDER).sqrt();
-    let most = 1.0 + WIDER + radius * (set.gamma2 - 1.0);
+    let mean = (radius * set.gamma1).sqrt() + wider;
+    let most = 1.0 + wider + radius * (set.gamma2 - 1.0);
     let mut cuts: Vec<Vec<f64>> =
         (0..d).map(|k| (0..d).map(|i| f64::from(u8::from(i == k))).collect()).collect();
     for _ in 0..100 {
@@ -251,13 +251,20 @@ fn compared(seed: u64) -> Result<(usize, usize), TestCaseError> {
         prop_assert!(least <= radius + 1e-9, "{what}: {least}");
         if told {
             let (mean, second) = moments(&case, &worst.weights());
-            prop_assert!(mean <= radius * set.gamma1 + WIDER + 1e-10, "{what}: {mean}");
+            prop_assert!(mean.sqrt() <= (radius * set.gamma1).sqrt() + WIDER + 1e-10, "{what}: {mean}");
             let most = 1.0 + radius * (set.gamma2 - 1.0) + WIDER + 1e-10;
             prop_assert!(second <= most, "{what}: {second}");
-            let program = cone_program(&case, set, radius);
+            // The set as stated, and the one that it is widened to where it is thin.
+            let stated = cone_program(&case, set, radius, 0.0);
             let near = 1e-6 * size.max(1.0);
-            let off = (worst.value() - program).abs();
-            prop_assert!(off.is_nan() || off <= near, "{what}: {} {program}", worst.value());
+            let mut off = (worst.value() - stated).abs();
+            if off > near && radius * set.gamma1.min(set.gamma2 - 1.0) == 0.0 {
+                let wider = cone_program(&case, set, radius, WIDER);
+                off = (stated - worst.value()).max(worst.value() - wider).max(0.0);
+                let most = stated + 1e-4 * size.max(1.0);
+                prop_assert!(worst.value() <= most, "{what}: {} {stated}", worst.value());
+            }
+            prop_assert!(off.is_nan() || off <= near, "{what}: {} {stated}", worst.value());
             counts = (counts.0 + 1, counts.1 + usize::from(off.is_nan()));
         }
     }

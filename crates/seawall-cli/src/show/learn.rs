@@ -105,8 +105,10 @@ pub fn print(
         )?,
         (_, Method::Exact) => writeln!(
             out,
-            "No policy of this kind has a {kind} {better} {}: gap {}, {}, {} iterations, \
+            "No policy of this kind{} has a {kind} {better} {}: gap {}, {}, {} iterations, \
              {:.2} s.",
+            // What nobody got there has no outcomes to be weighed anew.
+            if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
             number(bound),
             gap(answer.gap),
             answer.status,
@@ -127,8 +129,12 @@ pub fn print(
     if answer.question.policy != Spec::Greedy {
         writeln!(
             out,
-            "{floor}: no policy whatever has a {kind} {better} {} (the greedy one).",
-            number(answer.greedy_floor)
+            "{floor}: no policy whatever has a {kind} {better} {} ({}).",
+            number(answer.greedy_floor),
+            match answer.set.needs_actions() {
+                true => "what no row alike has counts as nobody there",
+                false => "the greedy one",
+            }
         )?;
     }
     if answer.support == LearnSupport::Sampled {

@@ -97,7 +97,8 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     )];
     if answer.method == Method::Exact {
         lines.push(format!(
-            "No policy of this kind has a worst case {than} {}: gap {}, {}.",
+            "No policy of this kind{} has a worst case {than} {}: gap {}, {}.",
+            if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
             number(bound),
             gap(answer.gap),
             answer.status

@@ -247,6 +247,9 @@ enum Axis {
     Plain { coordinate: Vec<f64>, metric: Metric, missing: Vec<f64> },
 }
 
+/// Less than this between the kernel of a place with itself and with the furthest is rounding for the most
+/// part.
+const LEAST_CONTRAST: f64 = 1e-8;
 /// Different coordinates of a column up to which its products are listed.
 const LISTED: usize = 512;
 
@@ -360,6 +363,18 @@ struct Embedding {
     square: f64,
 }
 
+/// What the two points of a column that are furthest apart cost; a wall costs more than any number.
+fn furthest(space: &Space, feature: usize) -> f64 {
+    let (metric, column) = (space.metrics()[feature], space.column(feature));
+    let known = || column.iter().copied().filter(|x| !x.is_nan());
+    let (least, most) =
+        known().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+    match least < most {
+        true => metric.cost(least, most),
+        false => 0.0,
+    }
+}
+
 impl Embedding {
     fn new(population: &Population, kernel: Kernel, bandwidth: f64) -> Result<Self> {
         let (space, weights) = (population.space(), population.weights());
@@ -374,6 +389,14 @@ impl Embedding {
                     space.len()
                 ),
             ));
+        }
+        let furthest: f64 = (0..features).map(|k| furthest(space, k)).sum();
+        if furthest > 0.0 && 1.0 - of(furthest) < LEAST_CONTRAST {
+            return Err(Error::numeric(format!(
+                "bandwidth = {bandwidth} is out of scale with these costs: people {} apart at most are all \
+                 but one place to such a kernel; choose one of about that size",
+                furthest.sqrt()
+            )));
         }
         let all: Vec<Axis> = (0..features).map(|k| Axis::new(space, weights, k, of)).collect();
         let mut places: HashMap<Vec<u64>, u32> = HashMap::new();
@@ -587,13 +610,13 @@ impl<'a> Solver<'a> {
     fn found(&mut self, radius: f64) -> Found {
         let (top, enough) = self.highest();
         let nominal = self.embedding.nominal.clone();
+        if radius == 0.0 && enough > 0.0 {
+            return Self::plain(self.nominal, f64::INFINITY, nominal);
+        }
         if radius >= enough {
             let mut weights = vec![0.0; nominal.len()];
             weights[top] = 1.0;
             return Self::plain(self.heights[top], 0.0, weights);
-        }
-        if radius == 0.0 {
-            return Self::plain(self.nominal, f64::INFINITY, nominal);
         }
         let mut best = Found {
             lower: self.nominal,

@@ -16,11 +16,12 @@
 //! nobody may: points off it get no mass, and a direction of which less than [`LEAST_SHARE`] of a column's
 //! squared range is seen counts as one.
 //!
-//! Both constraints are widened by [`WIDER`], so that the set has an inside at radius 0, for `γ₁ = 0` and
-//! for `γ₂ = 1`: both bounds are those of the set so widened, which is larger than that of the set as
-//! stated by at most [`WIDER`] times the price of the moments (some hundreds of spreads of the values where
-//! second moments can hardly move). Such thin sets are solved in twice the digits of a double, which is
-//! slow: with more than some 20,000 points of 8 coordinates it is not done, and bounds may stay far
+//! Both constraints are widened by [`WIDER`], of a standard deviation and of the second moments, so that the
+//! set has an inside at radius 0, for `γ₁ = 0` and for `γ₂ = 1`: bounds are those of the set so widened. Where
+//! the set as stated has an inside of its own the difference is that times a price of some spreads of the
+//! values; where it has none (means held fast, or spreads) it was up to 1e-5 of the values' size in random
+//! problems. Such thin sets are solved in twice the digits of a double, which is slow: with more than some
+//! 20,000 points of 8 coordinates it is not done, and bounds may stay far
 //! apart there. At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`] numbers; more are refused.
 
 use super::Set;
@@ -45,8 +46,8 @@ use crate::progress::Stage;
 use crate::space::{Kind, Space, bits};
 use std::sync::Arc;
 
-/// By how much `‖E z‖²` and the bound on second moments are wider than stated.
-const WIDER: f64 = 1e-7;
+/// By how much `‖E z‖` and the bound on second moments are wider than stated.
+const WIDER: f64 = 1e-9;
 /// Moments of a given population are known to this.
 const ROUNDING: f64 = 1e-12;
 /// A variance below this share of the squared range is none.
@@ -104,7 +105,7 @@ impl Moments {
 
     /// The bounds on the mean and on second moments at a radius.
     fn bounds(&self, radius: f64) -> (f64, f64) {
-        ((radius * self.gamma1 + WIDER).sqrt(), 1.0 + WIDER + radius * (self.gamma2 - 1.0))
+        ((radius * self.gamma1).sqrt() + WIDER, 1.0 + WIDER + radius * (self.gamma2 - 1.0))
     }
 
     /// The least radius at which a point or population of this mean and largest second moment is inside.
@@ -113,7 +114,8 @@ impl Moments {
             true => amount / rate,
             false => 0.0,
         };
-        need(mean * mean - WIDER, self.gamma1).max(need(second - 1.0 - WIDER, self.gamma2 - 1.0))
+        let mean = (mean - WIDER).max(0.0);
+        need(mean * mean, self.gamma1).max(need(second - 1.0 - WIDER, self.gamma2 - 1.0))
     }
 }
 

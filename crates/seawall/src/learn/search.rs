@@ -7,8 +7,8 @@
 //! a depth-2 tree over `n` points, `F` features of `K` levels and `A` actions takes
 //! `O(F² n A + (F K)² A)`, and each further level of depth a factor of the number of questions.
 //!
-//! A leaf's mass may be asked to be at least so much. Every search asks, once a root question,
-//! whether to go on.
+//! A leaf's mass may be asked to be at least so much, and to take only an action that some of its points
+//! have rows of ([`Points::taking_only`]). Every search asks, once a root question, whether to go on.
 
 use super::node::Node;
 use super::ranks::{Question, Ranks};
@@ -35,6 +35,8 @@ pub(super) struct Points {
     pub(super) offset: Vec<usize>,
     pub(super) bins: usize,
     pub(super) actions: usize,
+    /// Which actions each point has rows of, `[point · actions + action]`; nothing if any may be taken.
+    seen: Vec<bool>,
 }
 
 /// What points cost and weigh.
@@ -56,7 +58,8 @@ pub(super) struct Window {
     pub(super) most: usize,
 }
 
-/// Sums by level: `[bin · width + action]`, then the mass and the number of points.
+/// Sums by level: `[bin · width + action]`, then the mass and the number of points; then, where that
+/// counts, how many of the points have rows of each action.
 type Histogram = Vec<f64>;
 
 impl Points {
@@ -70,11 +73,22 @@ impl Points {
             offset.push(bins);
             bins += f.len();
         }
-        Points { features, offset, bins, actions }
+        Points { features, offset, bins, actions, seen: Vec::new() }
+    }
+
+    /// A leaf takes only what rows of its points have, unless they have none at all.
+    pub(super) fn taking_only(self, seen: Vec<bool>) -> Self {
+        Points { seen, ..self }
     }
 
     fn width(&self) -> usize {
-        self.actions + 2
+        self.actions + 2 + if self.seen.is_empty() { 0 } else { self.actions }
+    }
+
+    /// Whether a leaf of these sums may take an action.
+    fn takes(&self, sums: &[f64], action: usize) -> bool {
+        let seen = &sums[self.actions + 2..];
+        seen.is_empty() || seen[action] > 0.0 || seen.iter().all(|n| *n == 0.0)
     }
 
     fn mass(&self, sums: &[f64]) -> f64 {
@@ -107,6 +121,11 @@ impl Points {
             bin.iter_mut().zip(row).for_each(|(b, c)| *b += c);
             bin[self.actions] += costs.mass[point];
             bin[self.actions + 1] += 1.0;
+            if !self.seen.is_empty() {
+                let own = &self.seen[point * self.actions..][..self.actions];
+                let counts = bin[self.actions + 2..].iter_mut().zip(own);
+                counts.for_each(|(n, seen)| *n += f64::from(u8::from(*seen)));
+            }
         }
     }
 
@@ -125,11 +144,11 @@ impl Points {
         sums
     }
 
-    /// The cheapest action.
+    /// The cheapest action that may be taken.
     fn action(&self, sums: &[f64]) -> (f64, usize) {
-        let mut best = 0;
-        for a in 1..self.actions {
-            if sums[a] < sums[best] {
+        let mut best = (0..self.actions).find(|&a| self.takes(sums, a)).unwrap_or(0);
+        for a in best + 1..self.actions {
+            if sums[a] < sums[best] && self.takes(sums, a) {
                 best = a;
             }
         }
@@ -341,9 +360,9 @@ impl Points {
         sorted(all)
     }
 
-    /// Every action that costs less than a limit, in order.
+    /// Every action that may be taken and costs less than a limit, in order.
     fn leaves(&self, sums: &[f64], limit: f64) -> Listed {
-        let actions = (0..self.actions).filter(|&a| sums[a] < limit);
+        let actions = (0..self.actions).filter(|&a| sums[a] < limit && self.takes(sums, a));
         actions.map(|a| (sums[a], Node::Action(a))).collect()
     }
 
@@ -453,6 +472,45 @@ mod tests {
             }
         }
         all
+    }
+
+    proptest! {
+        #[test]
+        fn leaves_take_only_what_their_points_have(
+            quarters in proptest::collection::vec(0..9u32, 48),
+            rows in proptest::collection::vec(0..4u32, 48),
+            depth in 0..3usize,
+        ) {
+            let seen: Vec<bool> = rows.iter().map(|n| *n == 0).collect();
+            let points = Points::new(&space(), 2).taking_only(seen.clone());
+            let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
+            let all: Vec<u32> = (0..24).collect();
+            let fits = |tree: &Node| allowed(&points, &seen, tree, &all);
+            let cost = |tree: &Node| -> f64 {
+                all.iter().map(|&i| costs[2 * i as usize + points.chosen(tree, i as usize)]).sum()
+            };
+            let every = every(&points, &all, depth);
+            let least = every.iter().filter(|t| fits(t)).map(cost).fold(f64::INFINITY, f64::min);
+            let given = Costs { costs: &costs, mass: &[1.0; 24], least: 0.0 };
+            let best = points.best(&given, &all, depth, &|| true);
+            prop_assert_eq!(best.as_ref().map(|b| b.0), Some(least));
+            prop_assert!(best.is_some_and(|b| fits(&b.1)));
+        }
+    }
+
+    /// Whether every leaf takes what some of its points have, or has none that have anything.
+    fn allowed(points: &Points, seen: &[bool], tree: &Node, of: &[u32]) -> bool {
+        match tree {
+            Node::Action(a) => {
+                let has = |a: usize| of.iter().any(|&i| seen[2 * i as usize + a]);
+                has(*a) || !(has(0) || has(1))
+            }
+            Node::Ask(question, yes, no) => {
+                let (left, right): (Vec<u32>, Vec<u32>) =
+                    of.iter().partition(|&&i| points.holds(*question, i as usize));
+                allowed(points, seen, yes, &left) && allowed(points, seen, no, &right)
+            }
+        }
     }
 
     proptest! {

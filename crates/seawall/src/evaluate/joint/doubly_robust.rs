@@ -9,8 +9,9 @@
 //! nearest rising function, gaps between values as weights, so that its mean stays the doubly robust estimate
 //! of the mean, residuals self-normalised, unless `F` had left [0, 1].
 //!
-//! `F` is a sum of jumps, and every jump is at the outcome of a row: a leaf's mass, what people in it
-//! weigh with the sign they have, is shared out among its rows. No table of people by values is made.
+//! `F` is a sum of jumps, each at the outcome of a row or at that which stands in for what was never seen: a
+//! leaf's mass, what people in it weigh with the sign they have, is shared out among its rows. No table of
+//! people by values is made.
 
 use super::super::estimate::Term;
 use super::super::fitted::{CrossModels, Fitted};
@@ -251,7 +252,10 @@ impl Fold<'_> {
 
 /// Makes jumps at outcomes a distribution: by rising values, the nearest that rises from 0 to 1.
 fn distribution(log: &Log, jumps: &mut [f64]) {
-    let mut order: Vec<u32> = log.entries().iter().map(|e| e.outcome).collect();
+    // Not only outcomes of rows: what stands for contexts never seen may be on no row.
+    let rows = log.entries().iter().map(|e| e.outcome);
+    let moved = (0..jumps.len() as u32).filter(|&k| jumps[k as usize] != 0.0);
+    let mut order: Vec<u32> = rows.chain(moved).collect();
     order.sort_unstable();
     order.dedup();
     let value = |k: u32| log.values()[k as usize];

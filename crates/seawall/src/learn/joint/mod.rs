@@ -21,8 +21,9 @@
 //!   which `E e^{s(y−u)} > 1` for every policy nothing does either.
 //!
 //! An action that has no rows where a policy takes it weighs nothing: those people then count as little as
-//! if they were not there. The greedy policy takes only what rows have; groups too, where a group has
-//! rows; for trees and softmax look at the share that the log does not cover.
+//! if they were not there, which would be a gain of nothing but blindness. So the greedy policy takes in
+//! each context only what rows of it have, groups and trees in each group and leaf; softmax policies give
+//! every action a chance. The floor is that of every policy, those included.
 
 mod softmax;
 
@@ -120,7 +121,7 @@ impl<'a> JointTask<'a> {
         }
     }
 
-    /// Probabilities by group; budgets are those of the log's own population.
+    /// Probabilities by group, of what rows of the group have; budgets are those of the log's own population.
     pub fn groups(&self, asked: &Groups, settings: Settings<'_>) -> Result<Learned> {
         check_tolerance(asked.tolerance)?;
         if asked.budgets.iter().any(|b| b.worst_case) {
@@ -166,11 +167,11 @@ impl<'a> JointTask<'a> {
         self.learn(&class, asked.tolerance, settings)
     }
 
-    /// The best single tree.
+    /// The best single tree whose leaves take only what rows of them have.
     pub fn trees(&self, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
         asked.check()?;
         let space = self.robust.population().space();
-        let points = Points::new(space, self.actions);
+        let points = Points::new(space, self.actions).taking_only(self.seen.clone());
         let all = (0..space.len() as u32).collect();
         let class = ByTree { task: self, asked, points, all, settings };
         self.learn(&class, asked.tolerance, settings)
