@@ -104,6 +104,10 @@ class Program:
         """The answer for programs; the one for people is kept."""
         shown = " ".join(f"'{word}'" if set(word) & set(" +") else word for word in (command, *options))
         self.said.append(f"$ seawall {shown}\n{self.run(command, *options)}")
+        return self.told(command, *options)
+
+    def told(self, command, *options):
+        """The answer for programs alone."""
         return json.loads(self.run(command, *options, "--json"))
 
 
@@ -114,7 +118,8 @@ def short(name):
 
 def rounded(found, digits):
     """An estimate with its noise; p by the normal approximation."""
-    out = {key: round(found[key], digits) for key in ("value", "se", "lower", "upper")}
+    # Adding 0 makes a zero of either sign the same.
+    out = {key: round(found[key], digits) + 0.0 for key in ("value", "se", "lower", "upper") if key in found}
     out["p"] = float(f"{math.erfc(abs(found['value']) / found['se'] / math.sqrt(2)):.2g}")
     return out
 
@@ -150,7 +155,9 @@ def evaluated(said, digits):
                          "effective_rows_of": {name: round(policy["target"]["effective_rows"])
                                                for name, policy in policies.items()}}
     if "balance" in said:
-        out["target"] = {"effective_rows_of": {name: round(policy["target"]["effective_rows"])
+        out["target"] = {"known": [{"what": fact["name"], "log": round(fact["before"], 2), "target": fact["wanted"]}
+                                   for fact in said["balance"]["facts"]],
+                         "effective_rows_of": {name: round(policy["target"]["effective_rows"])
                                                for name, policy in policies.items()}}
     return out
 
@@ -182,6 +189,17 @@ def happened(where, digits):
                             for first, second in pairs}}
 
 
+def missed(forecast, real, digits):
+    """What happened less what was forecast, for the same policies and pairs."""
+    out = {}
+    for kind in ("policies", "differences"):
+        for name in real[kind].keys() & forecast[kind].keys():
+            was, now = forecast[kind][name], real[kind][name]
+            miss = {"value": now["value"] - was["value"], "se": math.hypot(now["se"], was["se"])}
+            out[name] = rounded(miss, digits)
+    return dict(sorted(out.items()))
+
+
 def answer(name, path):
     """A study's numbers, and what the program printed on the way."""
     study, program = STUDIES[name], Program(path)
@@ -200,15 +218,20 @@ def answer(name, path):
             out.setdefault("policies", [short(policy["name"]) for policy in said["policies"]])
             told |= evaluated(said, digits)
             if where["options"][:1] == ("--target",):
-                told["target"]["distance"] = round(program.ask("distance", file, *where["options"])["distance"], 2)
+                told["target"]["distance"] = round(program.told("distance", file, *where["options"])["distance"], 2)
         out["places"].append(told)
     for told in out["places"]:
         told["differences"] = {pair: told["differences"][pair] for pair in study["pairs"] if pair in told["differences"]}
+    for told in out["places"]:
+        if told["kind"] == "happened":
+            forecast = next(other for other in out["places"]
+                            if other["kind"] == "estimated" and other["colour"] == told["colour"])
+            told["less_forecast"] = missed(forecast, told, digits)
     if "transfer" in study:
         said = program.ask("transfer", file, *study["transfer"])
         out["past_groups"] = [
             {"of": short(moved["policy"]) + (f" − {short(moved['against'])}" if "against" in moved else ""),
              "centre": round(moved["centre"], digits), "bound": round(moved["bound"], digits),
-             "held": moved["held"], "groups": len(moved["groups"])}
+             "method": moved["method"]} | ({"held": moved["held"], "groups": len(moved["groups"])} if moved["groups"] else {})
             for moved in said["transfers"] + said["differences"]]
     return out, "\n".join(program.said)

@@ -45,8 +45,8 @@ def fetched(package):
         folder.mkdir(parents=True, exist_ok=True)
         wanted = CACHE / f"{package}.txt"
         wanted.write_text(line + "\n")
-        command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",
-                   "--require-hashes", "-d", folder, "-r", wanted]
+        command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--retries", "1",
+                   "--no-deps", "--require-hashes", "-d", folder, "-r", wanted]
         done = subprocess.run(command, capture_output=True, text=True)
         wanted.unlink()
         if done.returncode or not found():
