@@ -1,4 +1,4 @@
-"""The gallery: answers and pictures made again by the built program, byte for byte, and pages that tell their numbers."""
+"""The gallery: answers and pictures made again by the built program, byte for byte; pages that tell their numbers."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_answers_are_made_again_byte_for_byte(seawall, tmp_path, name):
     assert done.returncode == 0, done.stderr
     for kind in ("json", "txt", "svg"):
         made, kept = (folder / f"{name}.{kind}" for folder in (tmp_path, PAGES))
-        assert made.read_bytes() == kept.read_bytes(), f"{kept} differs: run scripts/gallery {name} and look at what changed"
+        assert made.read_bytes() == kept.read_bytes(), f"{kept} differs: run scripts/gallery {name}, see what changed"
     licence = ROOT / f"target/gallery/{name}.LICENCE.txt"
     assert len(licence.read_text()) > 300, f"{licence} says too little"
 
@@ -80,6 +80,6 @@ def test_a_picture_draws_every_policy_within_its_frame(name):
 
 
 def test_no_data_are_committed():
-    kept = subprocess.run(["git", "ls-files", "studies/gallery", "docs/book/src/gallery"], cwd=ROOT, capture_output=True,
-                          text=True, check=True).stdout.split()
+    command = ["git", "ls-files", "studies/gallery", "docs/book/src/gallery"]
+    kept = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert {path.rsplit(".", 1)[1] for path in kept} <= {"md", "json", "txt", "svg", "toml", "py"}

