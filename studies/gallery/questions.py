@@ -20,10 +20,8 @@ def place(name, colour, *options, kind="estimated", **happened):
     return {"name": name, "colour": colour, "kind": kind, "options": options, **happened}
 
 
-# The newly infected: by definition untreated; the rest by Hall and others (2008).
-NEWLY = ["treated_before:no=1", "age:under 30=0.34,30 to 39=0.31,40 to 49=0.25,50 and over=0.1",
-         "sex:M=0.73,F=0.27", "race:white=0.35,other=0.65"]
-KNOWN = [word for known in NEWLY for word in ("--known", known)]
+# The newly infected: untreated by definition, and 73% men (MMWR 57(36), 2008).
+NEWLY = ["--known", "treated_before:no=1", "--known", "sex:M=0.73,F=0.27"]
 
 STUDIES = {
     "stroke": {
@@ -69,7 +67,11 @@ STUDIES = {
     },
     "antivirals": {
         "pairs": ["ZDV+ddC − ZDV+ddI", "ZDV+ddC − ZDV", "ZDV+ddI − ZDV"], "digits": 3,
-        "places": [place("trial", 0), place("newly infected, forecast", 1, *KNOWN)],
+        "places": [
+            place("trial", 0),
+            place("newly infected, forecast", 1, *NEWLY),
+            place("the same, were 65% not white", 2, *NEWLY, "--known", "race:white=0.35,other=0.65"),
+        ],
         "learn": ["--policy", "groups:treated_before", "--radius", "0.1", "--against", "constant:ZDV+ddI"],
     },
     "results": {
