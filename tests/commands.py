@@ -3,6 +3,8 @@
 import re
 import subprocess
 
+import pages
+
 # What one can do after reading a page, and the chapters that use the command.
 ABOUT = {
     "demo": ("try everything without data of your own", ["first-ten-minutes"]),
@@ -31,9 +33,16 @@ TITLES = {
 }
 
 
+def help_of(program, *words):
+    """What the program says of itself, or of a command."""
+    words = [program, *words, "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=pages.surroundings())
+    return done.stdout.rstrip("\n")
+
+
 def names(program):
     """The program's commands, in its own order."""
-    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    text = help_of(program)
     listed = text.split("Commands:\n")[1].split("\n\n")[0]
     return [name for name in re.findall(r"^  (\S+)", listed, flags=re.M) if name != "help"]
 
@@ -41,17 +50,15 @@ def names(program):
 def page(program, name):
     """The page of a command."""
     can, chapters = ABOUT[name]
-    shown = subprocess.run([program, name, "--help"], capture_output=True, text=True, check=True).stdout.rstrip("\n")
     links = ", ".join(f"[{TITLES[chapter]}](../{chapter}.md)" for chapter in chapters)
     read_on = f" In use: {links}." if links else ""
-    fence = f"```console\n$ seawall {name} --help\n{shown}\n```"
+    fence = f"```console\n$ seawall {name} --help\n{help_of(program, name)}\n```"
     return f"# seawall {name}\n\nAfter this page you can {can}.{read_on}\n\n{fence}\n"
 
 
 def all_pages(program):
     """Every command's page, by its name; and one that lists them."""
     found = {name: page(program, name) for name in names(program)}
-    shown = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout.rstrip("\n")
-    index = "# Commands\n\nAfter this page you know which command to ask. Each has a page with its options and examples.\n\n"
+    index = "# Commands\n\nAfter this page you know which command to ask. Each has a page with its options and examples."
     rows = "".join(f"- [`seawall {name}`]({name}.md): {ABOUT[name][0]}.\n" for name in found)
-    return found | {"index": f"{index}{rows}\n```console\n$ seawall --help\n{shown}\n```\n"}
+    return found | {"index": f"{index}\n\n{rows}\n```console\n$ seawall --help\n{help_of(program)}\n```\n"}

@@ -13,12 +13,16 @@ rounding below 1e-14, the size of a report (`449 kB`), and where the scratch fol
 may fail only where the page shows its `error:`.
 """
 
+import contextlib
 import difflib
+import doctest
+import io
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/book/src"
@@ -84,6 +88,11 @@ def needs_data(block):
     return any(re.search(r"studies/(ist|obd)", command) for command, _ in block.steps())
 
 
+def surroundings():
+    """The environment without a terminal's size, which help and tables would follow."""
+    return {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+
+
 class Reader:
     """Somebody who follows a page in a folder of their own."""
 
@@ -104,7 +113,7 @@ class Reader:
         """What a command prints, and after it what went wrong if it did."""
         examples = self.program.parent / "examples"
         command = EXAMPLE.sub(lambda found: str(examples / found.group(1)), command)
-        env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        env = surroundings()
         env["PATH"] = f"{self.program.parent}{os.pathsep}{env['PATH']}"
         done = subprocess.run(["bash", "-c", command], cwd=self.here, env=env, capture_output=True, text=True)
         text = (done.stdout + (done.stderr if done.returncode else "")).replace(str(self.here), HOME)
@@ -181,3 +190,21 @@ def unexplained(text):
     printed |= {number.rstrip("0").rstrip(".") for number in printed if "." in number}
     allowed = {number.replace(",", "") for number, _ in ALLOWED.findall(text)}
     return sorted(numbers(prose(text)) - printed - allowed)
+
+
+def session(block, names):
+    """A block of Python as at a prompt (`>>>`), with what its statements print now; `names` are kept and added to."""
+    shown = []
+    for example in doctest.DocTestParser().get_examples("\n".join(block.lines) + "\n"):
+        first, *rest = example.source.rstrip("\n").split("\n")
+        shown += [f">>> {first}", *(f"... {line}".rstrip() for line in rest)]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            try:
+                exec(compile(example.source, "<page>", "single"), names)
+            except Exception as error:
+                words = "".join(traceback.format_exception_only(error)).rstrip("\n")
+                print(f"Traceback (most recent call last):\n  ...\n{words}")
+        text = printed.getvalue().rstrip("\n")
+        shown += [line or "<BLANKLINE>" for line in text.split("\n")] if text else []
+    return shown
