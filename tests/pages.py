@@ -7,8 +7,8 @@ A page is Markdown. In it
 - a block after a comment `<!-- file: NAME -->` is a file of that name in the reader's folder;
 - a comment `<!-- number 0.464: reason -->` says why a number of the prose is in no output of the page.
 
-The blocks of a page run in order, in one scratch folder that has this repository's `studies` and, unless the page
-makes it, the demo's folder. What is not compared: blanks at the ends of lines, how long something took (`0.35 s`),
+The blocks of a page run in order, in one scratch folder that has this repository's `studies` and the demo's folder,
+unless the page makes that. What is not compared: blanks at the ends of lines, how long something took (`0.35 s`),
 rounding below 1e-14, the size of a report (`449 kB`), and where the scratch folder is (shown as /home/you). A command
 may fail only where the page shows its `error:`.
 """
@@ -121,9 +121,10 @@ class Reader:
 
 
 def reader(program, folder, text):
-    """A reader of this page: the demo is there unless the page makes it."""
-    makes = any("seawall demo" in command for block in blocks(text) if runs(block) for command, _ in block.steps())
-    return Reader(program, folder, demo=not makes)
+    """A reader of this page, who has the demo if the page is about it and does not make it."""
+    said = [command for block in blocks(text) if runs(block) for command, _ in block.steps()]
+    makes = any(command.split() == ["seawall", "demo"] for command in said)
+    return Reader(program, folder, demo=not makes and any("seawall-demo" in command for command in said))
 
 
 def plain(line):
