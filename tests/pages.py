@@ -5,7 +5,7 @@ A page is Markdown. In it
 - a ```console block has lines `$ command`, each followed by what the command prints; a line `...` (or `…`)
   stands for any lines left out. A command that ends in a backslash goes on in the next line;
 - a block after a comment `<!-- file: NAME -->` is a file of that name in the reader's folder;
-- a comment `<!-- number 0.464: reason -->` says why a number of the prose is in no output of the page.
+- a comment `<!-- numbers 0.464, 92: reason -->` says why numbers of the prose are in no output of the page.
 
 The blocks of a page run in order, in one scratch folder that has this repository's `studies` and the demo's folder,
 unless the page makes that. What is not compared: blanks at the ends of lines, how long something took (`0.35 s`),
@@ -31,7 +31,7 @@ HOME = "/home/you"
 ELISIONS = ("...", "…")
 EXAMPLE = re.compile(r"cargo run (?:-q )?--release -p seawall --example (\w+)")
 FILE = re.compile(r"<!-- file: (\S+) -->")
-ALLOWED = re.compile(r"<!-- number ([\d.,]+): (.+?) -->", re.S)
+ALLOWED = re.compile(r"<!-- numbers? ([\d., ]+): .+? -->", re.S)
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w]|\.\d)")
 
 
@@ -177,9 +177,9 @@ def prose(text):
 
 
 def numbers(text):
-    """Numerals of three digits or more, years apart, without their thousands' commas."""
+    """Numerals of two digits or more, years apart, without their thousands' commas."""
     found = {match.replace(",", "") for match in NUMBER.findall(text.replace("−", "-"))}
-    long = {number for number in found if len(number.replace(".", "")) >= 3}
+    long = {number for number in found if len(number.replace(".", "")) >= 2}
     return {number for number in long if not re.fullmatch(r"(19|20)\d\d", number)}
 
 
@@ -189,7 +189,7 @@ def unexplained(text):
     printed = {match.replace(",", "") for block in tested for line in block.lines
                for match in NUMBER.findall(line)}
     printed |= {number.rstrip("0").rstrip(".") for number in printed if "." in number}
-    allowed = {number.replace(",", "") for number, _ in ALLOWED.findall(text)}
+    allowed = {number.replace(",", "") for listed in ALLOWED.findall(text) for number in listed.split(", ")}
     return sorted(numbers(prose(text)) - printed - allowed)
 
 

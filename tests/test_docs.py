@@ -102,16 +102,20 @@ def test_commands_without_files_are_understood(command, seawall, tmp_path):
 
 @pytest.mark.parametrize("page", [*CHAPTERS, ROOT / "docs/from-here-to-there.md"], ids=NAMES.get)
 def test_numbers_of_the_prose_are_printed_on_the_page(page):
-    """Numerals of three digits or more; a comment gives the reason for others."""
+    """Numerals of two digits or more; a comment gives the reason for others."""
     assert pages.unexplained(page.read_text()) == []
 
 
 # README has no comments for its numbers, so their reasons are here; what was simulated is told in DESIGN.md, in these words.
 OF_README = {
     "0.018": "an example of a sentence", "0.03": "an example of a radius", "63.5": "an example of a threshold",
+    "55": "the program's words under --bootstrap", "92": "the same", "85": "an example of a move",
+    "0.1": "the heading of a column of check", "2.0": "the licence",
     "1.95": "the least Rust version", "100": "a hundred radii, and of a hundred hospitals", "130": "an exit code",
 }
-SIMULATED = {"300": "| tree | flat | 300 |", "5000": "| tree | flat | 5,000 |", "93.5": ".935–", "96.6": "–.966"}
+SIMULATED = {
+    "300": "| tree | flat | 300 |", "5000": "| tree | flat | 5,000 |", "93.5": ".935–", "96.6": "–.966",
+}
 
 
 def test_numbers_of_readme_are_printed_there_or_have_a_reason():
@@ -121,7 +125,7 @@ def test_numbers_of_readme_are_printed_there_or_have_a_reason():
                for line in block.lines for number in re.findall(r"\d+\.\d+", line)]
     for number in pages.unexplained(text):
         places = len(number.partition(".")[2])
-        is_rounded = places >= 2 and any(abs(value - float(number)) <= 0.5 * 10**-places for value in printed)
+        is_rounded = places >= 1 and any(abs(value - float(number)) <= 0.5 * 10**-places for value in printed)
         is_simulated = number in SIMULATED and SIMULATED[number] in design
         assert is_rounded or is_simulated or number in OF_README, f"README.md: {number} is printed by no block there"
 
