@@ -47,7 +47,7 @@ use crate::space::{Kind, Space, bits};
 use std::sync::Arc;
 
 /// By how much `‖E z‖` and the bound on second moments are wider than stated.
-const WIDER: f64 = 1e-9;
+const WIDER: f64 = 1e-8;
 /// Moments of a given population are known to this.
 const ROUNDING: f64 = 1e-12;
 /// A variance below this share of the squared range is none.
