@@ -21,14 +21,16 @@ pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
     let mut header = vec!["set", "radius"];
     header.extend(names.iter().map(String::as_str));
     let several = found.policies.len() > 1;
-    header.extend(if several { &["best", "no worse anywhere"][..] } else { &[] });
+    let choice = ["best as fitted", "beyond noise", "no worse anywhere"];
+    header.extend(if several { &choice[..] } else { &[] });
     header.extend(["fears", "unseen"]);
     let mut rows = table(&header);
     for set in found.answered() {
         let mut row = vec![set.set.to_string(), set.radius_words()];
         row.extend(shown.iter().map(|&k| value(set, k)));
         if several {
-            row.push(label(set.best.as_deref().unwrap_or_default()));
+            row.push(set.best_words(label));
+            row.push(set.told_words().to_owned());
             row.push(set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()));
         }
         row.extend([label(&set.fears_words()), set.unseen_words()]);
@@ -42,8 +44,12 @@ pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "and {more} more policies that no set chooses (--json has all)")?;
     }
     writeln!(out)?;
-    for sentence in &found.agreement.sentences {
+    for (k, sentence) in found.agreement.sentences.iter().enumerate() {
         wrapped(sentence, out)?;
+        // What chance leaves of the choice stands right behind it.
+        if let Some(one) = found.on_log.as_ref().filter(|_| k == 0) {
+            wrapped(&one.sentence, out)?;
+        }
     }
     for set in &found.sets {
         if let Some(why) = &set.why {
