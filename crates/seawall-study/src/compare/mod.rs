@@ -72,7 +72,9 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
     if request.containing && people.is_none() {
         let instead = "give a sample of the target, or a recorded group to leave out";
         return Err(Error::config(match loaded.known()?.is_some() {
-            true => format!("what is known of a target (--known) cannot be contained: {instead}"),
+            true => format!(
+                "what is known of a target cannot be contained, means and shares being no people: {instead}"
+            ),
             false => format!("there is nobody to contain: {instead}"),
         }));
     }
