@@ -478,10 +478,14 @@ fn an_order_is_shown_and_can_be_given() {
     };
     let shown = run(path, &ask("stage:ordinal:I<II<III"));
     assert!(shown.out.contains("stage I < II < III, 1 across the range"), "{}", shown.out);
-    // II is half as far from III as I is, and a quarter as dear: by hand 0.1 / 0.25 of the people move up 4.
-    let from = value("stage:ordinal:I<II<III");
-    let other = value("stage:ordinal");
-    assert!(from > other + 0.1, "{from} {other}");
+    // As the same column in numbers says.
+    let numbers = STAGES.replace("III,", "3,").replace("II,", "2,").replace("I,", "1,");
+    std::fs::write(path.join("n.csv"), numbers).unwrap();
+    let found = json(path, "bound n.csv --value v --context stage:ordinal --radius 0.1 --json");
+    let expected = found["results"][0]["value"].as_f64().unwrap();
+    let (ordered, appearing) = (value("stage:ordinal:I<II<III"), value("stage:ordinal"));
+    assert!((ordered - expected).abs() < 1e-12, "{ordered} {expected}");
+    assert!((appearing - expected).abs() > 0.1, "{appearing} {expected}");
     // With a weight as well; and twice the cost is half the radius.
     let twice = json(path, &format!("{} --json", ask("stage:ordinal:I<II<III:2")));
     let half =
