@@ -544,6 +544,21 @@ fn too_many_points_are_refused_with_what_helps() {
         assert!(found.err.contains("take a sample of the rows"), "{}", found.err);
         assert!(!found.err.contains("observed"), "bound has no such support: {}", found.err);
     }
+    // What counts is points times what each brings, and that is said.
+    let names: Vec<String> = (0..30).map(|j| format!("c{j}")).collect();
+    let mut wide = format!("{},v\n", names.join(","));
+    for i in 0..41_000 {
+        (0..30).for_each(|j| wide += &format!("{},", (i * (2 * j + 3) * 7919 / (j + 1)) % 97));
+        wide += &format!("{}\n", i % 7);
+    }
+    std::fs::write(folder.path().join("wide.csv"), wide).unwrap();
+    let contexts: Vec<String> = names.iter().map(|name| format!("--context {name}")).collect();
+    let set = "--set moments:gamma1=0.1,gamma2=1.5";
+    let ask = format!("bound wide.csv --value v {} --radius 0.1 {set}", contexts.join(" "));
+    let found = run(folder.path(), &ask);
+    assert_eq!(found.code, 2, "{}", found.out);
+    let counted = "41000 × (1 + 30 + 30 × 31 / 2) = 20336000 numbers";
+    assert!(found.err.contains(counted) && !found.err.contains("observed"), "{}", found.err);
     // A kappa that is out of scale says so and no more.
     let found = run(
         folder.path(),
