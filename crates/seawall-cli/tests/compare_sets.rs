@@ -417,13 +417,13 @@ fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
     let there = there();
     let path = there.path();
     let found =
-        json(path, "compare study.toml --set kl --set joint-kl --set joint-wasserstein --json");
+        json(path, "compare study.toml --set kl --set joint-kl-dr --set joint-wasserstein --json");
     let covers = &found["covers"];
     let increase = number(&covers["value"]) - number(&covers["nominal"]);
     let joint = &found["sets"][1];
     let evaluated = json(
         path,
-        "evaluate study.toml --set joint-kl --policy constant:a --radius 0 --halves 0 --json",
+        "evaluate study.toml --set joint-kl-dr --policy constant:a --radius 0 --halves 0 --json",
     );
     let start = number(&evaluated["policies"][0]["results"][0]["value"]);
     assert!((number(&joint["covers"]) - start - increase).abs() < 1e-9, "{joint}");
@@ -431,7 +431,8 @@ fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
     assert!((reached - start - increase).abs() <= 1e-6 * reached, "{joint}");
     let sentence = covers["sentence"].as_str().unwrap();
     assert!(
-        sentence.contains("Under joint-kl") && sentence.contains("the same increase"),
+        sentence.contains("Under joint-kl-dr what it is where nothing shifts")
+            && sentence.contains("the same increase"),
         "{sentence}"
     );
     assert_eq!(number(&found["sets"][0]["covers"]), number(&covers["value"]));
@@ -440,7 +441,7 @@ fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
         assert!(!set["fears"].is_null() && number(&set["radius"]) > 0.0, "{set}");
     }
     // Beside a group it is the level.
-    let found = json(path, "compare study.toml --by site --group s5 --set joint-kl --json");
+    let found = json(path, "compare study.toml --by site --group s5 --set joint-kl-dr --json");
     assert_eq!(found["sets"][0]["covers"], found["covers"]["value"]);
 }
 
@@ -449,7 +450,7 @@ fn levels_that_are_words_are_named_by_the_one_that_gains() {
     let mut log = "stage,arm,y\n".to_owned();
     for k in 0..300 {
         let stage = k % 3;
-        let y = stage as f64 + ((k * 37) % 23) as f64 / 23.0;
+        let y = (stage * stage) as f64 + ((k * 37) % 23) as f64 / 23.0;
         writeln!(log, "{},{},{y}", ["I", "II", "III"][stage], ["a", "b"][(k / 3) % 2]).unwrap();
     }
     let study = STUDY.replace(

@@ -330,12 +330,13 @@ impl Covers {
 impl Covers {
     /// Says what is covered by sets that start from estimates of their own.
     pub(super) fn told_of_starts(&mut self, sets: &[ComparedSet]) {
-        let own = sets.iter().filter(|s| s.covers.is_some_and(|goal| goal != self.value));
+        let other = |goal: f64| (goal - self.value).abs() > 1e-9 * self.value.abs();
+        let own = sets.iter().filter(|s| s.covers.is_some_and(other));
         let own: Vec<String> = own.map(|s| s.set.to_string()).collect();
         if !own.is_empty() {
             self.sentence.push_str(&format!(
-                " Under {} nothing shifting is an estimate of their own: there the same increase, {}, is \
-                 covered over that.",
+                " Under {} what it is where nothing shifts is estimated otherwise: there the same increase, \
+                 {}, is covered over that.",
                 own.join(", "),
                 short((self.value - self.nominal).abs())
             ));
