@@ -113,7 +113,7 @@ fn a_grid_that_is_too_large_may_be_made_of_the_contexts_seen() {
     let mut rows = String::from("code,ward,arm,p,events,died,age,site\n");
     for k in 0..400 {
         let arm = if k % 2 == 0 { "A" } else { "B" };
-        rows += &format!("c{},w{},{arm},0.5,{},Y,{},north\n", k % 60, k % 50, k % 3, 20 + k % 50);
+        rows += &format!("c{},w{},{arm},0.5,{},Y,{},north\n", k % 60, k % 70, k % 3, 20 + k % 50);
     }
     let study =
         STUDY.replacen("site = { kind", "code = \"nominal\"\nward = \"nominal\"\nsite = { kind", 1);
