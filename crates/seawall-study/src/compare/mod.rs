@@ -12,6 +12,7 @@
 
 mod agreement;
 mod answer;
+mod choice;
 mod cover;
 mod reach;
 mod sets;
@@ -25,6 +26,7 @@ use crate::start::nothing_known;
 use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
 use crate::words::{away, percent, short};
+use choice::best;
 use cover::{Aimed, aimed};
 use reach::{Reach, least_radius};
 use seawall::distance::distance;
@@ -214,29 +216,6 @@ impl<'a> Ground<'a> {
         self.aimed.loaded.study.scale
     }
 
-    /// One policy beside that of the others which the log tells from it least, nothing shifting; None if
-    /// there is no other.
-    fn on_log(&self, policy: usize, watch: Watch<'_>) -> Result<Option<OnLog>> {
-        let direction = self.robust.direction();
-        let mut least: Option<(f64, usize, Estimate)> = None;
-        for k in (0..self.policies.len()).filter(|k| *k != policy) {
-            let found =
-                self.fitted.nominal_difference(&self.policies[policy], &self.policies[k], watch)?;
-            let found = if found.dr.value.is_nan() { found.dm } else { found.dr };
-            let end = match direction {
-                Direction::Cost => found.upper,
-                Direction::Reward => -found.lower,
-            };
-            let end = if end.is_nan() { f64::INFINITY } else { end };
-            if least.is_none_or(|(before, _, _)| end > before) {
-                least = Some((end, k, found));
-            }
-        }
-        Ok(least.map(|(_, k, found)| {
-            OnLog::new((self.policies[policy].name(), self.policies[k].name()), found, direction)
-        }))
-    }
-
     /// What radii are to cover, and what to know of it.
     fn covers(
         &self,
@@ -301,13 +280,12 @@ impl<'a> Ground<'a> {
             // What is known takes the place of a radius.
             return self.at_radius(set, (f64::INFINITY, None), settings);
         }
-        let goal = match people {
-            Some(_) => None,
-            None => Some(self.goal(set, covers, settings)?),
-        };
-        let radius = match (people, goal) {
-            (Some(people), _) => self.containing(set, covers, people, watch)?,
-            (None, goal) => self.reaching(set, goal.unwrap_or(covers.value), settings)?,
+        let (radius, goal) = match people {
+            Some(people) => (self.containing(set, covers, people, watch)?, None),
+            None => {
+                let goal = self.goal(set, covers, settings)?;
+                (self.reaching(set, goal, settings)?, Some(goal))
+            }
         };
         match radius {
             Ok(radius) => self.at_radius(set, (radius, goal), settings),
@@ -467,42 +445,6 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// By how much one policy could be worse than any other in one population of a set.
-    fn no_worse(
-        &self,
-        best: usize,
-        set: Set,
-        radius: f64,
-        settings: Settings<'_>,
-    ) -> Result<Option<NoWorse>> {
-        let robust = self.robust_for(set)?;
-        let (sign, policy) = (robust.direction().sign(), &self.policies[best]);
-        let settings = settings.detail(Detail::Value);
-        let mut most: Option<NoWorse> = None;
-        for (k, against) in self.policies.iter().enumerate().filter(|(k, _)| *k != best) {
-            let pair = (policy, against);
-            let (found, _) =
-                robust.worst_difference(pair, &self.range, set, &[radius], None, settings)?;
-            let Some(case) = found.first() else { continue };
-            if case.status() == Status::Stopped {
-                return Err(Error::stopped());
-            }
-            let by = sign * case.value();
-            let size = robust.values(&self.policies[k], &self.range.worst)?;
-            let size = size.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            if most.as_ref().is_none_or(|m| by > m.by) {
-                most = Some(NoWorse {
-                    holds: by <= ROUNDING * size,
-                    by,
-                    against: against.name().to_owned(),
-                    gap: case.gap(),
-                    status: case.status(),
-                });
-            }
-        }
-        Ok(most)
-    }
-
     /// Worst cases of a policy over a set.
     fn worst_cases(
         &self,
@@ -541,19 +483,4 @@ impl<'a> Ground<'a> {
         let support = listed(self.aimed.loaded.study.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
     }
-}
-
-/// The policies whose worst case is best: all whose bounds do not tell them from it.
-fn best(cases: &[WorstCase], direction: Direction) -> Vec<usize> {
-    // Costs, rewards turned round: the bounds of each.
-    let bounds = |case: &WorstCase| match direction {
-        Direction::Cost => (case.lower(), case.upper()),
-        Direction::Reward => (-case.upper(), -case.lower()),
-    };
-    let least = cases.iter().map(|c| bounds(c).1).fold(f64::INFINITY, f64::min);
-    let near = |case: &WorstCase| {
-        let (low, high) = bounds(case);
-        low - least <= ROUNDING * high.abs().max(least.abs())
-    };
-    (0..cases.len()).filter(|&k| near(&cases[k])).collect()
 }
