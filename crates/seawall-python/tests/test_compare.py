@@ -66,7 +66,8 @@ def test_a_frame_has_a_row_a_set_and_a_column_a_policy(demo):
     assert [*TWO, "radius", "best", "no_worse", "by", "fears", "unseen"] == [
         name for name in [*TWO, "radius", "best", "no_worse", "by", "fears", "unseen"] if name in frame
     ]
-    assert list(frame["told"].astype(object).where(frame["told"].notna(), None)) == [row.told for row in found.rows]
+    told = [None if pd.isna(one) else bool(one) for one in frame["told"]]
+    assert told == [row.told for row in found.rows]
     assert list(frame["beyond"]) == [row.beyond for row in found.rows]
     assert {one.set for one in found.left_out} >= {"entropic", "couplings"}
     assert pickle.loads(pickle.dumps(found)) == found
