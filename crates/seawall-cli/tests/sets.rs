@@ -24,6 +24,7 @@ fn a_set_has_one_spelling_everywhere() {
         ("--set entropic:eta=50 --eta 60", "--eta is 60, but the set entropic:eta=50 has one"),
         ("--set entropic:eta=5,eta=6", "eta is given twice"),
         ("--set kl:eta=1", "belongs to entropic"),
+        ("--set cvar:alpha=0.9", "cvar has no alpha: the radius is 1 − alpha"),
         ("--set wassertein", "wasserstein, entropic, kl, tv"),
         ("--set entropic", "try --eta 100"),
         ("--cost-set entropic --cost-radius 0.1", "--cost-set entropic needs eta"),

@@ -199,7 +199,29 @@ fn what_is_not_made_of_steps_says_what_to_do() {
         refused.err
     );
     let refused = run(here.path(), "evaluate s.toml --set tv --radius 0.1");
-    assert!(refused.code == 2 && refused.err.contains("wasserstein or kl"), "{}", refused.err);
+    assert!(
+        refused.code == 2 && refused.err.contains("expected one of wasserstein, kl,"),
+        "{}",
+        refused.err
+    );
+    // Each set that is named there answers there, and none of the others.
+    let named = refused.err.split("expected one of ").nth(1).unwrap();
+    let named: Vec<&str> = named.split(" there").next().unwrap().split(", ").collect();
+    for set in [
+        "wasserstein",
+        "kl",
+        "chi2",
+        "cressie-read:k=3",
+        "cvar",
+        "joint-kl",
+        "hellinger",
+        "burg",
+        "mmd",
+    ] {
+        let found =
+            run(here.path(), &format!("evaluate s.toml --set {set} --radius 0.1 --halves 0"));
+        assert_eq!(found.code == 0, named.contains(&set), "{set} of {named:?}: {}", found.err);
+    }
     let refused = run(here.path(), "learn s.toml --policy softmax --radius 0.1");
     assert!(refused.code == 2 && refused.err.contains("groups, trees"), "{}", refused.err);
     let refused = run(here.path(), "evaluate s.toml --support everywhere");

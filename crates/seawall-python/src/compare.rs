@@ -3,7 +3,9 @@
 use crate::error::{ConfigError, json};
 use crate::run::run;
 use crate::study::{Study, policies};
+use crate::transfer::check_known;
 use pyo3::prelude::*;
+use seawall::Set;
 use seawall_study::compare::Request;
 
 /// Sets side by side at radii that are comparable: JSON. A group is one of those that the study is counted by.
@@ -25,6 +27,13 @@ pub fn compare(
         return Err(ConfigError::new_err(
             "group is one of those that a column names: say by=\"COLUMN\"",
         ));
+    }
+    // In Python's own words.
+    let asked: Vec<Set> = sets.iter().filter_map(|text| text.parse().ok()).collect();
+    if let Some(first) = asked.first().filter(|_| group.is_none() && asked.len() == sets.len())
+        && asked.iter().all(Set::needs_known)
+    {
+        check_known(loaded, *first)?;
     }
     let request = Request { policies: policies(&policy)?, sets, group, containing };
     let found = run(py, threads, progress.as_ref(), |watch| {

@@ -42,6 +42,8 @@ def test_prints_the_same_bytes(program, demo, older):
         parts = json.loads(said)
         _same(found.rows, parts["sets"])
         _same(found.agreement, parts["agreement"])
+        _same(found.on_log, parts["on_log"])
+        assert found.on_log.sentence in repr(found)
         assert found.agreement.sentences[0] in repr(found)
 
 
@@ -64,12 +66,27 @@ def test_a_frame_has_a_row_a_set_and_a_column_a_policy(demo):
     assert [*TWO, "radius", "best", "no_worse", "by", "fears", "unseen"] == [
         name for name in [*TWO, "radius", "best", "no_worse", "by", "fears", "unseen"] if name in frame
     ]
+    told = [None if pd.isna(one) else bool(one) for one in frame["told"]]
+    assert told == [row.told for row in found.rows]
+    assert list(frame["beyond"]) == [row.beyond for row in found.rows]
     assert {one.set for one in found.left_out} >= {"entropic", "couplings"}
     assert pickle.loads(pickle.dumps(found)) == found
     assert found.covers.sentence in found._repr_html_()
 
 
+def test_policies_that_are_alike_are_both_best(demo):
+    found = seawall.Study.from_file(demo / "study.toml").compare([TWO[0], TWO[0]], sets=["kl", "tv"])
+    assert all(row.best == [TWO[0], f"{TWO[0]} (2)"] and row.told is None for row in found.rows)
+    assert found.agreement.agree is True and len(found.agreement.choices) == 2
+    frame = pd.DataFrame.from_arrow(found.to_frame())
+    assert set(frame["best"]) == {f"{TWO[0]}, {TWO[0]} (2)"}
+    alone = seawall.Study.from_file(demo / "study.toml").compare(TWO[0], sets="kl")
+    assert alone.agreement.agree is None and alone.on_log is None
+
+
 @pytest.mark.parametrize("asked, text", [
+    ({"sets": "couplings"}, "known="),
+    ({"known": {"age": {"mean": 70}}, "containing": True}, "cannot be contained"),
     ({"by": "ward"}, "group="),
     ({"by": "ward", "group": "nowhere"}, "no group \"nowhere\"; there are:"),
     ({"group": "old"}, "no group \"old\""),

@@ -173,7 +173,9 @@ fn told_change(worst: &WorstCase, moved: &[f64]) -> Option<String> {
     let name = space.names().nth(most)?;
     let m = worst.marginal(most).ok()?;
     let change = |level: usize| m.worst[level] - m.nominal[level];
-    if matches!(space.kind(most), Kind::Numeric | Kind::Ordinal) {
+    // What is higher among levels that are words, nobody could tell.
+    let numbers = || space.levels(most).iter().all(|level| level.parse::<f64>().is_ok());
+    if space.kind(most) == Kind::Numeric || space.kind(most) == Kind::Ordinal && numbers() {
         let after = worst.weights();
         let numbers = space.each(most, |v| match v {
             Value::Number(x) => Some(x),

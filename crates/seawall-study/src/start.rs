@@ -119,15 +119,7 @@ impl Start<'_> {
         match self {
             Start::Balanced(both) => Ok(both.1.clone()),
             Start::Sample(sample) => Known::margins_of(sample.population()),
-            Start::Log => Err(Error::field(
-                Field::Set,
-                format!(
-                    "is {}, the populations that meet what is known of a target, and nothing is known of \
-                     one; say it with --known COL:mean=NUMBER or [target.known] (`seawall describe` writes \
-                     it from a table), or give a sample of the target's contexts",
-                    set.name()
-                ),
-            )),
+            Start::Log => Err(nothing_known(set)),
         }
     }
 
@@ -236,4 +228,15 @@ impl Carrier<'_> {
             Carrier::Balanced(_) => None,
         }
     }
+}
+
+/// A set about what is known of a target, and nothing is.
+pub(crate) fn nothing_known(set: Set) -> Error {
+    let what = format!(
+        "is {}, the populations that meet what is known of a target, and nothing is known of one; say it \
+         with --known COL:mean=NUMBER or [target.known] (`seawall describe` writes it from a table), or \
+         give a sample of the target's contexts",
+        set.name()
+    );
+    Error::field(Field::Set, what)
 }

@@ -1,6 +1,8 @@
 //! Numbers as people read them: the same in the terminal and in the report; and texts that do
 //! nothing but stand there.
 
+use crate::study::Scale;
+use seawall::Set;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -56,6 +58,28 @@ pub fn short(x: f64) -> String {
     }
     let digits = 10f64.powf(3.0 - x.abs().log10().floor());
     number((x * digits).round() / digits)
+}
+
+/// What a radius of a set measures, in sentences: in the study's own scale where people move.
+pub fn away(set: Set, scale: Scale) -> String {
+    let mut text = set.away().to_owned();
+    if set.moves_mass() {
+        text.push_str(match scale {
+            Scale::Range => {
+                " Moving everyone across the whole range of one numeric column, or to another level of \
+                 one nominal column, costs 1 with the default weights."
+            }
+            Scale::Spread => {
+                " Two people drawn at random are 1 apart in each column, on average, so a radius of 0.1 \
+                 is worth drawing one column anew for a tenth of the people. It bounds a mean squared \
+                 distance, not its root."
+            }
+        });
+    }
+    if let Some(coding) = set.coding() {
+        text.push_str(&format!(" Columns: {coding}."));
+    }
+    text
 }
 
 /// A radius; an infinite one is none.

@@ -283,6 +283,13 @@ impl Error {
         self
     }
 
+    /// Without what to try of a field, where there is no such choice.
+    #[must_use]
+    pub fn unadvised(mut self, field: Field) -> Self {
+        self.advice = self.advice.filter(|(advised, _)| *advised != field);
+        self
+    }
+
     /// The message in a front end's words.
     pub fn worded(&self, wording: &dyn Wording) -> String {
         let mut text = String::new();

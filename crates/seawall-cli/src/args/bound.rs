@@ -11,9 +11,12 @@ use std::path::PathBuf;
 pub(super) const EXAMPLES: &str = "\
 A radius is in units of the ground cost: with the default weights, moving everyone across the
 whole range of one numeric column, or to another level of one nominal column, costs 1. It bounds a
-mean squared distance, not its root. For --set kl it is a divergence in nats, for
+mean squared distance, not its root. For --set sinkhorn it is the same for people who are spread out,
+kappa a nat, and 0 moves them too. For --set kl it is a divergence in nats, for
 --set tv the share of the people who are replaced, fixed columns or not, for --set cvar the
-share of the people who are left out, for chi2, cressie-read, hellinger and burg that divergence.
+share of the people who are left out (1 - alpha), for chi2, cressie-read, hellinger and burg that
+divergence. For --set moments it scales how far means may shift and spreads grow: at 1 by gamma1 and
+gamma2. For --set mmd it is a maximum mean discrepancy, from 0 to √2.
 
 Examples:
   How bad could a model's mean loss get if ages and sites shift?
@@ -39,11 +42,13 @@ pub struct Bound {
     #[arg(long, value_name = "COL")]
     weight: Option<String>,
     /// A column that may shift. KIND: numeric (squared difference), ordinal (levels evenly on
-    /// [0, 1], in order of appearance unless numbers), nominal (any change costs the same), fixed
-    /// (may not change). WEIGHT multiplies its cost; if left out, 1/range² for numeric, 1 otherwise
-    #[arg(long, value_name = "NAME[:KIND[:WEIGHT]]", required = true, value_parser = context)]
+    /// [0, 1]), nominal (any change costs the same), fixed (nobody moves across it; sets that move nobody
+    /// weigh its levels anew all the same). ORDER is an ordinal column's levels, stage:ordinal:'I<II<III';
+    /// if left out, in order of appearance unless numbers. WEIGHT multiplies its cost; if left out,
+    /// 1/range² for numeric, 1 otherwise
+    #[arg(long, value_name = "NAME[:KIND[:ORDER][:WEIGHT]]", required = true, value_parser = context)]
     context: Vec<Context>,
-    /// How far the population may be, in units of the ground cost
+    /// How far the population may be, in what the set measures by: see below
     #[arg(
         long,
         value_name = "R[,R...]",
@@ -135,23 +140,56 @@ pub(super) fn context(text: &str) -> Result<Context, String> {
             .into_iter()
             .find(|k| k.name() == word)
     };
-    let named = |name: &str, kind, weight| Context { name: name.to_owned(), kind, weight };
+    let named = |name: &str, kind, weight| Context {
+        name: name.to_owned(),
+        kind,
+        order: Vec::new(),
+        weight,
+    };
+    if let Some((rest, order, weight)) = ordered(text) {
+        let order = order.split('<').map(|level| level.trim().to_owned()).collect();
+        let weight = weight.map(|text| number(text).map_err(|e| format!("{e}; {EXPECTED}")));
+        let (kind, weight) = (Some(Kind::Ordinal), weight.transpose()?);
+        return Ok(Context { order, ..named(rest, kind, weight) });
+    }
     let Some((before, last)) = text.rsplit_once(':') else {
         return Ok(named(text, None, None));
     };
     if let Some(kind) = kind(last) {
         return Ok(named(before, Some(kind), None));
     }
-    let expected = "expected NAME[:KIND[:WEIGHT]], KIND one of numeric, ordinal, nominal, fixed";
     match before.rsplit_once(':').and_then(|(name, word)| Some((name, kind(word)?))) {
-        Some((name, kind)) => match last.parse::<f64>() {
-            Ok(weight) if weight >= 0.0 && weight.is_finite() => {
-                Ok(named(name, Some(kind), Some(weight)))
-            }
-            _ => Err(format!("the weight {last:?} is not a finite number ≥ 0; {expected}")),
+        Some((name, kind)) => match number(last) {
+            Ok(weight) => Ok(named(name, Some(kind), Some(weight))),
+            Err(what) => Err(format!("{what}; {EXPECTED}")),
         },
         None => Err(format!(
-            "{last:?} is not a kind; {expected} (a name with a colon needs its kind after it)"
+            "{last:?} is not a kind; {EXPECTED} (a name with a colon needs its kind after it)"
         )),
     }
+}
+
+/// What a context is written as.
+const EXPECTED: &str = "expected NAME[:KIND[:ORDER][:WEIGHT]], KIND one of numeric, ordinal, nominal, \
+                        fixed, ORDER as I<II<III";
+
+/// A column with an order, `NAME:ordinal:I<II<III[:WEIGHT]`: its name, the order and the weight.
+fn ordered(text: &str) -> Option<(&str, &str, Option<&str>)> {
+    let (before, last) = text.rsplit_once(':')?;
+    let (before, order, weight) = match last.contains('<') {
+        true => (before, last, None),
+        false => {
+            let (before, order) = before.rsplit_once(':')?;
+            (before, order, Some(last))
+        }
+    };
+    let name = before.strip_suffix(":ordinal").filter(|_| order.contains('<'))?;
+    Some((name, order, weight))
+}
+
+/// A weight.
+fn number(text: &str) -> Result<f64, String> {
+    let fits = |weight: &f64| *weight >= 0.0 && weight.is_finite();
+    let weight = text.parse().ok().filter(fits);
+    weight.ok_or_else(|| format!("the weight {text:?} is not a finite number ≥ 0"))
 }

@@ -14,8 +14,10 @@ pub(super) const EXAMPLES: &str = "\
 Radii of different sets are in different units, so each set's is the least that covers the same thing:
 what the first policy costs in a target (--target, --known, [target]) or in a group that is left out of
 the log (--by, --group); else chance, the 95% limit of its estimate where nothing shifts. Then, at those
-radii: every policy's worst case, the best policy, whether that one is no worse than the others in every
-population of the set, and what changes most in the population where it is worst.
+radii: every policy's worst case, the best policy as fitted, whether the log itself tells that one from the
+others or noise may have chosen it, whether it is no worse than the others in every population of the set, and
+what changes most in the population where it is worst. Policies whose worst cases are equal are best alike. A
+set that is beyond the goal already at radius 0 is shown and not counted.
 
 Examples:
   Every set, at radii that cover chance:
@@ -40,9 +42,11 @@ pub(super) struct Compare {
     /// whose value radii cover
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,
-    /// A set of populations; may be given several times. A parameter that it needs and that is not said
-    /// is an example of it. If not said, every set whose value bounds the worst case and that needs
-    /// nothing but the log
+    /// A set of populations; may be given several times: wasserstein, entropic, sinkhorn, kl, tv, chi2,
+    /// cressie-read, hellinger, burg, cvar, moments, mmd, couplings (with something known of a target),
+    /// joint-kl, joint-kl-dr, joint-wasserstein. A parameter that it needs and that is not said is an
+    /// example of it (sinkhorn:kappa=0.1). If not said, every set whose value bounds the worst case and
+    /// that needs nothing but the log
     #[arg(long, value_name = SET, value_parser = set_text)]
     set: Vec<String>,
     /// A sample of another population (the context columns are enough): what is to be covered
@@ -59,6 +63,9 @@ pub(super) struct Compare {
     /// least whose worst case reaches what they cost
     #[arg(long)]
     containing: bool,
+    /// Taken so that it can be refused with a reason
+    #[arg(long, value_name = "R", hide = true, allow_hyphen_values = true)]
+    radius: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -67,6 +74,19 @@ pub(super) struct Compare {
 impl Compare {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
+        if self.radius.is_some() {
+            return Err(Failure::usage(
+                "--radius: compare chooses each set's radius itself, the least that covers the goal \
+                 (--target, --known, --group, else chance); evaluate takes radii",
+            ));
+        }
+        if self.containing && self.group.is_none() && self.target.is_none() && self.known.says_any()
+        {
+            return Err(Failure::usage(
+                "--known cannot be contained: means and shares are not people; --containing needs a \
+                 sample (--target) or a recorded group (--by, --group)",
+            ));
+        }
         if self.history.names_column() && self.group.is_none() {
             return Err(Failure::usage(
                 "--by names the groups' column: say with --group VALUE which of them is left out and \

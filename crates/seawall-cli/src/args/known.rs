@@ -21,6 +21,11 @@ pub(super) struct KnownArgs {
 }
 
 impl KnownArgs {
+    /// Whether anything is said to be known.
+    pub(super) fn says_any(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// What the words ask about: a sample, or numbers.
     pub(super) fn toward(self, target: Option<PathBuf>) -> Result<Toward, Failure> {
         if let (Some(path), Some(text)) = (&target, self.known.first()) {

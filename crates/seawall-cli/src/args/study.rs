@@ -46,9 +46,13 @@ pub(super) const EVALUATE_EXAMPLES: &str = "\
 A radius is in units of the ground cost. With the spread scale (scale under [context]) two people at
 random are 1 apart in each column, on average; without it, moving everyone across the whole range of
 one numeric column, or to another level of one nominal column, costs 1 (`seawall check` says what a
-cost of 0.1 buys). It bounds a mean squared distance, not its root. For a kl set it is a divergence in nats, for tv the share of the
-people who are replaced, fixed columns or not, for cvar the share of the people who are left out, for chi2, cressie-read, hellinger
-and burg that divergence. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
+cost of 0.1 buys). It bounds a mean squared distance, not its root. For sinkhorn it is the same for people who
+are spread out, kappa a nat, and 0 moves them too. For kl it is a divergence in nats, for tv the share of the
+people who are replaced, fixed columns or not, for cvar the share of the people who are left out (1 - alpha), for
+chi2, cressie-read, hellinger and burg that divergence. For moments it scales how far means may shift and spreads
+grow: at 1 by gamma1 and gamma2. For mmd it is a maximum mean discrepancy, from 0 to √2. For joint-kl and
+joint-kl-dr it is in nats, of people with their outcomes; for joint-wasserstein in units of the ground cost, kappa
+for each unit that an outcome moves. A cost radius is the same for outcomes: crossing the whole range of one outcome column costs 1.
 
 Examples:
   As the study file asks, with the whole curve:

@@ -1,9 +1,9 @@
 //! The answer of `seawall bound` as a table, and the largest moves in words.
 
-use super::{gap, label, number, percent};
+use super::{gap, label, number, percent, wrapped};
 use crate::cmd::bound::Outputs;
 use comfy_table::Table;
-use seawall::{Direction, Kind, Space, Support, WorstCase};
+use seawall::{Direction, Kind, Set, Space, Support, WorstCase};
 use seawall_study::bound::{Bound, SupportKind};
 use seawall_study::shift;
 use std::io::{Result, Write};
@@ -40,8 +40,8 @@ pub fn print(found: &Bound, outputs: &Outputs, out: &mut dyn Write) -> Result<()
         number(found.nominal),
         found.direction
     )?;
-    writeln!(out, "What a move costs: {}.\n", costs(space))?;
-    writeln!(out, "{}\n", table(found))?;
+    measure(request.set, space, out)?;
+    writeln!(out, "\n{}\n", table(found))?;
     for note in &found.notes {
         writeln!(out, "Note: {note}.")?;
     }
@@ -67,18 +67,55 @@ pub fn print(found: &Bound, outputs: &Outputs, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
+/// What the set measures by: what a move costs where that matters, how columns count where it does not, and
+/// what a fixed column means where it is not that nobody moves across it.
+fn measure(set: Set, space: &Space, out: &mut dyn Write) -> Result<()> {
+    if set.uses_ground_cost() {
+        writeln!(out, "What a move costs: {}.", costs(set, space))?;
+    }
+    if let Some(coding) = set.coding() {
+        wrapped(&format!("Columns: {coding}."), out)?;
+    }
+    let fixed = space.names().enumerate().filter(|(k, _)| space.kind(*k) == Kind::Fixed);
+    let fixed: Vec<String> = fixed.map(|(_, name)| label(name)).collect();
+    match set.fixed() {
+        Some(meaning) if !fixed.is_empty() => {
+            wrapped(&format!("Fixed ({}): {meaning}.", fixed.join(", ")), out)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The ground cost in words.
-fn costs(space: &Space) -> String {
+fn costs(set: Set, space: &Space) -> String {
     let words = space.names().enumerate().map(|(k, name)| {
         let weight = number(space.weight(k));
         match space.kind(k) {
             Kind::Numeric => format!("{name} {weight} × difference²"),
-            Kind::Ordinal => format!("{name} {weight} × difference² of levels on [0, 1]"),
+            Kind::Ordinal => {
+                format!("{name} {}, {weight} across the range (squared)", order(space, k))
+            }
             Kind::Nominal => format!("{name} {weight} for any change"),
+            Kind::Fixed if set.fixed().is_some() => format!("{name} fixed, see below"),
             Kind::Fixed => format!("{name} may not change"),
         }
     });
     words.collect::<Vec<_>>().join("; ")
+}
+
+/// Levels of an order that are told at either end, where there are many.
+const ENDS: usize = 4;
+
+/// An ordinal column's levels in order.
+fn order(space: &Space, feature: usize) -> String {
+    let levels: Vec<String> = space.levels(feature).iter().map(|l| label(l)).collect();
+    match levels.len() > 2 * ENDS + 1 {
+        true => {
+            let (first, last) = (&levels[..ENDS], &levels[levels.len() - ENDS..]);
+            format!("{} < … < {}", first.join(" < "), last.join(" < "))
+        }
+        false => levels.join(" < "),
+    }
 }
 
 fn table(found: &Bound) -> Table {

@@ -21,17 +21,29 @@ pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
     let mut header = vec!["set", "radius"];
     header.extend(names.iter().map(String::as_str));
     let several = found.policies.len() > 1;
-    header.extend(if several { &["best", "no worse anywhere"][..] } else { &[] });
-    header.extend(["fears", "unseen"]);
+    // What is the same for every set has no column: the sentence below says it.
+    let mut told = found.answered().map(|s| s.told);
+    let first = told.next();
+    let noise = told.any(|other| Some(other) != first);
+    let unseen = found.answered().any(|s| s.unseen != Some(0.0));
+    if several {
+        header.push("best as fitted");
+        header.extend(noise.then_some("beyond noise"));
+        header.push("nowhere worse");
+    }
+    header.push("fears");
+    header.extend(unseen.then_some("unseen"));
     let mut rows = table(&header);
     for set in found.answered() {
         let mut row = vec![set.set.to_string(), set.radius_words()];
         row.extend(shown.iter().map(|&k| value(set, k)));
         if several {
-            row.push(label(set.best.as_deref().unwrap_or_default()));
+            row.push(set.best_words(label));
+            row.extend(noise.then(|| set.told_words().to_owned()));
             row.push(set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()));
         }
-        row.extend([label(&set.fears_words()), set.unseen_words()]);
+        row.push(label(&set.fears_words()));
+        row.extend(unseen.then(|| set.unseen_words()));
         rows.add_row(row);
     }
     if found.answered().next().is_some() {
@@ -42,8 +54,12 @@ pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "and {more} more policies that no set chooses (--json has all)")?;
     }
     writeln!(out)?;
-    for sentence in &found.agreement.sentences {
+    for (k, sentence) in found.agreement.sentences.iter().enumerate() {
         wrapped(sentence, out)?;
+        // What chance leaves of the choice stands right behind it.
+        if let Some(one) = found.on_log.as_ref().filter(|_| k == 0) {
+            wrapped(&one.sentence, out)?;
+        }
     }
     for set in &found.sets {
         if let Some(why) = &set.why {

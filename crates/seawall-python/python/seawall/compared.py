@@ -19,6 +19,7 @@ __all__ = [
     "Feared",
     "LeftOutSet",
     "NoWorse",
+    "OnLog",
     "PolicyWorst",
 ]
 
@@ -67,27 +68,45 @@ class NoWorse:
 
 
 @dataclass(frozen=True)
+class OnLog:
+    """A policy beside that of the others which the log itself tells from it least, where nothing shifts:
+    `told` if the interval of their paired `difference` leaves out 0 on the policy's side."""
+
+    policy: str
+    against: str
+    difference: Estimate
+    told: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
 class ComparedSet:
     """One set: its `radius` (infinite if there is none, and `why`), every policy's worst case at it, the
-    best policy, and what changes most in the population where that one is worst (`fears`), of which the
-    share `unseen` is where nobody was seen. `away` says what a radius measures."""
+    policies that are `best` as fitted (several where they are alike), whether the log itself tells the only
+    one from the others (`told`), and what changes most in the population where the first is worst
+    (`fears`), of which the share `unseen` is where nobody was seen. `covers` is what the first policy's
+    worst case is to reach; a set that is `beyond` that at radius 0 already does not count. `away` says what
+    a radius measures."""
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
 
     set: str
     away: str
     radius: float
+    beyond: bool
     policies: list[PolicyWorst]
-    best: str | None
+    best: list[str]
+    told: bool | None
     no_worse: NoWorse | None
     fears: str | None
     unseen: float | None
+    covers: float | None = None
     why: str | None = None
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A policy, and the sets that choose it."""
+    """A policy, and the sets among whose best it is."""
 
     policy: str
     sets: list[str]
@@ -103,9 +122,10 @@ class Feared:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Which sets agree: `choices` and `fears` are those of most sets first, `sentences` say it in words."""
+    """Which sets agree (None with one policy): `choices` and `fears` are those of most sets first,
+    `sentences` say it in words."""
 
-    agree: bool
+    agree: bool | None
     choices: list[Choice]
     fears: list[Feared]
     sentences: list[str]
@@ -130,6 +150,7 @@ class Compared(_Result):
     sets: list[ComparedSet]
     agreement: Agreement
     notes: list[str]
+    on_log: OnLog | None = None
     left_out: list[LeftOutSet] | None = None
     _json: str = ""
 
@@ -167,7 +188,9 @@ class Compared(_Result):
             "set": [row.set for row in self.sets],
             "radius": [float(row.radius) for row in self.sets],
             **values,
-            "best": [row.best for row in self.sets],
+            "best": [", ".join(row.best) if row.best else None for row in self.sets],
+            "told": [row.told for row in self.sets],
+            "beyond": [row.beyond for row in self.sets],
             "no_worse": [differs(row, "holds") for row in self.sets],
             "by": [differs(row, "by") for row in self.sets],
             "fears": [row.fears for row in self.sets],
@@ -176,4 +199,6 @@ class Compared(_Result):
 
     def _foot(self) -> list[str]:
         refused = [f"{row.set}: {row.why}" for row in self.sets if row.why is not None]
-        return [*self.agreement.sentences, *refused, *(f"note: {note}" for note in self.notes)]
+        noise = [] if self.on_log is None else [self.on_log.sentence]
+        said = self.agreement.sentences
+        return [*said[:1], *noise, *said[1:], *refused, *(f"note: {note}" for note in self.notes)]

@@ -31,7 +31,8 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
     radius
         How far the population of contexts may be; a column's whole range costs 1.
     set, eta
-        `"wasserstein"`, `"entropic"` (with eta) or `"kl"`.
+        A set that can be learned from contexts: `"wasserstein"`, `"entropic"` (with eta),
+        `"sinkhorn:kappa=0.1"`, `"kl"`, `"tv"`, `"chi2"`, `"cvar"`, …
     outcome_model
         What each action costs in each context: None for a regression tree per action; a scikit-learn
         regressor, of which a copy is fitted to each action's rows; or a function from contexts (rows)

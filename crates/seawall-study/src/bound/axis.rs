@@ -1,7 +1,7 @@
 //! A context column of one or two tables, resolved: its kind, its levels and where each value is.
 
 use super::Context;
-use crate::read::{Distinct, Levels, Order, Table};
+use crate::read::{DeclaredLevels, Distinct, Levels, Order, Table};
 use seawall::{Feature, Kind, Result};
 
 /// A context column.
@@ -49,7 +49,19 @@ impl Axis {
                 false => distinct.is_missing(code),
             };
             let present = used.iter().map(|&code| code as usize).filter(|&code| !missing(code));
-            let levels = Levels::seen(distinct, present, order);
+            let levels = match context.order.is_empty() {
+                true => Levels::seen(distinct, present, order),
+                false => {
+                    let mut present = present;
+                    let levels = ordered(context, distinct)?;
+                    if let Some(code) = present.find(|&c| levels.level_of[c].is_none()) {
+                        let text = distinct.text(code).cloned().unwrap_or_default();
+                        let what = format!("{text:?}; expected {}", context.order.join(" < "));
+                        return Err(at_row(tables, column, code as u32, &context.name, &what));
+                    }
+                    levels
+                }
+            };
             let place = |level: &Option<u32>| level.map_or(f64::NAN, f64::from);
             axis.coordinates = levels.level_of.iter().map(place).collect();
             axis.labels = levels.labels;
@@ -128,6 +140,15 @@ impl Axis {
         }
         if self.missing { feature.with_missing() } else { feature }
     }
+}
+
+/// The levels of a column in the order that is said.
+fn ordered(context: &Context, distinct: &Distinct) -> Result<Levels> {
+    let declared = DeclaredLevels::new(context.order.clone()).map_err(|level| {
+        let what = format!("column {:?}: the level {level:?} is in the order twice", context.name);
+        seawall::Error::config(what)
+    })?;
+    Ok(Levels::declared(&declared, distinct))
 }
 
 /// An error about the first row that has a value.

@@ -73,6 +73,8 @@ pub struct Context {
     pub name: String,
     /// Its kind; numeric if all its values are numbers, else nominal, if not said.
     pub kind: Option<Kind>,
+    /// The levels of an ordinal column in order, where that is said.
+    pub order: Vec<String>,
     /// What multiplies its cost.
     pub weight: Option<f64>,
 }
@@ -83,7 +85,7 @@ pub struct RadiusBound {
     /// The set.
     #[serde(serialize_with = "set_name")]
     pub set: Set,
-    /// The radius, in units of the ground cost (nats for KL).
+    /// The radius, in what the set measures by.
     pub radius: f64,
     /// The sharpness of an entropic set.
     pub eta: Option<f64>,
@@ -181,7 +183,9 @@ pub fn bound(request: &Request, watch: Watch<'_>) -> Result<Bound> {
     let values: Vec<f64> = row_of.iter().map(|&row| values[row - 1]).collect();
     let weights = row_of.iter().map(|&row| weights[row - 1]).collect();
     let population = Population::from_weights(Arc::new(space), weights)?;
+    // Here are no contexts that nobody was seen in beside those that rows of weight 0 ask for.
     solve(request, table, population, &values, row_of, watch)
+        .map_err(|error| error.unadvised(Field::Support))
 }
 
 fn solve(

@@ -3,7 +3,7 @@
 mod notes;
 mod twins;
 
-pub(crate) use notes::{given_note, policy_notes, target_note};
+pub(crate) use notes::{coding_note, given_note, policy_notes, target_note};
 
 use crate::load::Loaded;
 use crate::start::{Carrier, balance_note};
@@ -225,6 +225,7 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
         }
     }
     check.notes.extend(start.balance().and_then(balance_note));
+    check.notes.extend(coding_note(loaded.study.context_set.set));
     Ok(check)
 }
 

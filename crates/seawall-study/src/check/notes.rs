@@ -6,8 +6,8 @@ use crate::load::Loaded;
 use crate::memory::size;
 use crate::start::TargetEstimates;
 use crate::words::{number, percent, rows, supported};
-use seawall::Kind;
 use seawall::evaluate::{Nominal, PropensitySource, Support};
+use seawall::{Kind, Set};
 
 /// More different numbers than this in a column are better binned.
 const MANY_LEVELS: usize = 1000;
@@ -98,6 +98,11 @@ pub(crate) fn given_note(loaded: &Loaded) -> Option<String> {
          again, so intervals and standard errors leave out its noise"
             .to_owned()
     })
+}
+
+/// A note about how columns count under a set that the ground cost says nothing of.
+pub(crate) fn coding_note(set: Set) -> Option<String> {
+    set.coding().map(|coding| format!("{}: {coding}", set.name()))
 }
 
 fn propensities(check: &Check, notes: &mut Vec<String>) {

@@ -1,6 +1,8 @@
 //! The answers of a comparison of sets, as plain data with their words.
 
-use crate::words::{percent, short};
+use super::agreement::alike;
+use crate::study::Scale;
+use crate::words::{away, percent, short};
 use seawall::evaluate::Estimate;
 use seawall::{Direction, Set, Status, WorstCase};
 use serde::Serialize;
@@ -16,6 +18,10 @@ pub struct Compared {
     pub policies: Vec<String>,
     /// Set by set.
     pub sets: Vec<ComparedSet>,
+    /// Whether the log itself tells the policy of most sets from the others; None if there is one policy
+    /// or no set that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_log: Option<OnLog>,
     /// Which sets agree on the decision, and what they fear.
     pub agreement: Agreement,
     /// Sets that nobody asked about, each with the reason.
@@ -66,24 +72,49 @@ pub struct Covers {
     pub sentence: String,
 }
 
+/// A policy beside another on the log itself, where nothing shifts: what chance leaves of a choice.
+#[derive(Clone, Debug, Serialize)]
+pub struct OnLog {
+    /// The policy.
+    pub policy: String,
+    /// Of the others the one that is told from it least.
+    pub against: String,
+    /// By how much the policy's value is above the other's: paired, doubly robust, else direct.
+    pub difference: Estimate,
+    /// Whether the interval leaves out 0 on the policy's side: then it is better by more than noise.
+    pub told: bool,
+    /// The same in a sentence.
+    pub sentence: String,
+}
+
 /// One set.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparedSet {
     /// The set, with its parameters.
     pub set: Set,
     /// What a radius measures.
-    pub away: &'static str,
+    pub away: String,
     /// Its radius; infinite (null) where there is none.
     pub radius: f64,
+    /// What the first policy's worst case is to reach under this set; None where radii contain people or
+    /// there is no radius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covers: Option<f64>,
+    /// Whether its worst case is beyond that already at radius 0. Then it says nothing at a radius that is
+    /// comparable, and does not count among those that agree.
+    pub beyond: bool,
     /// Why it has no radius or no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The policies' worst cases, in their order; none without an answer.
     pub policies: Vec<PolicyWorst>,
-    /// The policy whose worst case is best.
-    pub best: Option<String>,
-    /// Whether that one is no worse than the others in every population of the set; None if there are no
-    /// others or nobody can tell.
+    /// The policies whose worst case is best as fitted: several where the bounds do not tell them apart.
+    pub best: Vec<String>,
+    /// Whether the log itself tells the only best one from every other; None where several are best or
+    /// there are no others.
+    pub told: Option<bool>,
+    /// Whether the first of them is, as fitted, no worse than the others in every population of the set;
+    /// None if there are no others or nobody can tell.
     pub no_worse: Option<NoWorse>,
     /// What changes most in the population where the best policy is worst: `higher AGE`.
     pub fears: Option<String>,
@@ -137,9 +168,10 @@ pub struct LeftOutSet {
 /// Which sets agree.
 #[derive(Clone, Debug, Serialize)]
 pub struct Agreement {
-    /// Whether every set with an answer chooses the same policy.
-    pub agree: bool,
-    /// The policies that are chosen, those of most sets first.
+    /// Whether one policy is among the best of every set that counts; None if there is one policy, or no
+    /// set that counts.
+    pub agree: Option<bool>,
+    /// The policies that are among the best, those of most sets first; none if there is one policy.
     pub choices: Vec<Choice>,
     /// What is feared, by most sets first.
     pub fears: Vec<Feared>,
@@ -147,7 +179,7 @@ pub struct Agreement {
     pub sentences: Vec<String>,
 }
 
-/// A policy and the sets that choose it.
+/// A policy and the sets among whose best it is.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// The policy.
@@ -188,31 +220,57 @@ impl NoWorse {
 
 impl ComparedSet {
     /// Without an answer, and why.
-    pub(super) fn unanswered(set: Set, radius: f64, why: impl Into<String>) -> Self {
+    pub(super) fn unanswered(set: Set, scale: Scale, why: impl Into<String>) -> Self {
         ComparedSet {
             set,
-            away: set.away(),
-            radius,
+            away: away(set, scale),
+            radius: f64::INFINITY,
+            covers: None,
+            beyond: false,
             why: Some(why.into()),
             policies: Vec::new(),
-            best: None,
+            best: Vec::new(),
+            told: None,
             no_worse: None,
             fears: None,
             unseen: None,
         }
     }
 
+    /// Whether it has an answer at a radius that is comparable.
+    pub fn counts(&self) -> bool {
+        !self.best.is_empty() && !self.beyond
+    }
+
     /// The radius for people.
     pub fn radius_words(&self) -> String {
-        if self.radius.is_infinite() { "none".to_owned() } else { short(self.radius) }
+        match self.beyond {
+            true => "0, beyond".to_owned(),
+            false if self.radius.is_infinite() => "none".to_owned(),
+            false => short(self.radius),
+        }
+    }
+
+    /// The best policies for people, names as `tell` tells them.
+    pub fn best_words(&self, tell: impl Fn(&str) -> String) -> String {
+        alike(&self.best, tell)
+    }
+
+    /// Whether the log tells the best from the others, for people.
+    pub fn told_words(&self) -> &'static str {
+        match self.told {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "",
+        }
     }
 
     /// What it fears, for people.
     pub fn fears_words(&self) -> String {
-        match (&self.fears, &self.best) {
-            (Some(fears), _) => fears.clone(),
-            (None, Some(_)) => "nothing".to_owned(),
-            (None, None) => String::new(),
+        match &self.fears {
+            Some(fears) => fears.clone(),
+            None if self.best.is_empty() => String::new(),
+            None => "nothing".to_owned(),
         }
     }
 
@@ -269,76 +327,26 @@ impl Covers {
     }
 }
 
+impl Covers {
+    /// Says what is covered by sets that start from estimates of their own.
+    pub(super) fn told_of_starts(&mut self, sets: &[ComparedSet]) {
+        let other = |goal: f64| (goal - self.value).abs() > 1e-9 * self.value.abs();
+        let own = sets.iter().filter(|s| s.covers.is_some_and(other));
+        let own: Vec<String> = own.map(|s| s.set.to_string()).collect();
+        if !own.is_empty() {
+            self.sentence.push_str(&format!(
+                " Under {} what it is where nothing shifts is estimated otherwise: there the same increase, \
+                 {}, is covered over that.",
+                own.join(", "),
+                short((self.value - self.nominal).abs())
+            ));
+        }
+    }
+}
+
 impl Compared {
     /// The sets that have an answer.
     pub fn answered(&self) -> impl Iterator<Item = &ComparedSet> {
-        self.sets.iter().filter(|s| s.best.is_some())
+        self.sets.iter().filter(|s| !s.best.is_empty())
     }
-}
-
-impl Agreement {
-    /// Of the sets that have an answer.
-    pub(super) fn of(sets: &[ComparedSet], policies: usize) -> Self {
-        let (mut choices, mut fears): (Vec<Choice>, Vec<Feared>) = (Vec::new(), Vec::new());
-        for one in sets {
-            let Some(best) = &one.best else { continue };
-            match choices.iter_mut().find(|c| c.policy == *best) {
-                Some(choice) => choice.sets.push(one.set),
-                None => choices.push(Choice { policy: best.clone(), sets: vec![one.set] }),
-            }
-            match fears.iter_mut().find(|f| f.change == one.fears) {
-                Some(feared) => feared.sets.push(one.set),
-                None => fears.push(Feared { change: one.fears.clone(), sets: vec![one.set] }),
-            }
-        }
-        // Stable: of equally many the first stays first.
-        choices.sort_by_key(|c| std::cmp::Reverse(c.sets.len()));
-        fears.sort_by_key(|f| std::cmp::Reverse(f.sets.len()));
-        let agree = choices.len() == 1;
-        let mut found = Agreement { agree, choices, fears, sentences: Vec::new() };
-        found.sentences = found.words(policies);
-        found
-    }
-
-    fn words(&self, policies: usize) -> Vec<String> {
-        let count: usize = self.choices.iter().map(|c| c.sets.len()).sum();
-        let mut all = Vec::new();
-        match (&self.choices[..], policies) {
-            ([], _) => return vec!["No set has an answer.".to_owned()],
-            (_, 1) => {}
-            ([only], _) if count == 1 => {
-                all.push(format!("{} is chosen by {}.", only.policy, listed(&only.sets)));
-            }
-            ([only], _) if count == 2 => all.push(format!("Both sets choose {}.", only.policy)),
-            ([only], _) => all.push(format!("All {count} sets choose {}.", only.policy)),
-            ([first, rest @ ..], _) => {
-                let others = rest.iter().map(|c| format!("{} by {}", c.policy, listed(&c.sets)));
-                let others: Vec<String> = others.collect();
-                all.push(format!(
-                    "The sets do not agree: {} is chosen by {} of {count}; {}.",
-                    first.policy,
-                    first.sets.len(),
-                    others.join("; ")
-                ));
-            }
-        }
-        let told = |f: &Feared| match &f.change {
-            Some(change) => format!("{change} by {}", listed(&f.sets)),
-            None => format!("nothing by {}", listed(&f.sets)),
-        };
-        let feared: Vec<String> = self.fears.iter().map(told).collect();
-        all.push(match &self.fears[..] {
-            [only] if count > 1 => match &only.change {
-                Some(change) if count == 2 => format!("Both fear {change}."),
-                Some(change) => format!("All {count} fear {change}."),
-                None => "None fears anything.".to_owned(),
-            },
-            _ => format!("Feared: {}.", feared.join("; ")),
-        });
-        all
-    }
-}
-
-fn listed(sets: &[Set]) -> String {
-    sets.iter().map(Set::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -10,7 +10,9 @@
 //! Outcomes given context do not move here. Everything is as fitted: how much of a worst case is noise
 //! is `evaluate`'s to say.
 
+mod agreement;
 mod answer;
+mod choice;
 mod cover;
 mod reach;
 mod sets;
@@ -20,9 +22,11 @@ pub use answer::*;
 use crate::evaluate::told_apart;
 use crate::load::Loaded;
 use crate::shift;
-use crate::study::PolicySpec;
+use crate::start::nothing_known;
+use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
-use crate::words::{percent, short};
+use crate::words::{away, percent, short};
+use choice::best;
 use cover::{Aimed, aimed};
 use reach::{Reach, least_radius};
 use seawall::distance::distance;
@@ -68,13 +72,17 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
     let aimed = aimed(anywhere.as_deref().unwrap_or(loaded), request, watch)?;
     let people = aimed.people()?;
     if request.containing && people.is_none() {
-        return Err(Error::config(
-            "there is nobody to contain: give a sample of the target, or a recorded group to leave out",
-        ));
+        let instead = "give a sample of the target, or a recorded group to leave out";
+        return Err(Error::config(match loaded.known()?.is_some() {
+            true => format!(
+                "what is known of a target cannot be contained, means and shares being no people: {instead}"
+            ),
+            false => format!("there is nobody to contain: {instead}"),
+        }));
     }
     let fitted = aimed.loaded.fitted(watch)?.clone();
     let ground = Ground::new(&aimed, &fitted, request, watch)?;
-    let (covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
+    let (mut covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
     let geometry = ground.robust.geometry();
     let (slow, sets): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(|set| {
         request.sets.is_empty() && set.work(geometry).is_some_and(|steps| steps > MOST_STEPS)
@@ -83,7 +91,7 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         set: set.name().to_owned(),
         why: format!("{} contexts take it long: ask for it by name", ground.robust.points().len()),
     }));
-    let mut found: Vec<ComparedSet> = Vec::new();
+    let (mut found, mut refused): (Vec<ComparedSet>, Vec<Error>) = (Vec::new(), Vec::new());
     for (k, &set) in sets.iter().enumerate() {
         let set = set.resolved(geometry).unwrap_or(set);
         let name = set.to_string();
@@ -98,41 +106,45 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         let watch = Watch::new(&follow);
         watch.tell(Progress::at(Stage::Solving))?;
         let people = people.as_ref().filter(|_| request.containing);
-        let one = answered(set, ground.compared(set, &covers, people, watch))?;
-        if set.is_smoothed() && one.best.is_some() {
+        let one = match ground.compared(set, &covers, people, watch) {
+            Err(e) if e.is_stopped() || e.is_internal() => return Err(e),
+            Err(e) => {
+                let one = ComparedSet::unanswered(set, ground.scale(), e.to_string());
+                refused.push(e);
+                one
+            }
+            Ok(one) => one,
+        };
+        if set.is_smoothed() && !one.best.is_empty() {
             notes.push(format!("{set}: its values are smoothed, which alone are no bounds"));
-        }
-        let first = one.policies.first().map(|p| p.value);
-        let beyond = |value: f64| ground.robust.direction().sign() * (value - covers.value) > 0.0;
-        if one.radius == 0.0 && !request.containing && first.is_some_and(beyond) {
-            notes.push(format!("{set}: at radius 0 it is already beyond what is to be covered"));
         }
         found.push(one);
     }
+    // Where every set refuses there is nothing to show beside the first reason.
+    if refused.len() == found.len() {
+        return Err(refused.into_iter().next().unwrap_or_else(|| Error::internal("no set")));
+    }
+    covers.told_of_starts(&found);
     if loaded.study.cost_set.radii.iter().any(|r| *r > 0.0) {
         notes.push(
             "outcomes given context do not move here; the study's cost radii are evaluate's"
                 .to_owned(),
         );
     }
+    let policies: Vec<String> = ground.policies.iter().map(|p| p.name().to_owned()).collect();
+    let agreement = Agreement::of(&found, &policies);
+    let first = agreement.choices.first();
+    let first = first.and_then(|c| policies.iter().position(|p| *p == c.policy));
     Ok(Compared {
         direction: ground.robust.direction(),
         covers,
-        policies: ground.policies.iter().map(|p| p.name().to_owned()).collect(),
-        agreement: Agreement::of(&found, ground.policies.len()),
+        on_log: first.map(|k| ground.on_log(k, watch)).transpose()?.flatten(),
+        policies,
+        agreement,
         sets: found,
         left_out,
         notes,
     })
-}
-
-/// A set's answer; where the set refuses, why.
-fn answered(set: Set, found: Result<ComparedSet>) -> Result<ComparedSet> {
-    match found {
-        Err(e) if e.is_stopped() || e.is_internal() => Err(e),
-        Err(e) => Ok(ComparedSet::unanswered(set, f64::INFINITY, e.to_string())),
-        found => found,
-    }
 }
 
 /// What every set starts from.
@@ -199,6 +211,11 @@ impl<'a> Ground<'a> {
         })
     }
 
+    /// How the study's costs are scaled.
+    fn scale(&self) -> Scale {
+        self.aimed.loaded.study.scale
+    }
+
     /// What radii are to cover, and what to know of it.
     fn covers(
         &self,
@@ -261,33 +278,47 @@ impl<'a> Ground<'a> {
         let settings = Settings { detail: Detail::Population, watch, ..Settings::default() };
         if set.needs_known() {
             // What is known takes the place of a radius.
-            return self.at_radius(set, f64::INFINITY, settings);
+            return self.at_radius(set, (f64::INFINITY, None), settings);
         }
-        let radius = match people {
-            Some(people) => self.containing(set, covers, people, watch)?,
-            None => self.reaching(set, covers, settings)?,
+        let (radius, goal) = match people {
+            Some(people) => (self.containing(set, covers, people, watch)?, None),
+            None => {
+                let goal = self.goal(set, covers, settings)?;
+                (self.reaching(set, goal, settings)?, Some(goal))
+            }
         };
         match radius {
-            Ok(radius) => self.at_radius(set, radius, settings),
-            Err(why) => Ok(ComparedSet::unanswered(set, f64::INFINITY, why)),
+            Ok(radius) => self.at_radius(set, (radius, goal), settings),
+            Err(why) => Ok(ComparedSet::unanswered(set, self.scale(), why)),
         }
+    }
+
+    /// The value that the first policy's worst case is to reach under a set.
+    fn goal(&self, set: Set, covers: &Covers, settings: Settings<'_>) -> Result<f64> {
+        match set.needs_actions() && covers.goal == Goal::Chance {
+            // Such a set has an estimate of its own where nothing shifts: chance is counted from there.
+            true => Ok(covers.value + self.start(0, set, settings)? - self.nominal),
+            false => Ok(covers.value),
+        }
+    }
+
+    /// What a policy costs under a set where nothing shifts.
+    fn start(&self, policy: usize, set: Set, settings: Settings<'_>) -> Result<f64> {
+        let focused = settings.detail(Detail::Value);
+        let (cases, _) = self.worst_cases(&self.policies[policy], set, &[0.0], None, focused)?;
+        let case = cases.first().ok_or_else(|| Error::internal("one radius was asked for"))?;
+        Ok(case.value())
     }
 
     /// The least radius whose worst case reaches a value; or why there is none.
     fn reaching(
         &self,
         set: Set,
-        covers: &Covers,
+        value: f64,
         settings: Settings<'_>,
     ) -> Result<std::result::Result<f64, String>> {
         let (policy, direction) = (&self.policies[0], self.robust.direction());
         let focused = settings.detail(Detail::Value);
-        let mut value = covers.value;
-        if set.needs_actions() && covers.goal == Goal::Chance {
-            // Such a set has an estimate of its own where nothing shifts: chance is counted from there.
-            let (start, _) = self.worst_cases(policy, set, &[0.0], None, focused)?;
-            value += start.first().map_or(0.0, |case| case.value() - self.nominal);
-        }
         let own = self.robust.values(policy, &self.range.worst)?;
         let size = own.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let tolerance = match set.has_exact_curve() {
@@ -359,9 +390,13 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// Everything at a radius.
-    fn at_radius(&self, set: Set, radius: f64, settings: Settings<'_>) -> Result<ComparedSet> {
-        let sign = self.robust.direction().sign();
+    /// Everything at a radius, and whether that is beyond what is to be reached already where it starts.
+    fn at_radius(
+        &self,
+        set: Set,
+        (radius, goal): (f64, Option<f64>),
+        settings: Settings<'_>,
+    ) -> Result<ComparedSet> {
         let mut cases: Vec<WorstCase> = Vec::new();
         for policy in &self.policies {
             let (found, _) = self.worst_cases(policy, set, &[radius], None, settings)?;
@@ -370,69 +405,44 @@ impl<'a> Ground<'a> {
             }
             cases.extend(found);
         }
-        let worse = |a: f64, b: f64| sign * (a - b) > ROUNDING * a.abs().max(b.abs());
-        let mut best = 0;
-        for k in 1..cases.len() {
-            if worse(cases[best].value(), cases[k].value()) {
-                best = k;
-            }
-        }
-        let worst =
-            cases.get(best).ok_or_else(|| Error::internal("a policy without a worst case"))?;
+        let sign = self.robust.direction().sign();
+        let best = best(&cases, self.robust.direction());
+        let first =
+            *best.first().ok_or_else(|| Error::internal("a policy without a worst case"))?;
+        let worst = &cases[first];
         let named = self.policies.iter().zip(&cases);
         let no_worse = match set.needs_actions() {
             true => None,
-            false => self.no_worse(best, set, radius, settings)?,
+            false => self.no_worse(first, set, radius, settings)?,
         };
+        let told = match &best[..] {
+            [only] => self.on_log(*only, settings.watch)?.map(|one| one.told),
+            _ => None,
+        };
+        let fears = match (shift::widest_change(worst), set.fears()) {
+            (None, Some(fears)) => {
+                let rises = sign * (worst.value() - self.start(first, set, settings)?);
+                (rises > ROUNDING * worst.value().abs()).then(|| fears.to_owned())
+            }
+            (change, _) => change,
+        };
+        let past = |goal: f64| sign * (cases[0].value() - goal) > ROUNDING * goal.abs();
         Ok(ComparedSet {
             set,
-            away: set.away(),
+            away: away(set, self.scale()),
             radius,
+            covers: goal,
+            beyond: radius == 0.0 && goal.is_some_and(past),
             why: radius.is_infinite().then(|| {
                 "no radius: every population that meets what is known of the target".to_owned()
             }),
             policies: named.map(|(p, case)| PolicyWorst::new(p.name(), case)).collect(),
-            best: Some(self.policies[best].name().to_owned()),
+            best: best.iter().map(|&k| self.policies[k].name().to_owned()).collect(),
+            told,
             no_worse,
-            fears: shift::widest_change(worst),
+            fears,
             unseen: Some(worst.unobserved_mass()).filter(|m| m.is_finite()),
         })
-    }
-
-    /// By how much one policy could be worse than any other in one population of a set.
-    fn no_worse(
-        &self,
-        best: usize,
-        set: Set,
-        radius: f64,
-        settings: Settings<'_>,
-    ) -> Result<Option<NoWorse>> {
-        let robust = self.robust_for(set)?;
-        let (sign, policy) = (robust.direction().sign(), &self.policies[best]);
-        let settings = settings.detail(Detail::Value);
-        let mut most: Option<NoWorse> = None;
-        for (k, against) in self.policies.iter().enumerate().filter(|(k, _)| *k != best) {
-            let pair = (policy, against);
-            let (found, _) =
-                robust.worst_difference(pair, &self.range, set, &[radius], None, settings)?;
-            let Some(case) = found.first() else { continue };
-            if case.status() == Status::Stopped {
-                return Err(Error::stopped());
-            }
-            let by = sign * case.value();
-            let size = robust.values(&self.policies[k], &self.range.worst)?;
-            let size = size.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            if most.as_ref().is_none_or(|m| by > m.by) {
-                most = Some(NoWorse {
-                    holds: by <= ROUNDING * size,
-                    by,
-                    against: against.name().to_owned(),
-                    gap: case.gap(),
-                    status: case.status(),
-                });
-            }
-        }
-        Ok(most)
     }
 
     /// Worst cases of a policy over a set.
@@ -468,8 +478,7 @@ impl<'a> Ground<'a> {
         }
         let log = self.fitted.log();
         let Some(known) = self.aimed.known(log)? else {
-            let what = format!("is {}, and nothing is known of a target", set.name());
-            return Err(Error::field(Field::Set, what));
+            return Err(nothing_known(set));
         };
         let support = listed(self.aimed.loaded.study.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))

@@ -4,7 +4,7 @@
 //! A parameter that a set cannot do without, and that nobody gave, is the first example of its table.
 
 use super::LeftOutSet;
-use seawall::{Error, Field, Result, Set};
+use seawall::{Result, Set};
 
 /// The sets that are meant by the texts, each once.
 pub(super) fn asked(texts: &[String]) -> Result<Vec<Set>> {
@@ -39,23 +39,15 @@ pub(super) fn usual() -> Result<(Vec<Set>, Vec<LeftOutSet>)> {
 /// The set of a text, with the table's examples for what it lacks.
 fn meant(text: &str) -> Result<Set> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
-    let Some(parameters) = Set::parameters_of(name.trim()) else {
-        // Refused with the names that there are.
-        return text.parse();
-    };
-    let has = |wanted: &str| {
-        given.split(',').any(|part| part.split('=').next().map(str::trim) == Some(wanted))
-    };
-    let mut parts: Vec<String> =
-        given.split(',').filter(|p| !p.is_empty()).map(str::to_owned).collect();
-    for parameter in parameters.iter().filter(|p| !p.optional && !has(p.name)) {
-        let Some(example) = parameter.examples.first() else {
-            let what = format!("{name} needs {}: {}", parameter.name, parameter.hint);
-            return Err(Error::field(Field::Set, what));
-        };
-        parts.push(format!("{}={example}", parameter.name));
+    let parts = given.split(',').filter(|part| !part.is_empty());
+    let given: Option<Vec<(&str, String)>> = parts
+        .map(|part| part.split_once('=').map(|(n, value)| (n.trim(), value.trim().to_owned())))
+        .collect();
+    match given {
+        Some(given) => Set::example(name.trim(), &given),
+        // Refused with how it is written.
+        None => text.parse(),
     }
-    format!("{name}:{}", parts.join(",")).parse()
 }
 
 #[cfg(test)]
@@ -82,5 +74,8 @@ mod tests {
         let names: Vec<&str> = left_out.iter().map(|s| &*s.set).collect();
         assert!(names.contains(&"entropic") && names.contains(&"couplings"), "{names:?}");
         assert!(sets.iter().any(|s| s.name() == "wasserstein"));
+        // None is there twice under two names.
+        let twice = |k: usize| sets[..k].iter().any(|s| s.also() == sets[k].also());
+        assert!(!(0..sets.len()).any(twice), "{sets:?}");
     }
 }

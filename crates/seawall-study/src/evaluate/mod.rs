@@ -25,7 +25,7 @@ pub(crate) use radii::{policy_radii, policy_radii_on};
 
 pub use crate::start::TargetEstimates;
 
-use crate::check::{facts, given_note, policy_notes, target_note};
+use crate::check::{coding_note, facts, given_note, policy_notes, target_note};
 use crate::load::Loaded;
 use crate::start::{Bounded, Carrier, balance_note};
 use crate::study::{PolicySpec, SetSpec};
@@ -223,6 +223,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     diagnostics.notes.splice(0..0, urgent);
     let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();
     diagnostics.notes.extend(saturated(&question.context.radii, &all));
+    diagnostics.notes.extend(coding_note(question.context.set));
     let both = (&**fitted, &*robust);
     let notes = &mut diagnostics.notes;
     let there = carrier.as_ref();

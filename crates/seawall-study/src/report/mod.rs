@@ -26,8 +26,8 @@ use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
 use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
-use crate::study::{PolicySpec, Scale, Study};
-use crate::words::{between, gap, number, percent, short, supported};
+use crate::study::PolicySpec;
+use crate::words::{away, between, gap, number, percent, short, supported};
 use chart::Series;
 use live::{Live, Texts};
 use seawall::{Direction, Error, Field, Progress, Result, Stage, Status, Watch};
@@ -191,7 +191,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         study: study.path.display().to_string(),
         direction: found.direction,
         caption: sentences::caption(&question, &cost_radii, found.direction),
-        away: away(study, &question),
+        away: away(question.context.set, study.scale),
         transport,
         question: sentences::question(study, &question, &found, &mut texts),
         answer: sentences::answer(&found, &stops.radii, level, &mut texts),
@@ -226,19 +226,6 @@ impl Report {
     /// The page.
     pub fn html(&self) -> Result<String> {
         page::render(self)
-    }
-}
-
-/// What a radius measures, in a sentence; in the study's own scale where people move.
-fn away(study: &Study, question: &Question) -> String {
-    match (study.scale, question.context.set.moves_mass()) {
-        (Scale::Spread, true) => {
-            "How far: two people drawn at random are 1 apart in each column, on average, so a radius \
-             of 0.1 is worth drawing one column anew for a tenth of the people. It bounds a mean \
-             squared distance, not its root."
-                .to_owned()
-        }
-        _ => question.context.set.away().to_owned(),
     }
 }
 

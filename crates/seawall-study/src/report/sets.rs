@@ -25,6 +25,8 @@ pub(super) struct Section {
     /// Sets without a radius or an answer, and why.
     refused: Vec<(String, String)>,
     agreement: Vec<String>,
+    /// What the log itself says of the choice.
+    on_log: Option<String>,
     left_out: Vec<(String, String)>,
     notes: Vec<String>,
 }
@@ -32,12 +34,13 @@ pub(super) struct Section {
 #[derive(Debug, Serialize)]
 struct Row {
     set: String,
-    away: &'static str,
+    away: String,
     radius: String,
     values: Vec<String>,
     /// The best policy last, so that it is drawn over the others.
     marks: Vec<Mark>,
     best: String,
+    told: &'static str,
     no_worse: String,
     fears: String,
     unseen: String,
@@ -73,13 +76,14 @@ pub(super) fn section(found: &Compared) -> Section {
             .collect(),
         refused: found.sets.iter().filter_map(pair).collect(),
         agreement: found.agreement.sentences.clone(),
+        on_log: found.on_log.as_ref().map(|one| one.sentence.clone()),
         left_out: found.left_out.iter().map(|s| (s.set.clone(), s.why.clone())).collect(),
         notes: found.notes.clone(),
     }
 }
 
 fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
-    let best = |name: &str| set.best.as_deref() == Some(name);
+    let best = |name: &str| set.best.iter().any(|b| b == name);
     let marks = set.policies.iter().enumerate();
     let mark = |(policy, p): (usize, &crate::compare::PolicyWorst)| Mark {
         at: at(p.value),
@@ -90,11 +94,12 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     marks.sort_by_key(|m| m.best);
     Row {
         set: set.set.to_string(),
-        away: set.away,
+        away: set.away.clone(),
         radius: set.radius_words(),
         values: set.policies.iter().map(|p| short(p.value)).collect(),
         marks,
-        best: set.best.clone().unwrap_or_default(),
+        best: set.best_words(str::to_owned),
+        told: set.told_words(),
         no_worse: set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()),
         fears: set.fears_words(),
         unseen: set.unseen_words(),

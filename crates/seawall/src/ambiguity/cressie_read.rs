@@ -1,12 +1,12 @@
 //! Cressie–Read worst case: `Σ p φ_k(q/p) ≤ ε`, `φ_k(t) = (t^k − k t + k − 1) / (k (k − 1))`.
 //!
 //! The power divergence of order k ([`divergence`]): k → 1 is KL, k → 0 Burg, k = 2 half of χ², k = ½
-//! twice CressieRead. Places never observed may gain mass where k < 1, at a cost of `1/(1 − k)` a unit
+//! twice Hellinger. Places never observed may gain mass where k < 1, at a cost of `1/(1 − k)` a unit
 //! however far they are; where k ≤ 0 nobody who was seen loses all weight.
 //!
 //! [`divergence`]: super::divergence
 
-use super::Set;
+use super::{Chi2, Hellinger, Set};
 use super::divergence::{Power, Solver};
 use super::geometry::Geometry;
 use super::problem::Problem;
@@ -32,7 +32,7 @@ impl CressieRead {
         parameters: &[Parameter {
             name: "k",
             hint: "its order; 2 is half of chi2, 0.5 twice hellinger, near 1 it is kl",
-            examples: &["2", "3", "0.5"],
+            examples: &["3", "0.5", "2"],
             takes: Takes::NeitherZeroNorOne,
             optional: false,
         }],
@@ -51,6 +51,14 @@ impl Shift for CressieRead {
 
     fn arguments(&self) -> Vec<Option<Argument>> {
         vec![Some(Argument::Number(self.k))]
+    }
+
+    fn also(&self) -> Option<Set> {
+        match self.k {
+            2.0 => Some(Chi2.into()),
+            0.5 => Some(Hellinger.into()),
+            _ => None,
+        }
     }
 
     fn method(&self) -> Option<String> {

@@ -58,6 +58,10 @@ impl Shift for Cvar {
         false
     }
 
+    fn instead_of(&self, parameter: &str) -> Option<&'static str> {
+        (parameter == "alpha").then_some("the radius is 1 − alpha")
+    }
+
     fn refuses_radius(&self, radius: f64) -> Option<&'static str> {
         let what = "cvar leaves out a share of the people: expected a number ≥ 0 and < 1";
         (radius >= 1.0).then_some(what)

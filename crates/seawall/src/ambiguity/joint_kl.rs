@@ -51,6 +51,10 @@ impl Shift for JointKl {
         true
     }
 
+    fn fears(&self) -> Option<&'static str> {
+        Some("more people with bad outcomes")
+    }
+
     fn solver<'a>(&self, _: &Problem<'a>, _: Settings<'a>) -> Result<Box<dyn Solve + 'a>> {
         Err(asked_of_a_log(Self::ABOUT.name))
     }

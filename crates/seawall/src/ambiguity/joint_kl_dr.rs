@@ -46,6 +46,10 @@ impl Shift for JointKlDr {
         true
     }
 
+    fn fears(&self) -> Option<&'static str> {
+        Some("more people with bad outcomes")
+    }
+
     fn needs_outcomes(&self) -> bool {
         true
     }

@@ -85,6 +85,10 @@ impl Shift for JointWasserstein {
         true
     }
 
+    fn fears(&self) -> Option<&'static str> {
+        Some("worse outcomes for the same people")
+    }
+
     fn needs_outcomes(&self) -> bool {
         true
     }

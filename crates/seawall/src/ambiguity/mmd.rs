@@ -24,7 +24,7 @@ use super::geometry::Geometry;
 use super::ladder::climb;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Argument, Parameter, Shift, Takes};
+use super::set::{SMALLER, smaller, About, Argument, Parameter, Shift, Takes};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
 use super::worst_case::{Certificate, WorstCase};
@@ -148,6 +148,17 @@ impl Shift for Mmd {
 
     fn fate(&self) -> &'static str {
         "means of a kernel's features may shift, wherever people are then"
+    }
+
+    fn uses_ground_cost(&self) -> bool {
+        true
+    }
+
+    fn fixed(&self) -> Option<&'static str> {
+        Some(
+            "the kernel is 0 across levels of a fixed column, so people of one level say nothing of \
+             another; their shares may shift",
+        )
     }
 
     fn moves_mass(&self) -> bool {
@@ -381,14 +392,11 @@ impl Embedding {
         let of = |cost: f64| kernel.factor(cost, bandwidth);
         let features = space.names().len();
         if space.len() > MOST_POINTS {
-            return Err(Error::field(
-                Field::Set,
-                format!(
-                    "is mmd, which is solved on at most {MOST_POINTS} contexts; here are {}: take those \
-                     observed (--support observed), coarser bins or fewer columns",
-                    space.len()
-                ),
-            ));
+            let what = format!(
+                "is mmd, which is solved on at most {MOST_POINTS} contexts; here are {}: {SMALLER}",
+                space.len()
+            );
+            return Err(smaller(population, Error::field(Field::Set, what)));
         }
         let furthest: f64 = (0..features).map(|k| furthest(space, k)).sum();
         if furthest > 0.0 && 1.0 - of(furthest) < LEAST_CONTRAST {

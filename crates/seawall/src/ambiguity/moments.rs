@@ -30,7 +30,7 @@ use super::geometry::Geometry;
 use super::ladder::climb;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Argument, Parameter, Shift, Takes};
+use super::set::{SMALLER, smaller, About, Argument, Parameter, Shift, Takes};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
 use super::worst_case::{Certificate, WorstCase};
@@ -81,9 +81,7 @@ impl Moments {
     pub(super) const ABOUT: About = About {
         name: "moments",
         away: "“Away” scales a moment set: at radius 1 means may shift by √gamma1 standard deviations and \
-               second moments grow by the factor gamma2, wherever people are then, seen or not. A nominal \
-               or fixed column counts as an indicator of each level but the commonest, a missing value as \
-               one of its own.",
+               second moments grow by the factor gamma2, wherever people are then, seen or not.",
         parameters: &[
             Parameter {
                 name: "gamma1",
@@ -130,6 +128,17 @@ impl Shift for Moments {
 
     fn fate(&self) -> &'static str {
         "means and spreads may shift, wherever people are then"
+    }
+
+    fn fixed(&self) -> Option<&'static str> {
+        Some("shares of its levels may shift, as any mean may")
+    }
+
+    fn coding(&self) -> Option<&'static str> {
+        Some(
+            "a nominal or fixed column counts as an indicator of each level but the commonest, a missing \
+             value as one of its own: its means are the shares of these levels, and may shift too",
+        )
     }
 
     fn moves_mass(&self) -> bool {
@@ -263,11 +272,13 @@ impl Whitened {
         }
         let unknowns = 1 + features + features * (features + 1) / 2;
         if n * unknowns > MOST_NUMBERS {
-            return Err(too_many(
-                space,
-                &format!("{n} points of {features} coordinates"),
-                "take the contexts observed (--support observed), coarser bins or fewer columns",
-            ));
+            let what = format!(
+                "{n} points of {features} coordinates, {n} × (1 + {features} + {features} × {} / 2) = {} \
+                 numbers",
+                features + 1,
+                n * unknowns
+            );
+            return Err(smaller(population, too_many(space, &what, SMALLER)));
         }
         let squares = products(&columns[n..], n);
         columns.extend(squares);

@@ -12,8 +12,10 @@ pub struct Move {
     pub to: usize,
     /// How much mass.
     pub mass: f64,
-    /// What a unit of mass pays. For KL, where mass is reweighted in place, the logarithm of the
-    /// point's new weight over its old one: in every set `Σ mass · cost` is what was spent.
+    /// What a unit of mass pays: the ground cost of the move where people move. Where they are weighed
+    /// anew it is the point's share of what is spent, for KL the logarithm of its new weight over its
+    /// old one. `Σ mass · cost` is what was spent of the radius, but for these: the Sinkhorn ball, which
+    /// pays for every nat of spread too; moments and MMD, whose distance is no sum over people.
     pub cost: f64,
 }
 
@@ -92,7 +94,8 @@ impl Plan {
         self.mass.is_empty()
     }
 
-    /// The mass in entries too light to be listed; 0 but for entropic plans.
+    /// The mass in entries too light to be listed; 0 but for entropic plans and those of the
+    /// Sinkhorn ball, which spread everybody.
     pub fn left_out(&self) -> f64 {
         self.left_out
     }

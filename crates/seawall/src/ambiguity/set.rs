@@ -150,6 +150,37 @@ pub(super) trait Shift {
     /// Whether people move to other places, rather than being weighed anew where they are.
     fn moves_mass(&self) -> bool;
 
+    /// Whether what a move costs matters to it at all.
+    fn uses_ground_cost(&self) -> bool {
+        self.moves_mass()
+    }
+
+    /// What a fixed column means, where it is not that nobody moves across it: the rest of a sentence.
+    fn fixed(&self) -> Option<&'static str> {
+        let weighed = "nobody moves, and people are weighed anew: shares of its levels may shift";
+        (!self.moves_mass()).then_some(weighed)
+    }
+
+    /// How columns count where the ground cost does not say it: the rest of a sentence.
+    fn coding(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What it fears where contexts stay as they are and the worst case is worse all the same.
+    fn fears(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The set of another name that has the same populations, at a radius of its own.
+    fn also(&self) -> Option<Set> {
+        None
+    }
+
+    /// What says the same as a parameter that it has not.
+    fn instead_of(&self, _parameter: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Whether places where nobody was seen may gain mass.
     fn reaches_unseen(&self) -> bool {
         self.moves_mass()
@@ -255,6 +286,20 @@ pub(super) fn asked_of_a_log(name: &str) -> Error {
     Error::field(Field::Set, what)
 }
 
+/// What makes a problem smaller on any support.
+pub(super) const SMALLER: &str =
+    "take a sample of the rows, coarser values (wider bins, merged levels) or fewer columns";
+
+/// The refusal of a population that is too large: on a grid with places where nobody is, those observed
+/// are fewer.
+pub(super) fn smaller(population: &Population, error: Error) -> Error {
+    let grid = matches!(population.space().support(), crate::space::Support::Grid(_));
+    match grid && population.weights().contains(&0.0) {
+        true => error.advise(Field::Support, &["observed"]),
+        false => error,
+    }
+}
+
 /// A parameter that is not what its set takes.
 fn misfit(set: &str, parameter: &Parameter, text: &str) -> Error {
     let what = format!("is {text}; expected {}", parameter.takes);
@@ -295,10 +340,12 @@ impl Set {
         {
             let owners = TABLE.iter().filter(|a| a.parameters.iter().any(|p| p.name == *other));
             let owners: Vec<&str> = owners.map(|a| a.name).collect();
-            let whose = if owners.is_empty() {
-                "no set has it".to_owned()
-            } else {
-                format!("it belongs to {}", owners.join(", "))
+            let nothing = vec![None; about.parameters.len()];
+            let own = (about.make)(&Given(&nothing));
+            let whose = match own.shift().instead_of(other) {
+                Some(instead) => instead.to_owned(),
+                None if owners.is_empty() => "no set has it".to_owned(),
+                None => format!("it belongs to {}", owners.join(", ")),
             };
             return Err(Error::field(Field::Set, format!("{name} has no {other}: {whose}")));
         }
@@ -323,6 +370,19 @@ impl Set {
         let arguments: Vec<Option<Argument>> =
             about.parameters.iter().map(argument).collect::<Result<_>>()?;
         Ok((about.make)(&Given(&arguments)))
+    }
+
+    /// The set of a name with the parameters given, and the table's first example for each that it needs
+    /// and that is not given.
+    pub fn example(name: &str, given: &[(&str, String)]) -> Result<Self> {
+        let mut all = given.to_vec();
+        for parameter in Set::parameters_of(name).unwrap_or_default() {
+            let lacks = !parameter.optional && !all.iter().any(|(n, _)| *n == parameter.name);
+            if let Some(example) = parameter.examples.first().filter(|_| lacks) {
+                all.push((parameter.name, (*example).to_owned()));
+            }
+        }
+        Set::named(name, &all)
     }
 
     /// Refuses parameters that no set of this kind can have, however it was made.
@@ -381,6 +441,34 @@ impl Set {
     /// then is a radius in the units of the ground cost, and a worst case a plan of moves.
     pub fn moves_mass(&self) -> bool {
         self.shift().moves_mass()
+    }
+
+    /// Whether what a move costs matters to the set at all.
+    pub fn uses_ground_cost(&self) -> bool {
+        self.shift().uses_ground_cost()
+    }
+
+    /// What a fixed column means in this set, as the rest of a sentence; None where nobody moves across it.
+    pub fn fixed(&self) -> Option<&'static str> {
+        self.shift().fixed()
+    }
+
+    /// How columns count, as the rest of a sentence, where the ground cost does not say it.
+    pub fn coding(&self) -> Option<&'static str> {
+        self.shift().coding()
+    }
+
+    /// What the set fears where contexts stay as they are and the worst case is worse all the same, in a
+    /// few words.
+    pub fn fears(&self) -> Option<&'static str> {
+        self.shift().fears()
+    }
+
+    /// The set of another name that has the same populations, at a radius of its own; this one, if there
+    /// is none.
+    #[must_use]
+    pub fn also(&self) -> Set {
+        self.shift().also().unwrap_or(*self)
     }
 
     /// Whether places where nobody was seen may gain mass. Where people do not move, it costs the same
@@ -542,8 +630,12 @@ impl<'de> Deserialize<'de> for Set {
 
 /// A set of populations around the observed one: a kind of shift and how far it may go.
 ///
-/// A radius is in the units of the ground cost for the two Wasserstein sets and the Sinkhorn ball (a
-/// bound on a mean squared distance, not on its root), in nats for KL, a share of the people for total variation.
+/// A radius is in the units of the ground cost for the Wasserstein sets, the entropic one, couplings and
+/// the Sinkhorn ball (a bound on a mean squared distance, not on its root; the joint one adds what
+/// outcomes move at their price); in nats for KL, Burg and the joint KL sets; that divergence for χ²,
+/// Cressie–Read and Hellinger; a share of the people for total variation (those replaced) and CVaR
+/// (those left out); a multiple of what `gamma1` and `gamma2` allow for moments; a distance of mean
+/// embeddings, the root of a square, for MMD.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ambiguity {
     /// The kind of shift.

@@ -47,9 +47,7 @@ impl Sinkhorn {
         name: "sinkhorn",
         away: "“Away” is what it costs to move people who are spread out: everybody is spread over \
                the places around where they were, at radius 0 too, and the further the larger kappa \
-               is; being anywhere more surely than that costs kappa for every nat. Moving across the \
-               whole range of one numeric column, or to another level of one nominal column, costs 1 \
-               with the default weights.",
+               is; being anywhere more surely than that costs kappa for every nat.",
         parameters: &[Parameter {
             name: "kappa",
             hint: "how far everybody is spread out, in units of the ground cost; smaller is closer to \
@@ -170,7 +168,8 @@ impl Solver<'_> {
         let mass = sum(weights.len(), |j| weights[j]);
         if mass.is_nan() || (mass - 1.0).abs() > 1e-6 {
             return Err(Error::numeric(format!(
-                "the population's weights sum to {mass}, not 1: kappa is out of scale with the costs"
+                "kappa is {}, out of scale with the costs of moves: take a larger one, or wasserstein",
+                self.kappa
             )));
         }
         let plan = match self.settings.detail {

@@ -50,6 +50,10 @@ impl Shift for TotalVariation {
         "people are replaced by others, wherever those are"
     }
 
+    fn fixed(&self) -> Option<&'static str> {
+        Some("people are replaced by others of any level, of a fixed column too")
+    }
+
     fn moves_mass(&self) -> bool {
         false
     }

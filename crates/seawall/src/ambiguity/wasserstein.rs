@@ -28,8 +28,7 @@ use crate::progress::Stage;
 
 /// What a radius of moved mass measures.
 pub(super) const AWAY: &str = "“Away” is measured by what it costs to turn one population into the \
-    other: moving everyone across the whole range of one numeric column, or to another level of one \
-    nominal column, costs 1 with the default weights.";
+    other.";
 
 /// Evaluations, at most, that go by how curves look as a rule.
 const GUESSES: usize = 4;

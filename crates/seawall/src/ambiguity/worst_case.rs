@@ -122,8 +122,8 @@ impl WorstCase {
         self.status
     }
 
-    /// λ: how fast the worst case worsens as the radius grows. Infinite at radius 0 of an
-    /// entropic or KL set.
+    /// λ: how fast the worst case worsens as the radius grows. Infinite at radius 0 of a set
+    /// whose curve starts upright: an entropic one, KL and the other divergences, the Sinkhorn ball.
     pub fn lambda(&self) -> f64 {
         self.lambda
     }

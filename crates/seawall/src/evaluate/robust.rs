@@ -222,15 +222,18 @@ impl Robust {
     pub(super) fn whole_for(&self, set: Set) -> Result<Option<&Whole>> {
         match &self.whole {
             Some(whole) if set == Set::from(Wasserstein) => Ok(Some(whole)),
-            Some(_) if set.reaches_unseen() => Err(Error::field(
-                Field::Support,
-                format!(
-                    "is the whole space, which the set {} would have to list; expected wasserstein \
-                     or kl there",
-                    set.name()
-                ),
-            )
-            .advise(Field::Support, &["grid", "observed"])),
+            Some(_) if set.reaches_unseen() => {
+                let others = Set::names().filter_map(|name| Set::example(name, &[]).ok());
+                let there = others.filter(|s| *s == Wasserstein.into() || !s.reaches_unseen());
+                let there: Vec<String> = there.map(|s| s.to_string()).collect();
+                let what = format!(
+                    "is the whole space, which the set {} would have to list; expected one of {} there",
+                    set.name(),
+                    there.join(", ")
+                );
+                Err(Error::field(Field::Support, what)
+                    .advise(Field::Support, &["grid", "observed"]))
+            }
             _ => Ok(None),
         }
     }

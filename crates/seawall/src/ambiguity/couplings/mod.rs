@@ -58,9 +58,8 @@ impl Couplings {
     pub(super) const ABOUT: About = About {
         name: "couplings",
         away: "Only populations that meet what is known of the target count. “Away” is measured by \
-               what it costs to turn one population into the other: moving everyone across the whole \
-               range of one numeric column, or to another level of one nominal column, costs 1 with \
-               the default weights. Without a radius every population that meets what is known counts.",
+               what it costs to turn one population into the other. Without a radius every population \
+               that meets what is known counts.",
         parameters: &[],
         make: |_| Set::Couplings(Couplings),
     };
