@@ -53,6 +53,13 @@ def printable(text: str) -> str:
     return "".join(f"\\u{ord(letter):04x}" if commands(letter) else letter for letter in text)
 
 
+def _cell(value: object) -> str:
+    """A value as a small table has it: four digits of a number, nothing for what is missing."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _text(text: str) -> str:
     return html.escape(printable(text))
 
@@ -60,7 +67,6 @@ def _text(text: str) -> str:
 def shown(
     title: str,
     columns: dict[str, list[Any]],
-    number: Callable[[object], str],
     foot: Sequence[str] = (),
     chart: Chart | None = None,
     more: int = 0,
@@ -75,7 +81,7 @@ def shown(
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td style="text-align:{side};white-space:pre">{_text(number(value))}</td>'
+            f'<td style="text-align:{side};white-space:pre">{_text(_cell(value))}</td>'
             for value, side in zip(row, sides)
         )
         + "</tr>"
@@ -85,7 +91,7 @@ def shown(
     table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     left = [f"{len(rows) - ROWS} more rows"] if len(rows) > ROWS else []
     left += [f"{more} more column{'s' if more > 1 else ''}"] if more else []
-    lines = [*([f"{' and '.join(left)}: to_pandas() or to_polars()."] if left else []), *foot]
+    lines = [*foot, *([f"{' and '.join(left)}: to_pandas() or to_polars()."] if left else [])]
     below = "".join(f"<p>{_text(line)}</p>" for line in lines)
     picture = "" if chart is None else svg(chart)
     return f'<div style="overflow-x:auto">{table}</div>{picture}{below}'
@@ -108,8 +114,10 @@ def svg(chart: Chart) -> str:
 
     parts = [_axes(chart, x, y, low, high)]
     for k, line in enumerate(chart.lines):
-        colour, dashes = _COLOURS[k % len(_COLOURS)], _DASHES[k // len(_COLOURS) % len(_DASHES) or k % len(_DASHES)]
-        parts.append(_drawn(line, colour, dashes, x, y))
+        colour, dashes = _COLOURS[k % len(_COLOURS)], _DASHES[k % len(_DASHES)]
+        # Bars of several lines stand beside each other.
+        aside = 5.0 * (k - (len(chart.lines) - 1) / 2)
+        parts.append(_drawn(line, colour, dashes, x, y, aside))
         at = _HEIGHT + _LINE * k
         parts.append(
             f'<line x1="{_LEFT}" x2="{_LEFT + 34}" y1="{at}" y2="{at}" stroke="{colour}" stroke-width="2"'
@@ -151,10 +159,15 @@ def _axes(
 
 
 def _drawn(
-    line: Line, colour: str, dashes: str, x: Callable[[float], float], y: Callable[[float], float]
+    line: Line,
+    colour: str,
+    dashes: str,
+    x: Callable[[float], float],
+    y: Callable[[float], float],
+    aside: float,
 ) -> str:
     bars = [
-        f'<line x1="{x(r):.1f}" x2="{x(r):.1f}" y1="{y(a):.1f}" y2="{y(b):.1f}" stroke="{colour}"'
+        f'<line x1="{x(r) + aside:.1f}" x2="{x(r) + aside:.1f}" y1="{y(a):.1f}" y2="{y(b):.1f}" stroke="{colour}"'
         f' stroke-width="4" stroke-opacity="0.45"/>'
         for r, a, b in line.bars
     ]
@@ -182,6 +195,6 @@ def _short(name: str, most: int = 56) -> str:
 def _ticks(low: float, high: float, about: int = 4) -> list[float]:
     """Round numbers from low to high."""
     size = 10 ** math.floor(math.log10((high - low) / about))
-    step = next(size * k for k in (1, 2, 5, 10) if (high - low) / (size * k) <= about + 1)
+    step = next(size * k for k in (1, 2, 5, 10) if (high - low) / (size * k) <= about + 2)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]

@@ -86,7 +86,7 @@ class _Shown(_Tabular):
         columns, small = self._columns(), self._small()
         some = {name: columns[name] for name in small}
         more = len(columns) - len(some)
-        return _html.shown(self._title(), some, _number, self._foot(), self._chart(), more)
+        return _html.shown(self._title(), some, self._foot(), self._chart(), more)
 
 
 class _Result(_Shown):

@@ -184,7 +184,9 @@ class Comparison(_Result):
                 Line("in the population where it is best", [(r.radius, r.best) for r in rows], False, best),
             ]
         title = f"{self.policy} less {self.against} against the radius"
-        return Chart(title, f"difference ({self.direction})", lines, last, zero=True)
+        limits = next((r.limits for r in rows if r.limits), None)
+        bars = f"; bars: {100 * limits.level:g}% limits" if limits else ""
+        return Chart(title, f"difference ({self.direction}){bars}", lines, last, zero=True)
 
     def _foot(self) -> list[str]:
         return [self.sentence] if self.sentence else []

@@ -253,7 +253,9 @@ class Evaluation(_Result):
         if last <= 0:
             return None
         lines = [self._line(k, last) for k in range(len(self.policies))]
-        values = f"worst case ({self.direction})"
+        limits = next((r.limits for p in self.policies for r in p.results if r.limits), None)
+        bars = f"; bars: {100 * limits.level:g}% limits" if limits else ""
+        values = f"worst case ({self.direction}){bars}"
         return Chart("Worst cases against the radius", values, lines, last)
 
     def _line(self, policy: int, last: float) -> Line:
