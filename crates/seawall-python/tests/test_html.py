@@ -92,7 +92,7 @@ def test_can_be_read_in_both_themes(notebook, browser, theme):
 
         kept = pathlib.Path(os.environ["SEAWALL_PICTURES"]) / f"notebook-{theme}.png"
         opened.locator("main, body").first.screenshot(path=str(kept))
-        Image.open(kept).quantize(96).save(kept, optimize=True)
+        Image.open(kept).quantize(250).save(kept, optimize=True)
 
 
 class Tags(html.parser.HTMLParser):

@@ -58,10 +58,10 @@ def selected(data: Any, columns: list[str]) -> object:
 
 def _rows(data: Any, columns: list[str]) -> object:
     module = type(data).__module__.split(".")[0]
+    has = data.collect_schema().names() if module == "polars" else data.columns
+    there = [name for name in dict.fromkeys(columns) if name in has]
     if module == "polars":
-        there = data.collect_schema().names()
-        return data.select([name for name in columns if name in there]).collect()
-    there = [name for name in columns if name in data.columns]
+        return data.select(there).collect()
     if module == "pyspark":
         return _collected(data.select([data[f"`{name.replace('`', '``')}`"] for name in there]))
     if module == "ibis":

@@ -168,7 +168,7 @@ def _drawn(
 ) -> str:
     bars = [
         f'<line x1="{x(r) + aside:.1f}" x2="{x(r) + aside:.1f}" y1="{y(a):.1f}" y2="{y(b):.1f}" stroke="{colour}"'
-        f' stroke-width="4" stroke-opacity="0.45"/>'
+        f' stroke-width="4" stroke-opacity="0.6"/>'
         for r, a, b in line.bars
     ]
     way = " ".join(f"{x(r):.1f},{y(v):.1f}" for r, v in line.points)

@@ -99,7 +99,7 @@ def _target_section(target: Any) -> tuple[str, Any]:
     """What is said of a target; and the table, if that is one."""
     values = target if isinstance(target, Mapping) else {"path": target}
     said, table = _aside(values, "target")
-    return _section("target", said), table
+    return _section("target", _from_here(said)), table
 
 
 def _history_section(history: Any) -> tuple[str, Any]:
@@ -107,16 +107,20 @@ def _history_section(history: Any) -> tuple[str, Any]:
     is_said = isinstance(history, Mapping)
     values: Mapping[str, Any] = history if is_said else {"by": _given.names("history", history)}
     said, table = _aside(values, "history")
-    return _section("history", said), table
+    return _section("history", _from_here(said)), table
 
 
-def _aside(
-    values: Mapping[str, Any], argument: str, folder: str = "."
-) -> tuple[dict[str, Any], Any]:
-    """What is said with a path from a folder; a table that is in its place apart."""
+def _from_here(said: dict[str, Any]) -> dict[str, Any]:
+    """The same wherever one is."""
+    path = said.get("path")
+    return said | {"path": path and os.path.abspath(path)}
+
+
+def _aside(values: Mapping[str, Any], argument: str) -> tuple[dict[str, Any], Any]:
+    """What is said; a table that is in the place of a path apart."""
     path = values.get("path")
     if path is None or isinstance(path, (str, os.PathLike)):
-        return dict(values) | {"path": path and os.path.abspath(os.path.join(folder, path))}, None
+        return dict(values), None
     if not _engines.is_engine(path):
         _tables._check(path, argument)
     if type(path).__name__ == "RecordBatchReader" and argument != "data":

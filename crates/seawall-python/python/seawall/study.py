@@ -285,7 +285,7 @@ class Study(_Elsewhere):
         said, tables = dict(study), {}
         for part in ("data", "target", "history"):
             if isinstance(said.get(part), Mapping):
-                said[part], tables[part] = _aside(said[part], part, start)
+                said[part], tables[part] = _aside(said[part], part)
         data = tables.get("data")
         if data is not None:
             said["data"] |= {"path": "data"}
@@ -415,9 +415,11 @@ class Study(_Elsewhere):
             study = self._with(_native.with_known(self._native, *_given.known(known, target_size)))
             study._aim = None
         else:
-            said, table = _aside({"path": target}, "target")
             study = self._with(self._about(self._native, target, known, target_size))
-            study._aim = said["path"] if table is None else table
+            if isinstance(target, (str, os.PathLike)):
+                study._aim = os.path.abspath(target)
+            else:
+                study._aim = _aside({"path": target}, "target")[1]
         study._toward(None)
         return study
 
