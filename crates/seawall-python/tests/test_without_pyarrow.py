@@ -71,7 +71,7 @@ def columns():
 
 
 def asked(kind):
-    context = {"kind": kind, "levels": list("abcde")} if kind == "ordinal" else {"kind": kind}
+    context = {"kind": kind, "missing": True} | ({"levels": list("abcde")} if kind == "ordinal" else {})
     return dict(
         context={"x": context}, action="a", cost="y", propensity="cells", radius=[0.05, 0.2],
         model={"kind": "tree", "max_depth": 2, "min_samples_leaf": 10},
@@ -80,9 +80,7 @@ def asked(kind):
 
 def frame_of(values):
     rng = np.random.default_rng(4)
-    frame = pd.DataFrame({"x": values, "a": rng.choice(["l", "r"], ROWS), "y": rng.integers(0, 3, ROWS)})
-    # Nobody asks for it, and pyarrow cannot take it.
-    return frame.assign(unasked=pd.Series([object(), 1, "a"] * (ROWS // 3), dtype=object))
+    return pd.DataFrame({"x": values, "a": rng.choice(["l", "r"], ROWS), "y": rng.integers(0, 3, ROWS)})
 
 
 def told(found):
@@ -99,6 +97,9 @@ def answers():
         said[f"{name}, contexts"] = json.dumps({k: list(map(str, v)) for k, v in study.contexts().items()})
         said[f"{name}, target"] = told(study.evaluate(["uniform"], target=frame.iloc[: ROWS // 2], halves=0))
     frame = frame_of(pd.Series([1.0, 2.0, 3.0] * (ROWS // 3)))
+    # Nobody asks for it, and nothing can be made of it.
+    strange = frame.assign(unasked=pd.Series([object(), 1, "a"] * (ROWS // 3), dtype=object))
+    said["unasked"] = told(seawall.Study(strange, **asked("numeric")).evaluate("uniform", halves=0))
     by = frame.set_index("x")
     said["index"] = told(seawall.Study(by, **asked("numeric")).evaluate("uniform", halves=0))
     many = pd.concat([frame, frame[["y"]].rename(columns={"y": 7})], axis=1)
@@ -152,7 +153,7 @@ def test_the_same_as_a_file(without, tmp_path):
     kinds = {name: (kind, values) for name, kind, values in columns()}
     for name in ["numpy int64", "tenths", "short tenths", "Int64", "str", "categories", "numbers as texts"]:
         kind, values = kinds[name]
-        frame_of(values).drop(columns="unasked").to_csv(tmp_path / "log.csv", index=False)
+        frame_of(values).to_csv(tmp_path / "log.csv", index=False)
         found = seawall.Study(tmp_path / "log.csv", **asked(kind)).evaluate(["uniform", "constant:l"], halves=2)
         assert json.loads(without[name])["policies"] == found.to_dict()["policies"], name
 
