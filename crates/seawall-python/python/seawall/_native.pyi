@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "after_fork",
     "backtest",
+    "compare",
     "count_query",
     "curve",
     "demo",
@@ -251,7 +252,7 @@ def evaluate_policy(
 def levels(texts: list[str | None]) -> tuple[_Floats, list[str]]: ...
 def probabilities(policy: str, names: list[str], columns: list[_Floats]) -> _Floats: ...
 def words(policy: str) -> list[str]: ...
-def frame(columns: dict[str, list[Any]]) -> Table: ...
+def frame(columns: dict[str, Any]) -> Table: ...
 def count_query(
     text: str,
     folder: str | PathLike[str],

@@ -8,10 +8,13 @@ import math
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from seawall import _html, _native
+from seawall import _native
 from seawall._tables import _Tabular
+
+if TYPE_CHECKING:
+    from seawall._html import Chart
 
 Made = TypeVar("Made")
 
@@ -71,22 +74,26 @@ class _Shown(_Tabular):
         """The columns that a notebook shows."""
         return list(self._columns())
 
-    def _chart(self) -> _html.Chart | None:
+    def _chart(self) -> Chart | None:
         """What a notebook draws."""
         return None
 
     def __repr__(self) -> str:
+        from seawall._html import printable
+
         columns = self._columns()
         rows = [list(columns), *([_number(v) for v in row] for row in zip(*columns.values()))]
         widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        return _html.printable("\n".join([self._title(), *lines, *self._foot()]))
+        return printable("\n".join([self._title(), *lines, *self._foot()]))
 
     def _repr_html_(self) -> str:
+        from seawall._html import shown
+
         columns, small = self._columns(), self._small()
         some = {name: columns[name] for name in small}
         more = len(columns) - len(some)
-        return _html.shown(self._title(), some, self._foot(), self._chart(), more)
+        return shown(self._title(), some, self._foot(), self._chart(), more)
 
 
 class _Result(_Shown):

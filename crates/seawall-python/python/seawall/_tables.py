@@ -26,7 +26,7 @@ class Table:
     >>> import seawall
     >>> table = seawall.demo_data()
     >>> len(table), table.column_names[:3]
-    (6000, ['patient', 'age', 'sex'])
+    (6000, ['patient', 'conscious', 'sex'])
     """
 
     def __init__(self, columns: Mapping[str, list[Any]]) -> None:

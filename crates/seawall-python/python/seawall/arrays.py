@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from seawall import _given, _native
 from seawall._given import array as _array
-from seawall._html import Chart, Line
 from seawall._result import _made, _number, _Result, _Shown
 from seawall._tables import Table
 from seawall.estimates import Estimate
+
+if TYPE_CHECKING:
+    from seawall._html import Chart
 
 Floats = npt.NDArray[np.float64]
 
@@ -111,6 +113,8 @@ class Curve(_Shown):
         return [(float(r), float(v)) for r, v in zip(radii, self.at(radii))]
 
     def _chart(self) -> Chart | None:
+        from seawall._html import Chart, Line
+
         last = float(self.radius[-1])
         if last <= 0:
             return None

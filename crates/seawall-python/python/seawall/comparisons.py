@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._html import Chart, Line
 from seawall._result import Shares, _made, _placed, _Result, _shares
 from seawall.estimates import (
     DoublyRobust,
@@ -25,6 +24,7 @@ from seawall.estimates import (
 )
 
 if TYPE_CHECKING:
+    from seawall._html import Chart
     from seawall.arrays import Curve
 
 
@@ -166,6 +166,8 @@ class Comparison(_Result):
 
     def _chart(self) -> Chart | None:
         """The worst and the best difference against the radius."""
+        from seawall._html import Chart, Line
+
         rows = [r for r in self.results if r.cost_radius == self.results[0].cost_radius]
         rows = sorted((r for r in rows if r.radius < math.inf), key=lambda r: r.radius)
         last = 1.05 * max((r.radius for r in rows), default=0.0)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._html import Chart, Line
 from seawall._result import Share, Shares, _by_column, _made, _placed, _Result, _shares
 from seawall.balance import Balance, ColumnBalance, FactBalance
 from seawall.checks import (
@@ -56,6 +55,7 @@ from seawall.targets import (
 )
 
 if TYPE_CHECKING:
+    from seawall._html import Chart, Line
     from seawall.arrays import Curve
 
 __all__ = [
@@ -248,6 +248,8 @@ class Evaluation(_Result):
 
     def _chart(self) -> Chart | None:
         """Worst cases against the radius: the curves if there are any, else the radii asked about."""
+        from seawall._html import Chart
+
         finite = [r.radius for p in self.policies for r in p.results if r.radius < math.inf]
         last = 1.05 * max(finite, default=0.0)
         if last <= 0:
@@ -260,6 +262,8 @@ class Evaluation(_Result):
 
     def _line(self, policy: int, last: float) -> Line:
         """A policy's worst cases at the first cost radius."""
+        from seawall._html import Line
+
         found = self.policies[policy]
         rows = [r for r in found.results if r.cost_radius == found.results[0].cost_radius]
         rows = sorted((r for r in rows if r.radius < math.inf), key=lambda r: r.radius)
