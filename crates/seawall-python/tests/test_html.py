@@ -9,16 +9,16 @@ import pickle
 import re
 import shutil
 
+import nbconvert
 import nbformat
 import pandas as pd
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from nbclient import NotebookClient
+from playwright import sync_api
 
 import seawall
 
-nbconvert = pytest.importorskip("nbconvert")
-sync_api = pytest.importorskip("playwright.sync_api")
-from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 
 CELLS = [
     "import seawall\n\nstudy = seawall.demo()\nfound = study.evaluate(curve=True)\nfound",

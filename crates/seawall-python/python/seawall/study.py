@@ -110,8 +110,8 @@ class Study(_Elsewhere):
         sample, with `known` (as for `transfer`) and `size`. A table is kept.
     history
         What past groups are: the column that names them, several, or a dictionary as in a study file with
-        `by`, `path` (or a table), `least`, `order`, `each`, `half_life` and `at_once`. It is no context. Groups are
-        counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
+        `by`, `path` (or a table), `least`, `order`, `each`, `half_life` and `at_once`. It is no context.
+        Groups are counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
     memory
         What counting the rows and a grid of the contexts may take, `"2GB"` or `"500MB"`; 4 GB if not said.
         Counts beyond it go to temporary files; a grid that does not fit is made of the contexts seen.
