@@ -51,6 +51,11 @@ def _column(values: Any) -> Any:
         return _wide(plain)
     if plain.dtype.kind not in "OUT" or type(values).__name__ in ("PeriodArray", "IntervalArray"):
         raise TypeError(f"it holds {dtype}; expected numbers, truths, texts or moments")
+    import pandas
+
+    if pandas.api.types.infer_dtype(plain, skipna=True) == "string":
+        places, labels = pandas.factorize(plain)
+        return places.astype(np.int32), [str(label) for label in labels]
     return _objects(plain.astype(object).tolist())
 
 
@@ -81,18 +86,18 @@ def _categories(values: Any) -> Any:
     labels = _column(values.categories.array)
     if isinstance(labels, np.ndarray):
         return labels[places], missing
-    if isinstance(labels, tuple):
-        return (labels[0][places], labels[1][places] | missing, *labels[2:])
-    if all(isinstance(label, str) for label in labels):
-        return places, labels
-    return [None if absent else labels[place] for absent, place in zip(missing, places)]
+    if isinstance(labels, list):
+        return [None if absent else labels[place] for absent, place in zip(missing, places)]
+    if isinstance(labels[1], list):
+        return np.where(missing, np.int32(-1), labels[0][places]), labels[1]
+    return (labels[0][places], labels[1][places] | missing, *labels[2:])
 
 
 def _objects(values: list[Any]) -> Any:
-    """Any objects: texts, truths, numbers, decimals or moments, all of one kind, None where missing."""
+    """Any objects that are not all texts: truths, numbers, decimals or moments, all of one kind, None where missing."""
     cells = [None if gone(value) else value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in cells if value is not None}
-    if all(issubclass(kind, str) for kind in kinds) or kinds in ({bool}, {float}, {int, float}):
+    if kinds in (set(), {bool}, {float}, {int, float}):
         return cells
     if kinds == {int}:
         # Beyond what is a number to a machine they are names.

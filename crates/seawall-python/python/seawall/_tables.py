@@ -113,8 +113,9 @@ def _data_name(data: object) -> str:
 
 
 def _check(data: Any, argument: str) -> None:
-    """Refuses what is no table."""
-    if not hasattr(data, "__arrow_c_stream__") and not _is_pandas(data):
+    """Refuses what is no table; a column of pandas is none, though it speaks Arrow."""
+    column = type(data).__module__.split(".")[0] == "pandas"
+    if not _is_pandas(data) and (column or not hasattr(data, "__arrow_c_stream__")):
         raise _native.InputError(
             f"{argument} is {_data_name(data)}; expected a path, or a table: a pandas, polars or pyarrow one, "
             "any other that speaks the Arrow PyCapsule interface, or one of an engine: Ibis, PySpark, a duckdb "
