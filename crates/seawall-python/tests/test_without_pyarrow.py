@@ -27,7 +27,7 @@ def columns():
     gaps = rng.random(ROWS) < 0.1
     tenths = whole / 10
     letters = np.array(list("abcde"))[whole]
-    some = [None if gap else text for gap, text in zip(gaps, letters)]
+    some = [None if gap else str(text) for gap, text in zip(gaps, letters)]
     days = pd.Timestamp("2024-01-30") + pd.to_timedelta(whole, unit="D")
     for dtype in ["int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]:
         yield f"numpy {dtype}", "numeric", whole.astype(dtype)
@@ -126,7 +126,16 @@ def refused():
 @pytest.fixture(scope="module")
 def without():
     """What is said where pyarrow cannot be imported."""
-    code = f"import sys; sys.modules['pyarrow'] = None; sys.argv = ['']; exec(compile(open({__file__!r}).read(), {__file__!r}, 'exec'))"
+    code = (
+        "import runpy, sys\n"
+        "class Gone:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] == 'pyarrow':\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Gone())\n"
+        f"runpy.run_path({__file__!r}, run_name='__main__')\n"
+        "assert 'pyarrow' not in sys.modules\n"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
