@@ -59,7 +59,8 @@ def selected(data: Any, columns: list[str]) -> object:
 def _rows(data: Any, columns: list[str]) -> object:
     module = type(data).__module__.split(".")[0]
     has = data.collect_schema().names() if module == "polars" else data.columns
-    there = [name for name in dict.fromkeys(columns) if name in has]
+    # Of a table that has none of them one is enough to tell.
+    there = [name for name in dict.fromkeys(columns) if name in has] or list(has)[:1]
     if module == "polars":
         return data.select(there).collect()
     if module == "pyspark":
