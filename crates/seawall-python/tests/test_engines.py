@@ -153,3 +153,15 @@ def test_past_groups_are_counted_by_the_engine(demo, tmp_path):
         assert beside == own.transfer(**asked, history=path).to_json(), name
         with pytest.raises(seawall.ConfigError, match='no column named "wardd"; did you mean "ward"'):
             study.backtest("wardd")
+
+
+def test_tables_of_engines_are_targets(demo, older):
+    """A sample of a target is read, of the columns that are asked for alone."""
+    study = seawall.Study(demo / "trial.csv", **QUESTION)
+    wanted = study.evaluate(["uniform", "greedy"], target=older, halves=0).to_dict()["policies"]
+    for name, table in tables(older):
+        assert study.evaluate(["uniform", "greedy"], target=table, halves=0).to_dict()["policies"] == wanted, name
+        assert study.target(table).evaluate(["uniform", "greedy"], halves=0).to_dict()["policies"] == wanted, name
+    for table in [duckdb.sql("SELECT 1 AS other"), ibis.memtable({"other": [1]}), pl.LazyFrame({"other": [1]})]:
+        with pytest.raises(seawall.SeawallError, match="no column named"):
+            study.evaluate("uniform", target=table)

@@ -17,7 +17,7 @@ def said(notebook):
     return [text for text in texts if not text.startswith("<Figure")]
 
 
-@pytest.mark.parametrize("name", ["demo", "stroke-trial"])
+@pytest.mark.parametrize("name", ["demo", "scikit-learn", "stroke-trial"])
 def test_runs_and_says_the_same(name, request, tmp_path):
     if name == "stroke-trial":
         request.getfixturevalue("trial")

@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import seawall
-from seawall.sklearn import RobustPolicyLearner
+from seawall import sklearn as package
+from seawall.sklearn import RobustPolicyLearner, RobustScorer
 
 
 class Adapter(RobustPolicyLearner):
@@ -98,3 +104,62 @@ def test_softmax_and_frames():
     learner = RobustPolicyLearner("softmax", radius=0.02).fit(frame, a, y)
     assert list(learner.feature_names_in_) == ["age", "dose", "site"]
     assert (learner.predict(frame) == np.where(X[:, 0] > 5, "none", "drug")).mean() > 0.8
+
+
+def test_one_y_of_actions_and_outcomes():
+    X, a, y = logged()
+    both = package.logged(a, y)
+    apart, together = RobustPolicyLearner(radius=0.02).fit(X, a, y), RobustPolicyLearner(radius=0.02).fit(X, both)
+    assert apart.learned_.value == together.learned_.value
+    others, theirs, what = logged(seed=2)
+    assert apart.score(others, theirs, what) == together.score(others, package.logged(theirs, what))
+    with pytest.raises(seawall.InputError, match="logged"):
+        apart.fit(X, a)
+    with pytest.raises(seawall.InputError, match="an action and an outcome for each row"):
+        package.logged(a, y[:-1])
+
+
+def test_pipelines_and_searches_choose_by_the_worst_case():
+    pd = pytest.importorskip("pandas")
+    X, a, y = logged()
+    frame = pd.DataFrame({"age": X[:, 0], "site": np.array(list("abcdefghij"))[X[:, 1].astype(int)]})
+    both = package.logged(a, y)
+    encode = make_column_transformer((OneHotEncoder(), ["site"]), (StandardScaler(), ["age"]), sparse_threshold=0)
+    pipe = make_pipeline(encode, RobustPolicyLearner("tree:1", radius=0.02))
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(pipe, frame, both, scoring=RobustScorer(0.02), cv=folds)
+    # The rule is found in every fold, so its worst case is what the best action costs.
+    assert scores.shape == (3,) and (scores > -0.2).all()
+    # Own scores are of the columns after the pipeline.
+    assert np.isfinite(cross_val_score(pipe, frame, both, cv=folds)).all()
+    radii = {"robustpolicylearner__radius": [0.0, 0.02]}
+    search = GridSearchCV(pipe, radii, scoring=RobustScorer(0.02), cv=folds, n_jobs=2)
+    search.fit(frame, both)
+    assert search.best_score_ >= scores.mean() - 1e-12
+    assert (search.predict(frame) == np.where(X[:, 0] > 5, "none", "drug")).mean() > 0.95
+
+
+def test_the_score_is_the_worst_case_on_the_rows_given():
+    X, a, y = logged()
+    both = package.logged(a, y)
+    fixed = DummyClassifier(strategy="constant", constant="drug").fit(X, a)
+    found = seawall.evaluate_policy(
+        X, (a == "none").astype(int), None, np.full(len(a), 0.5), np.tile([1.0, 0.0], (len(a), 1)), cost=y, radius=[0.0, 0.1],
+    )
+    # Whatever the propensities are said to be.
+    assert RobustScorer(0.1)(fixed, X, both) == -found.results[1].value < -found.results[0].value == RobustScorer(0.0)(fixed, X, both)
+    gain = package.logged(a, -y)
+    assert RobustScorer(0.1, reward=True)(fixed, X, gain) == pytest.approx(RobustScorer(0.1)(fixed, X, both), abs=1e-12)
+
+    class Rule:
+        classes_ = np.array(["drug", "none"])
+
+        def predict(self, rows):
+            return np.where(rows[:, 0] > 5, "none", "drug")
+
+    assert RobustScorer(0.1)(Rule(), X, both) > RobustScorer(0.1)(fixed, X, both)
+    other = package.logged(np.where(a == "drug", "aspirin", a), y)
+    with pytest.raises(seawall.InputError, match="'aspirin' is none of the policy's"):
+        RobustScorer(0.1)(fixed, X, other)
+    with pytest.raises(seawall.InputError, match="logged"):
+        RobustScorer(0.1)(fixed, X, y)

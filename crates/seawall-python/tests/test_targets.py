@@ -29,6 +29,8 @@ FRAMES = {
     "polars": lambda path: pytest.importorskip("polars").read_csv(path).with_columns(nothing=None),
     "pyarrow": lambda path: pytest.importorskip("pyarrow.csv").read_csv(path),
     "batches": lambda path: pytest.importorskip("pyarrow.csv").read_csv(path).to_reader(),
+    "polars lazy": lambda path: pytest.importorskip("polars").scan_csv(path),
+    "duckdb": lambda path: pytest.importorskip("duckdb").sql(f"select *, 1 as \"no \"\"one\"\"\" from read_csv('{path}')"),
 }
 
 
@@ -228,11 +230,60 @@ def test_bad_targets(study, older, change, words):
 
 def test_bad_targets_of_studies(demo, older):
     frame = pd.read_csv(demo / "trial.csv")
-    for target, words in [(frame, "target is a DataFrame"), ({"were": {}}, "were"), ({"beyond": "clip"}, "clip")]:
-        with pytest.raises(seawall.ConfigError, match=words):
+    for target, words in [
+        (5, "target is the builtins int; expected a path"), ({"path": [1]}, "target is the builtins list"),
+        ({"were": {}}, "were"), ({"beyond": "clip"}, "clip"),
+    ]:
+        with pytest.raises(seawall.SeawallError, match=words):
             seawall.Study(frame, **OWN, target=target)
     with pytest.raises(seawall.ConfigError, match="eta is -1"):
         seawall.Study(frame, **OWN).distance(older, eta=-1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "polars lazy", "duckdb"])
+def test_a_study_may_be_about_a_target_that_is_a_table(demo, older, library):
+    frame, sample = pd.read_csv(demo / "trial.csv"), FRAMES[library](older)
+    plain = seawall.Study(frame, **OWN)
+    wanted = plain.evaluate(BOTH, target=older)
+    for study in [plain.target(sample), plain.target(older), seawall.Study(frame, **OWN, target=sample)]:
+        for _ in range(2):  # It can be asked again.
+            assert study.evaluate(BOTH).policies == wanted.policies
+        assert study.distance().distance == plain.distance(older).distance > 0
+        assert study.check().target.rows == wanted.target.rows
+        assert study.describe().rows == wanted.target.rows
+        # What is said in a question is asked there.
+        assert study.evaluate(BOTH, known={"age": {"mean": 70}}).target is None
+        assert study.distance(demo / "trial.csv").distance < 1e-12
+    women = seawall.Study(frame, **OWN, target={"path": FRAMES[library](older), "where": {"sex": "F"}})
+    assert women.evaluate(BOTH).target.rows == (pd.read_csv(older)["sex"] == "F").sum()
+    # The study that it was made of is as it was.
+    assert plain.evaluate(BOTH).target is None
+
+
+def test_a_study_about_a_target_keeps_what_it_was(demo, older):
+    study = seawall.Study.from_file(demo / "study.toml")
+    there = study.target(pd.read_csv(older))
+    assert there.actions == study.actions and there.learn("tree:1", honest=False).value == study.learn(
+        "tree:1", honest=False, target=older).value
+    known = {"age": {"mean": 75}}
+    assert study.target(known=known).transfer().to_json() == study.transfer(known=known).to_json()
+    assert there.transfer().to_dict()["transfers"] == study.transfer(target=older).to_dict()["transfers"]
+    again = there.target(demo / "trial.csv")
+    assert again.distance().distance < 1e-12
+    assert there.target(known=known).evaluate(BOTH).balance.status == "matched"
+
+
+@pytest.mark.parametrize("ask, words", [
+    (lambda s, t: s.target(), "say which"),
+    (lambda s, t: s.target(5), "target is the builtins int"),
+    (lambda s, t: s.target("nowhere.csv"), "nowhere.csv"),
+    (lambda s, t: s.target(t.drop(columns="age")), "age"),
+    (lambda s, t: s.target(pytest.importorskip("pyarrow").Table.from_pandas(t).to_reader()), "read only once"),
+    (lambda s, t: s.target(t, known={"age": {"mean": 70}}), "leave out one of the two"),
+])
+def test_targets_are_looked_at_at_once(study, older, ask, words):
+    with pytest.raises(seawall.SeawallError, match=words):
+        ask(study, pd.read_csv(older))
 
 
 def test_learning_against_any_policy(study, tmp_path):

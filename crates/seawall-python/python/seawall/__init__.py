@@ -22,6 +22,11 @@ Two policies in one and the same population:
 >>> found.comparison("uniform", "treat").verdicts
 ['too close to call']
 
+Every result is a frame of pandas or polars, and is shown with its curve in notebooks:
+
+>>> list(found.to_pandas().columns)[:3]
+['policy', 'set', 'radius']
+
 `Study` is the way in for tables and files; `worst_case`, `curve`, `distance` and `evaluate_policy` for
 arrays; `seawall.sklearn` has an estimator and `seawall.plot` pictures.
 """
@@ -38,6 +43,7 @@ from seawall._native import (
     Stopped,
     __version__,
 )
+from seawall._tables import Table
 from seawall.arrays import (
     Curve,
     Distance,
@@ -79,6 +85,7 @@ __all__ = [
     "SeawallWarning",
     "Stopped",
     "Study",
+    "Table",
     "Transfers",
     "WorstCase",
     "__version__",

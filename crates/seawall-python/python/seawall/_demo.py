@@ -7,15 +7,16 @@ import tempfile
 
 from seawall import _native
 from seawall._elsewhere import _Rows
+from seawall._tables import Table
 from seawall.study import Study
 
 
-def demo_data() -> _native.Table:
-    """The synthetic trial that the package carries, as an Arrow table of text."""
+def demo_data() -> Table:
+    """The synthetic trial that the package carries, as a table of texts."""
     data, _ = _native.demo()
     lines = data.splitlines()
     rows = [line.split(",") for line in lines[1:]]
-    return _native.frame({name: [row[k] for row in rows] for k, name in enumerate(lines[0].split(","))})
+    return Table({name: [row[k] for row in rows] for k, name in enumerate(lines[0].split(","))})
 
 
 def demo() -> Study:

@@ -66,6 +66,8 @@ class _Elsewhere:
     _native: NativeStudy
     _policies: list[str]
     _rows: _Rows | None
+    _aim: Any
+    _past: Any
     _toward_own: NativeStudy | None
     _counted_by: tuple[tuple[str, ...], NativeStudy] | None
 
@@ -80,23 +82,38 @@ class _Elsewhere:
     ) -> NativeStudy:
         """The study asked about a target: without one, about what the study itself names."""
         workers, told = _given.threads(threads), _given.progress(progress)
-        asked = self._native if of is None else of
-        if known is not None or target_size is not None:
-            if target is not None and known is not None:
-                raise _native.ConfigError(
-                    "known: target is a sample and says more; leave out one of the two"
-                )
-            asked = _native.with_known(asked, *_given.known(known, target_size))
-        if target is None:
+        asked = self._about(self._native if of is None else of, target, known, target_size)
+        if target is None and known is None:
             if asked is not self._native:
-                return asked.toward(threads=workers, progress=told)
+                return self._sample(asked, self._aim, workers, told)
             if self._toward_own is None:
-                self._toward_own = asked.toward(threads=workers, progress=told)
+                self._toward_own = self._sample(asked, self._aim, workers, told)
             return self._toward_own
+        return self._sample(asked, target, workers, told)
+
+    def _about(
+        self, asked: NativeStudy, target: Any, known: Known | None, target_size: float | None
+    ) -> NativeStudy:
+        """A study with what is known of a target of which there is no sample."""
+        if known is None and target_size is None:
+            return asked
+        if target is not None and known is not None:
+            raise _native.ConfigError("known: target is a sample and says more; leave out one of the two")
+        return _native.with_known(asked, *_given.known(known, target_size))
+
+    def _sample(
+        self, asked: NativeStudy, target: Any, workers: int | None, told: Progress | None
+    ) -> NativeStudy:
+        """A study asked about a sample of its target; without one, about what it itself says."""
+        if target is None:
+            return asked.toward(threads=workers, progress=told)
         if isinstance(target, (str, os.PathLike)):
             return asked.toward(path=target, threads=workers, progress=told)
-        stream = _stream(target, set(asked.target_columns()), "target")
-        name = _data_name(target)
+        columns, name = asked.target_columns(), _data_name(target)
+        if _engines.is_engine(target):
+            stream = _engines.selected(target, columns)
+        else:
+            stream = _stream(target, set(columns), "target")
         try:
             return asked.toward(data=stream, name=name, threads=workers, progress=told)
         except (TypeError, ValueError) as error:
@@ -116,6 +133,7 @@ class _Elsewhere:
     ) -> NativeStudy:
         """The study with the past groups that are asked about, its rows counted by them."""
         workers, told = _given.threads(threads), _given.progress(progress)
+        history = self._past if history is None else history
         is_table = history is not None and not isinstance(history, (str, os.PathLike))
         path = _data_name(history) if is_table else history
         said: dict[str, Any] = dict(
@@ -129,7 +147,7 @@ class _Elsewhere:
         asked = _native.with_history(self._native, **said)
         columns, outside = _native.history(asked)
         if is_table:
-            return self._past(asked, history, columns, workers, told)
+            return self._beside(asked, history, columns, workers, told)
         if not columns:
             return self._native
         if outside:
@@ -149,7 +167,7 @@ class _Elsewhere:
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{self._rows.name}: {error}") from None
 
-    def _past(
+    def _beside(
         self,
         asked: NativeStudy,
         history: Any,

@@ -46,6 +46,31 @@ def counted(data: Any, query: Query) -> object:
         ) from error
 
 
+def selected(data: Any, columns: list[str]) -> object:
+    """The rows of some columns, of those that the table has, as something that speaks the Arrow PyCapsule
+    interface: a sample of a target is read as it is."""
+    try:
+        return _rows(data, columns)
+    except Exception as error:  # whatever the engine calls it
+        first = str(error).strip().splitlines()
+        raise _native.InputError(f"{_data_name(data)}: {first[0] if first else type(error).__name__}") from error
+
+
+def _rows(data: Any, columns: list[str]) -> object:
+    module = type(data).__module__.split(".")[0]
+    has = data.collect_schema().names() if module == "polars" else data.columns
+    # Of a table that has none of them one is enough to tell.
+    there = [name for name in dict.fromkeys(columns) if name in has] or list(has)[:1]
+    if module == "polars":
+        return data.select(there).collect()
+    if module == "pyspark":
+        return _collected(data.select([data[f"`{name.replace('`', '``')}`"] for name in there]))
+    if module == "ibis":
+        return data.select(there).to_pyarrow()
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in there)
+    return _arrow(data.project(quoted))
+
+
 def _engine(data: object) -> Callable[[Any, Query], object] | None:
     module, name = type(data).__module__.split("."), type(data).__name__
     if module[0] in ("duckdb", "_duckdb") and name == "DuckDBPyRelation":
@@ -67,23 +92,38 @@ def _view() -> str:
 
 def _duckdb(relation: Any, query: Query) -> object:
     view = _view()
-    counts = relation.query(view, query("duckdb", view, relation.columns))
+    return _arrow(relation.query(view, query("duckdb", view, relation.columns)))
+
+
+def _arrow(relation: Any) -> object:
+    """A DuckDB relation that has been run."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return _native.frame(dict(zip(relation.columns, _lists(relation.fetchall(), len(relation.columns)))))
     # The name before DuckDB 1.4 is the second.
-    return counts.to_arrow_table() if hasattr(counts, "to_arrow_table") else counts.fetch_arrow_table()
+    return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.fetch_arrow_table()
+
+
+def _lists(rows: list[Any], columns: int) -> list[list[Any]]:
+    """Rows as columns of truths, numbers and texts."""
+    return [[_plain(row[k]) for row in rows] for k in range(columns)]
 
 
 def _spark(frame: Any, query: Query) -> object:
     view, session = _view(), frame.sparkSession
     frame.createOrReplaceTempView(view)
     try:
-        counts = session.sql(query("spark", view, frame.columns))
-        if hasattr(counts, "toArrow"):
-            return counts.toArrow()
-        rows = counts.collect()
-        cells = {name: [_plain(row[k]) for row in rows] for k, name in enumerate(counts.columns)}
-        return _native.frame(cells)
+        return _collected(session.sql(query("spark", view, frame.columns)))
     finally:
         session.catalog.dropTempView(view)
+
+
+def _collected(frame: Any) -> object:
+    """A frame of Spark's, brought here."""
+    if hasattr(frame, "toArrow"):
+        return frame.toArrow()
+    return _native.frame(dict(zip(frame.columns, _lists(frame.collect(), len(frame.columns)))))
 
 
 def _plain(value: Any) -> Any:

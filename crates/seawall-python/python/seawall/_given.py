@@ -134,12 +134,6 @@ def gone(value: Any) -> bool:
 
 def columns(contexts: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
     """The columns of a frame, a dictionary or an array, with their names."""
-    if isinstance(contexts, _native.Table):
-        try:
-            import pyarrow
-        except ImportError:
-            raise _native.InputError("contexts: an Arrow table needs pyarrow here; or give a frame") from None
-        contexts = pyarrow.table(contexts)
     if hasattr(contexts, "column_names") and hasattr(contexts, "to_pydict"):
         contexts = contexts.to_pydict()
     try:

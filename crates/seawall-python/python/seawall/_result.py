@@ -8,9 +8,13 @@ import math
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from seawall import _native
+from seawall._tables import _Tabular
+
+if TYPE_CHECKING:
+    from seawall._html import Chart
 
 Made = TypeVar("Made")
 
@@ -56,7 +60,43 @@ def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
     return kind(**fields, **more)
 
 
-class _Result:
+class _Shown(_Tabular):
+    """What is shown as a table: by `repr`, and in notebooks with a picture where there is one."""
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _foot(self) -> list[str]:
+        """Sentences below the table."""
+        return []
+
+    def _small(self) -> list[str]:
+        """The columns that a notebook shows."""
+        return list(self._columns())
+
+    def _chart(self) -> Chart | None:
+        """What a notebook draws."""
+        return None
+
+    def __repr__(self) -> str:
+        from seawall._html import printable
+
+        columns = self._columns()
+        rows = [list(columns), *([_number(v) for v in row] for row in zip(*columns.values()))]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+        return printable("\n".join([self._title(), *lines, *self._foot()]))
+
+    def _repr_html_(self) -> str:
+        from seawall._html import shown
+
+        columns, small = self._columns(), self._small()
+        some = {name: columns[name] for name in small}
+        more = len(columns) - len(some)
+        return shown(self._title(), some, self._foot(), self._chart(), more)
+
+
+class _Result(_Shown):
     """What every result has."""
 
     _json: str
@@ -78,43 +118,6 @@ class _Result:
         found: dict[str, Any] = json.loads(self._json)
         return found
 
-    def _columns(self) -> dict[str, list[Any]]:
-        raise NotImplementedError
-
-    def _title(self) -> str:
-        return type(self).__name__
-
-    def _foot(self) -> list[str]:
-        """Sentences below the table."""
-        return []
-
-    def to_frame(self) -> _native.Table:
-        """The main table as an Arrow table: `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
-        `pyarrow.table` and duckdb take it."""
-        return _native.frame(self._columns())
-
-    def __repr__(self) -> str:
-        columns = self._columns()
-        rows = [list(columns), *([_number(v) for v in row] for row in zip(*columns.values()))]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join([self._title(), *lines, *self._foot()])
-
-    def _repr_html_(self) -> str:
-        import html
-
-        columns = self._columns()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        cell = "<td style='text-align:right'>{}</td>".format
-        body = "".join(
-            "<tr>" + "".join(cell(html.escape(_number(v))) for v in row) + "</tr>"
-            for row in zip(*columns.values())
-        )
-        title = html.escape(self._title())
-        foot = "".join(f"<p>{html.escape(line)}</p>" for line in self._foot())
-        table = f"<caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        return f"<table>{table}</table>{foot}"
-
 
 @dataclass(frozen=True)
 class Share:
@@ -126,12 +129,30 @@ class Share:
     worst: float
 
 
-def _shares(marginals: list[tuple[str, list[str], list[float], list[float]]]) -> list[Share]:
-    return [
+class Shares(_Shown, list[Share]):
+    """A population column by column: a list of every level's share, now and in the worst case, and a
+    table of them.
+
+    >>> import seawall
+    >>> found = seawall.demo().evaluate("constant:treat", radius=0.01, halves=0)
+    >>> list(found.worst_population().to_pandas().columns)
+    ['feature', 'level', 'nominal', 'worst']
+    """
+
+    def _title(self) -> str:
+        return "Shares of the population, now and in the worst case"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        names = [f.name for f in dataclasses.fields(Share)]
+        return {name: [getattr(share, name) for share in self] for name in names}
+
+
+def _shares(marginals: list[tuple[str, list[str], list[float], list[float]]]) -> Shares:
+    return Shares(
         Share(name, label, now, then)
         for name, labels, nominal, worst in marginals
         for label, now, then in zip(labels, nominal, worst)
-    ]
+    )
 
 
 def _by_column(radii: dict[str, float]) -> list[str]:

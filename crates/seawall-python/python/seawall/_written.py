@@ -10,7 +10,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from seawall import _given, _native
+from seawall import _engines, _given, _native, _tables
 from seawall.learned import Policy
 
 PathText = Union[str, "os.PathLike[str]"]
@@ -34,6 +34,32 @@ def _value(value: Any) -> str:
     if isinstance(value, (Sequence, np.ndarray)):
         return "[" + ", ".join(_value(v) for v in value) + "]"
     raise _native.ConfigError(f"{value!r} ({type(value).__name__}) cannot be part of a study")
+
+
+def _whole(said: Mapping[str, Any]) -> str:
+    """A study as a dictionary, as its file's text; what is None is not said."""
+    first, parts = [], []
+    for name, value in said.items():
+        try:
+            if isinstance(value, Mapping):
+                parts.append(_section(_value(str(name)), _said(value)))
+            elif _is_list(value) and len(value) and all(isinstance(one, Mapping) for one in value):
+                parts += [_section(f"[{_value(str(name))}]", _said(one)) for one in value]
+            elif value is not None:
+                first.append(f"{_value(str(name))} = {_value(value)}\n")
+        except _native.ConfigError as error:
+            raise _native.ConfigError(f"study: {name}: {error}") from None
+    return "\n".join([*first, *parts])
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of something, None left out at every depth."""
+    kept = {key: value for key, value in values.items() if value is not None}
+    return {key: _said(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
 
 
 def _section(name: str, values: Mapping[str, Any]) -> str:
@@ -69,22 +95,39 @@ def _robust_section(
     return _section("robust", sets | {"support": support})
 
 
-def _target_section(target: Any) -> str:
-    values = {"path": target} if isinstance(target, (str, os.PathLike)) else target
-    if not isinstance(values, Mapping):
-        raise _native.ConfigError(
-            f"target is a {type(target).__name__}; expected a path or a dictionary as in a study file: a "
-            "table is given to evaluate, transfer, learn, radius, distance and report"
-        )
-    path = values.get("path")
-    return _section("target", dict(values) | {"path": path and os.path.abspath(path)})
+def _target_section(target: Any) -> tuple[str, Any]:
+    """What is said of a target; and the table, if that is one."""
+    values = target if isinstance(target, Mapping) else {"path": target}
+    said, table = _aside(values, "target")
+    return _section("target", _from_here(said)), table
 
 
-def _history_section(history: Any) -> str:
+def _history_section(history: Any) -> tuple[str, Any]:
+    """What is said of past groups; and their table, if it is one."""
     is_said = isinstance(history, Mapping)
     values: Mapping[str, Any] = history if is_said else {"by": _given.names("history", history)}
+    said, table = _aside(values, "history")
+    return _section("history", _from_here(said)), table
+
+
+def _from_here(said: dict[str, Any]) -> dict[str, Any]:
+    """The same wherever one is."""
+    path = said.get("path")
+    return said | {"path": path and os.path.abspath(path)}
+
+
+def _aside(values: Mapping[str, Any], argument: str) -> tuple[dict[str, Any], Any]:
+    """What is said; a table that is in the place of a path apart."""
     path = values.get("path")
-    return _section("history", dict(values) | {"path": path and os.path.abspath(path)})
+    if path is None or isinstance(path, (str, os.PathLike)):
+        return dict(values), None
+    if not _engines.is_engine(path):
+        _tables._check(path, argument)
+    if type(path).__name__ == "RecordBatchReader" and argument != "data":
+        raise _native.InputError(
+            f"{argument} can be read only once, and a study reads it whenever it is asked; give a table"
+        )
+    return {key: value for key, value in values.items() if key != "path"}, path
 
 
 def _listed(value: Any) -> list[Any]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from seawall import _given, _native
 from seawall._given import array as _array
-from seawall._result import _made, _number, _Result
+from seawall._result import _made, _number, _Result, _Shown
+from seawall._tables import Table
 from seawall.estimates import Estimate
+
+if TYPE_CHECKING:
+    from seawall._html import Chart
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,14 +75,14 @@ class WorstCase(_Result):
     def _columns(self) -> dict[str, list[Any]]:
         return {k: [v] for k, v in self.to_dict().items()}
 
-    def moves(self) -> _native.Table:
-        """Where the mass goes, as an Arrow table."""
+    def moves(self) -> Table:
+        """Where the mass goes, as a table."""
         names = ["move_from", "move_to", "move_mass", "move_cost"]
-        return _native.frame({n.removeprefix("move_"): getattr(self, n).tolist() for n in names})
+        return Table({n.removeprefix("move_"): getattr(self, n).tolist() for n in names})
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(_Shown):
     """The worst case against the radius, whole: straight between its vertices, constant after the
     last; off by at most `error`."""
 
@@ -96,9 +100,27 @@ class Curve:
         """As lists."""
         return {"radius": self.radius.tolist(), "value": self.value.tolist(), "lambda": self.lambda_.tolist()}
 
-    def to_frame(self) -> _native.Table:
-        """The vertices as an Arrow table."""
-        return _native.frame(self.to_dict())
+    def _columns(self) -> dict[str, list[Any]]:
+        """The vertices."""
+        return self.to_dict()
+
+    def _title(self) -> str:
+        return repr(self)
+
+    def _points(self, last: float) -> list[tuple[float, float]]:
+        """The curve from its start to a radius."""
+        radii = np.append(self.radius[self.radius < last], last)
+        return [(float(r), float(v)) for r, v in zip(radii, self.at(radii))]
+
+    def _chart(self) -> Chart | None:
+        from seawall._html import Chart, Line
+
+        last = float(self.radius[-1])
+        if last <= 0:
+            return None
+        better = "higher is better" if self.reward else "lower is better"
+        line = Line("worst case", self._points(1.1 * last))
+        return Chart("Worst case against the radius", f"worst case ({better})", [line], 1.1 * last)
 
     def __repr__(self) -> str:
         exact = "exact" if self.error == 0 else f"within {self.error:.1e}"
@@ -108,15 +130,22 @@ class Curve:
         )
 
 
-@dataclass(frozen=True)
-class Distance:
-    """How far apart two samples are: the truth is between `lower` and `upper`."""
+@dataclass(frozen=True, repr=False)
+class Distance(_Shown):
+    """How far apart two samples are: the truth is between `lower` and `upper`. The table is of what each
+    column contributes."""
 
     value: float
     lower: float
     upper: float
     status: str
     by_feature: dict[str, float]
+
+    def _title(self) -> str:
+        return f"The samples are {_number(self.value)} apart ({self.status})"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"column": list(self.by_feature), "distance": list(self.by_feature.values())}
 
 
 @dataclass(frozen=True)

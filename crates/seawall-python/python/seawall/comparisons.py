@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._result import Share, _made, _placed, _Result, _shares
+from seawall._result import Shares, _made, _placed, _Result, _shares
 from seawall.estimates import (
     DoublyRobust,
     Estimate,
@@ -24,6 +24,7 @@ from seawall.estimates import (
 )
 
 if TYPE_CHECKING:
+    from seawall._html import Chart
     from seawall.arrays import Curve
 
 
@@ -157,6 +158,38 @@ class Comparison(_Result):
         }
         return columns | _shown_columns([r.shown for r in rows], [r.honest for r in rows])
 
+    def _small(self) -> list[str]:
+        columns = self._columns()
+        small = ["radius", "cost_radius", "worst", "best", "interval_lower", "interval_upper", "verdict"]
+        kept = [name for name in small if name in columns]
+        return [name for name in kept if name != "cost_radius" or any(columns[name])]
+
+    def _chart(self) -> Chart | None:
+        """The worst and the best difference against the radius."""
+        from seawall._html import Chart, Line
+
+        rows = [r for r in self.results if r.cost_radius == self.results[0].cost_radius]
+        rows = sorted((r for r in rows if r.radius < math.inf), key=lambda r: r.radius)
+        last = 1.05 * max((r.radius for r in rows), default=0.0)
+        if last <= 0:
+            return None
+        worst = [(r.radius, *r.shown) for r in rows if r.shown is not None]
+        best = [(r.radius, *r.best_shown) for r in rows if r.best_shown is not None]
+        try:
+            lines = [
+                Line("in the population where it is worst", self.curve()._points(last), True, worst),
+                Line("in the population where it is best", self.best_curve()._points(last), True, best),
+            ]
+        except _native.ConfigError:
+            lines = [
+                Line("in the population where it is worst", [(r.radius, r.worst) for r in rows], False, worst),
+                Line("in the population where it is best", [(r.radius, r.best) for r in rows], False, best),
+            ]
+        title = f"{self.policy} less {self.against} against the radius"
+        limits = next((r.limits for r in rows if r.limits), None)
+        bars = f"; bars: {100 * limits.level:g}% limits" if limits else ""
+        return Chart(title, f"difference ({self.direction}){bars}", lines, last, zero=True)
+
     def _foot(self) -> list[str]:
         return [self.sentence] if self.sentence else []
 
@@ -185,7 +218,7 @@ class Comparison(_Result):
 
     def worst_population(
         self, radius: float | None = None, cost_radius: float | None = None
-    ) -> list[Share]:
+    ) -> Shares:
         """Each level's share, now and where the difference is worst for the policy at a radius."""
         result = _placed(self.results, radius, cost_radius)
         return _shares(self._found().difference_marginals(self._at, result))

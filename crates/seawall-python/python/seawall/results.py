@@ -1,9 +1,9 @@
 """What comes of a question: plain, typed data with the names that the program's JSON has.
 
 Every result has `to_dict()`, `to_json()` (the bytes that the program prints with `--json`),
-`to_frame()` (an Arrow table, which `pandas.DataFrame.from_arrow`, `polars.DataFrame`,
-`pyarrow.table` and duckdb take), a `repr` to read and a
-table for notebooks.
+`to_pandas()`, `to_polars()` and `to_frame()` (its main table: the last one is what `pyarrow.table`, duckdb
+and others that speak Arrow take), a `repr` to read, and in notebooks a small table with the picture of its
+values against the radius.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from seawall import _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._result import Share, _by_column, _made, _placed, _Result, _shares
+from seawall._result import Share, Shares, _by_column, _made, _placed, _Result, _shares
 from seawall.balance import Balance, ColumnBalance, FactBalance
 from seawall.checks import (
     ActionFacts,
@@ -55,6 +55,7 @@ from seawall.targets import (
 )
 
 if TYPE_CHECKING:
+    from seawall._html import Chart, Line
     from seawall.arrays import Curve
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "RobustValue",
     "SampleDistance",
     "Share",
+    "Shares",
     "Spread",
     "StrataShift",
     "TargetDistance",
@@ -234,6 +236,48 @@ class Evaluation(_Result):
             columns["exact_upper"] = [r.exact_upper for _, r in rows]
         return columns | _shown_columns([r.shown for _, r in rows], [r.honest for _, r in rows])
 
+    def _small(self) -> list[str]:
+        """Not what is the same in every row and as one would expect."""
+        columns = self._columns()
+        usual = {"cost_radius": 0.0, "status": "optimal", "unobserved_mass": 0.0}
+        small = ["policy", "radius", "cost_radius", "nominal", "target", "value", "interval_lower"]
+        small += ["interval_upper", "honest", "status", "unobserved_mass"]
+        small += ["set"] if len({*columns["set"]}) > 1 else []
+        kept = [name for name in small if name in columns]
+        return [name for name in kept if name not in usual or {*columns[name]} != {usual[name]}]
+
+    def _chart(self) -> Chart | None:
+        """Worst cases against the radius: the curves if there are any, else the radii asked about."""
+        from seawall._html import Chart
+
+        finite = [r.radius for p in self.policies for r in p.results if r.radius < math.inf]
+        last = 1.05 * max(finite, default=0.0)
+        if last <= 0:
+            return None
+        lines = [self._line(k, last) for k in range(len(self.policies))]
+        limits = next((r.limits for p in self.policies for r in p.results if r.limits), None)
+        bars = f"; bars: {100 * limits.level:g}% limits" if limits else ""
+        values = f"worst case ({self.direction}){bars}"
+        return Chart("Worst cases against the radius", values, lines, last)
+
+    def _line(self, policy: int, last: float) -> Line:
+        """A policy's worst cases at the first cost radius."""
+        from seawall._html import Line
+
+        found = self.policies[policy]
+        rows = [r for r in found.results if r.cost_radius == found.results[0].cost_radius]
+        rows = sorted((r for r in rows if r.radius < math.inf), key=lambda r: r.radius)
+        bars = [(r.radius, *r.shown) for r in rows if r.shown is not None]
+        whole = self._whole(policy)
+        if whole is not None:
+            return Line(found.name, whole._points(last), True, bars)
+        points = [(r.radius, r.value) for r in rows]
+        # Where nothing shifts the worst case is the estimate itself, if nothing else is added to it.
+        if points[0][0] > 0 and rows[0].cost_radius == 0 and rows[0].eta is None and self.balance is None:
+            here = found.target.direct if found.target else found.nominal.dm
+            points.insert(0, (0.0, here.value))
+        return Line(found.name, points, False, bars)
+
     def _foot(self) -> list[str]:
         """How the log was made like the target; what is said of each pair, of the two orders the one
         whose policy leads; and of the first policy what can be claimed at its first positive radius, and
@@ -301,9 +345,16 @@ class Evaluation(_Result):
         radius, value, lambda_, error = self._found().curve(self._policy(policy), cost)
         return Curve(radius, value, lambda_, error, reward=self.direction != "lower is better")
 
+    def _whole(self, policy: int) -> Curve | None:
+        """A policy's curve, if curves were asked for and not left behind."""
+        try:
+            return self.curve(policy)
+        except _native.ConfigError:
+            return None
+
     def worst_population(
         self, policy: str | int = 0, radius: float | None = None, cost_radius: float | None = None
-    ) -> list[Share]:
+    ) -> Shares:
         """Each level's share, now and in the worst case of a policy at a radius; with a target, now is
         in the target."""
         return _shares(self._found().marginals(*self._place(policy, radius, cost_radius)))

@@ -1,8 +1,13 @@
-"""A scikit-learn estimator: a policy whose worst case is as good as it can be."""
+"""scikit-learn: an estimator whose policy's worst case is as good as it can be, and a scorer that values any
+policy by its worst case on rows that did not make it.
+
+Pipelines, `cross_val_score` and `GridSearchCV` pass one `y` on: `logged` makes one of actions and outcomes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
@@ -13,11 +18,113 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from seawall import _native
 from seawall._given import gone, real
+from seawall.arrays import evaluate_policy
 from seawall.learned import Learned
 from seawall.results import Evaluation
 from seawall.study import Study
 
 Outcome = Union[Any, Callable[[npt.NDArray[np.float64]], npt.ArrayLike], None]
+
+
+def logged(action: npt.ArrayLike, outcome: npt.ArrayLike) -> npt.NDArray[Any]:
+    """The actions taken and the outcomes that followed as one array, which pipelines and cross-validation
+    take for `y` and cut up by rows.
+
+    >>> from seawall.sklearn import logged
+    >>> logged(["drug", "none"], [0.0, 1.0])["action"]
+    array(['drug', 'none'], dtype='<U4')
+    """
+    actions, outcomes = np.asarray(action), check_array(outcome, ensure_2d=False, dtype=np.float64)
+    if actions.ndim != 1 or actions.shape != outcomes.shape:
+        raise _native.InputError(
+            f"action has the shape {actions.shape} and outcome {outcomes.shape}; expected an action and an "
+            "outcome for each row"
+        )
+    both = np.empty(len(actions), dtype=[("action", actions.dtype), ("outcome", np.float64)])
+    both["action"], both["outcome"] = actions, outcomes
+    return both
+
+
+def _apart(a: Any, y: Any) -> tuple[Any, Any]:
+    """Actions and outcomes, given apart or as `logged` makes them."""
+    if y is not None:
+        return a, y
+    if getattr(getattr(a, "dtype", None), "names", None) != ("action", "outcome"):
+        raise _native.InputError(
+            "y is missing: give actions and outcomes, fit(X, a, y), or both in one, fit(X, logged(a, y))"
+        )
+    return a["action"], a["outcome"]
+
+
+@dataclass(frozen=True)
+class RobustScorer:
+    """Values a policy by its worst case on rows that did not make it: for `scoring=` of `cross_val_score`,
+    `cross_validate` and `GridSearchCV`, with `y` as `logged` makes it. Higher is better, as scikit-learn
+    has it: minus the worst mean cost, or the worst mean reward.
+
+    Any estimator with `classes_` (the actions) and `predict` or `predict_proba` is a policy. Radii are in
+    the columns that come in, before a pipeline changes them. A regression tree for each action, fitted to
+    the rows that are scored, says what each action costs in each context. All candidates are held against
+    the same radius: that of a `RobustPolicyLearner` is its own, and a small one would flatter itself.
+
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from seawall.sklearn import RobustPolicyLearner, RobustScorer, logged
+    >>> rng = np.random.default_rng(0)
+    >>> X, a = rng.integers(0, 8, (400, 2)).astype(float), rng.integers(0, 2, 400)
+    >>> y = logged(a, np.where(X[:, 0] > 4, a, 1 - a))
+    >>> cross_val_score(RobustPolicyLearner(radius=0.02), X, y, scoring=RobustScorer(0.02), cv=2)
+    array([-0., -0.])
+
+    Parameters
+    ----------
+    radius, set, eta
+        The set of populations, as for `seawall.worst_case`.
+    kinds
+        The kind of each column: numbers are numeric and anything else nominal if not said.
+    reward
+        Whether outcomes are rewards, higher being better.
+    threads
+        How many threads to use.
+    """
+
+    radius: float = 0.05
+    set: str = "wasserstein"
+    eta: float | None = None
+    kinds: Any = None
+    reward: bool = False
+    threads: int | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The score of a fitted estimator on logged rows."""
+        actions, outcomes = _apart(y, None)
+        classes = np.asarray(estimator.classes_)
+        place = {action: k for k, action in enumerate(classes.tolist())}
+        strange = [action for action in actions.tolist() if action not in place]
+        if strange:
+            raise _native.InputError(f"the action {strange[0]!r} is none of the policy's: {classes.tolist()}")
+        codes = np.array([place[action] for action in actions.tolist()])
+        if hasattr(estimator, "predict_proba"):
+            chances = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+        else:
+            chances = (np.asarray(estimator.predict(X))[:, None] == classes[None, :]).astype(np.float64)
+        # Worst cases are of the regression trees; how likely the actions were is for the other estimates.
+        shares = np.bincount(codes, minlength=len(classes)) / len(codes)
+        found = evaluate_policy(
+            X,
+            codes,
+            outcomes if self.reward else None,
+            shares[codes],
+            chances,
+            cost=None if self.reward else outcomes,
+            kinds=self.kinds,
+            radius=self.radius,
+            set=self.set,
+            eta=self.eta,
+            threads=self.threads,
+        )
+        value = found.results[0].value
+        return value if self.reward else -value
 
 
 class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
@@ -92,8 +199,10 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         named = getattr(self, "feature_names_in_", None)
         return [f"x{k}" for k in range(self.n_features_in_)] if named is None else [str(n) for n in named]
 
-    def fit(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike) -> RobustPolicyLearner:
-        """Learns from contexts `X`, the actions `a` taken in them and the outcomes `y` that followed."""
+    def fit(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike | None = None) -> RobustPolicyLearner:
+        """Learns from contexts `X`, the actions `a` taken in them and the outcomes `y` that followed; in
+        pipelines `a` is both, as `logged` makes them."""
+        a, y = _apart(a, y)
         contexts = validate_data(self, X, dtype=np.float64)
         actions, outcomes = np.asarray(a), check_array(y, ensure_2d=False, dtype=np.float64)
         for name, column in [("a", actions), ("y", outcomes)]:
@@ -181,10 +290,12 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
-    def score(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    def score(self, X: npt.ArrayLike, a: npt.ArrayLike, y: npt.ArrayLike | None = None) -> float:
         """The policy's worst case on other logged decisions, higher being better: minus the worst
-        mean cost, or the worst mean reward. Their own regression trees value it."""
+        mean cost, or the worst mean reward. Their own regression trees value it, within the learner's own
+        radius: to choose among radii, score with `RobustScorer`."""
         check_is_fitted(self)
+        a, y = _apart(a, y)
         validate_data(self, X, dtype=np.float64, reset=False)
         params = self.get_params(deep=False) | {"policy": "tree:1", "outcome_model": None}
         other = RobustPolicyLearner(**params).fit(X, a, y)

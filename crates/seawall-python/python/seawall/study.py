@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
@@ -24,6 +26,7 @@ from seawall._tables import _data_name, _stream
 from seawall._written import (
     PathText,
     PolicyLike,
+    _aside,
     _history_section,
     _listed,
     _named,
@@ -32,6 +35,7 @@ from seawall._written import (
     _robust_section,
     _section,
     _target_section,
+    _whole,
 )
 from seawall.learned import Learned, Policy
 from seawall.results import Check, Evaluation, Radius, SampleDistance
@@ -66,8 +70,9 @@ class Study(_Elsewhere):
     Parameters
     ----------
     data
-        A path (CSV, Parquet, JSON lines, compressed or not; a pattern or a folder), or any table that
-        speaks the Arrow PyCapsule interface: pandas, polars, pyarrow. A table that lives in an engine is
+        A path (CSV, Parquet, JSON lines, compressed or not; a pattern or a folder), a pandas frame (with or
+        without pyarrow installed), or any table that speaks the Arrow PyCapsule interface: polars, pyarrow.
+        A table that lives in an engine is
         counted there, and only the counts are brought here: an Ibis table (Spark, BigQuery, Snowflake,
         Trino, DuckDB, PostgreSQL, …), a PySpark DataFrame, a DuckDB relation, a polars LazyFrame.
     context
@@ -100,13 +105,13 @@ class Study(_Elsewhere):
         halves and resampled logs take them whole, and standard errors are between them. It is no
         context.
     target
-        What is said of a target, as in a study file: a path, or a dictionary with `path`, `where`,
-        `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out; without a sample,
-        with `known` (as for `transfer`) and `size`.
+        What is said of a target, as in a study file: a path or a table, or a dictionary with `path` (either),
+        `where`, `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out; without a
+        sample, with `known` (as for `transfer`) and `size`. A table is kept.
     history
         What past groups are: the column that names them, several, or a dictionary as in a study file with
-        `by`, `path`, `least`, `order`, `each`, `half_life` and `at_once`. It is no context. Groups are
-        counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
+        `by`, `path` (or a table), `least`, `order`, `each`, `half_life` and `at_once`. It is no context.
+        Groups are counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
     memory
         What counting the rows and a grid of the contexts may take, `"2GB"` or `"500MB"`; 4 GB if not said.
         Counts beyond it go to temporary files; a grid that does not fit is made of the contexts seen.
@@ -133,7 +138,7 @@ class Study(_Elsewhere):
         weight: str | Mapping[str, Any] | None = None,
         survey_weight: str | None = None,
         cluster: str | None = None,
-        target: PathText | Mapping[str, Any] | None = None,
+        target: Target | Mapping[str, Any] | None = None,
         history: str | Sequence[str] | Mapping[str, Any] | None = None,
         title: str | None = None,
         outcome: str | None = None,
@@ -182,10 +187,13 @@ class Study(_Elsewhere):
         parts += [_policy_section(p) for p in _listed(policy) if not isinstance(p, Policy)]
 
         parts.append(_robust_section((set, radius), (cost_set, cost_radius), eta, support))
+        self._aim = self._past = None
         if target is not None:
-            parts.append(_target_section(target))
+            section, self._aim = _target_section(target)
+            parts.append(section)
         if history is not None:
-            parts.append(_history_section(history))
+            section, self._past = _history_section(history)
+            parts.append(section)
         if title or outcome:
             parts.append(_section("report", {"title": title, "outcome": outcome}))
         if learner:
@@ -196,40 +204,96 @@ class Study(_Elsewhere):
         needed = _named(
             columns, actions, cost, reward, where, weight, survey_weight, cluster, *brought
         )
-        name = path if is_path else _data_name(data)
+        self._start(text, path if is_path else data, needed, os.getcwd(), threads, progress, memory)
+        if learner:
+            self._native = self.with_model(model_given)._native
+
+    def _start(
+        self,
+        text: str,
+        data: Any,
+        needed: builtins.set[str],
+        folder: str,
+        threads: int | None,
+        progress: Progress | None,
+        memory: str | None,
+    ) -> None:
+        """Reads the data of a study that is written down: a path that its text names, or a table."""
+        is_path = isinstance(data, (str, os.PathLike))
+        name = os.fspath(data) if is_path else _data_name(data)
         workers, told = _given.threads(threads), _given.progress(progress)
         self._toward_own = self._counted_by = None
         self._rows = None if is_path else _Rows(data, name, frozenset(needed))
         in_engine = _engines.is_engine(data)
-        if in_engine:
-            folder = os.getcwd()
-            stream = _engines.counted(
-                data, lambda *asked: _native.count_query(text, folder, name, *asked)
-            )
-        else:
-            stream = None if is_path else _stream(data, needed)
         try:
+            if in_engine:
+                stream = _engines.counted(
+                    data, lambda *asked: _native.count_query(text, folder, name, *asked)
+                )
+            else:
+                stream = None if is_path else _stream(data, needed)
             self._native = _native.Study.from_text(
-                text,
-                os.getcwd(),
-                stream,
-                name,
-                workers,
-                told,
-                counted=in_engine,
-                memory=_given.memory(memory),
+                text, folder, stream, name, workers, told, counted=in_engine, memory=_given.memory(memory)
             )
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{name}: {error}") from None
-        if learner:
-            self._native = self.with_model(model_given)._native
+        except _native.SeawallError as error:
+            # The lines are those of a text that nobody has seen.
+            said = re.sub(r"^study: line \d+: ", "study: ", str(error))
+            raise type(error)(said) from error.__cause__
 
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
         study = cls.__new__(cls)
         study._native, study._policies = native, []
-        study._rows = study._toward_own = study._counted_by = None
+        study._rows = study._aim = study._past = study._toward_own = study._counted_by = None
         return study
+
+    @classmethod
+    def from_dict(
+        cls,
+        study: Mapping[str, Any],
+        *,
+        folder: PathText = ".",
+        threads: int | None = None,
+        progress: Progress | None = None,
+        memory: str | None = None,
+    ) -> Study:
+        """A study as a dictionary of what its file (TOML) says, key by key; what is None is not said.
+
+        Where a `path` is asked for, of `data`, `target` and `history`, a table may be given, as for `Study`.
+        Paths are from `folder`.
+
+        >>> import seawall
+        >>> study = seawall.Study.from_dict({
+        ...     "data": {"path": seawall.demo_data()},
+        ...     "context": {"age": {"kind": "numeric", "bin": 10}, "sex": {"kind": "nominal"}},
+        ...     "action": {"column": "arm"},
+        ...     "outcome": {"cost": {"dead": {"Y": 3}, "ischaemic": 1}},
+        ...     "policy": [{"kind": "uniform"}, {"kind": "constant", "action": "treat"}],
+        ...     "robust": {"context": {"set": "wasserstein", "radius": [0.01, 0.05]}},
+        ... })
+        >>> [policy.name for policy in study.evaluate(halves=0).policies]
+        ['uniform', 'constant:treat']
+        """
+        if not isinstance(study, Mapping):
+            raise _native.ConfigError(
+                f"study is a {type(study).__name__}; expected a dictionary as a study file says it: "
+                '{"data": {...}, "context": {...}, ...}'
+            )
+        found, start = cls.__new__(cls), os.path.abspath(folder)
+        said, tables = dict(study), {}
+        for part in ("data", "target", "history"):
+            if isinstance(said.get(part), Mapping):
+                said[part], tables[part] = _aside(said[part], part)
+        data = tables.get("data")
+        if data is not None:
+            said["data"] |= {"path": "data"}
+        found._policies, found._aim, found._past = [], tables.get("target"), tables.get("history")
+        found._start(
+            _whole(said), "data" if data is None else data, _named(said), start, threads, progress, memory
+        )
+        return found
 
     @classmethod
     def from_file(
@@ -326,6 +390,37 @@ class Study(_Elsewhere):
     def _with(self, native: _native.Study) -> Study:
         study = self._of(native)
         study._policies, study._rows = self._policies, self._rows
+        study._aim, study._past = self._aim, self._past
+        return study
+
+    def target(
+        self,
+        target: Target | None = None,
+        *,
+        known: Known | None = None,
+        target_size: float | None = None,
+    ) -> Study:
+        """The same study about another population: whatever is asked of it without a target is asked about
+        this one. `target`, `known` and `target_size` are as for `evaluate`; a table is kept.
+
+        >>> import seawall
+        >>> study = seawall.demo()
+        >>> older = study.target(known={"age": {"mean": 75}})
+        >>> older.evaluate("constant:treat", radius=0.01, halves=0).balance.status
+        'matched'
+        """
+        if target is None and known is None:
+            raise _native.ConfigError("target: say which, by a sample (a path or a table) or by known=")
+        if target is None:
+            study = self._with(_native.with_known(self._native, *_given.known(known, target_size)))
+            study._aim = None
+        else:
+            study = self._with(self._about(self._native, target, known, target_size))
+            if isinstance(target, (str, os.PathLike)):
+                study._aim = os.path.abspath(target)
+            else:
+                study._aim = _aside({"path": target}, "target")[1]
+        study._toward(None)
         return study
 
     def check(

@@ -10,6 +10,7 @@ from typing import Any
 
 from seawall import _native
 from seawall._result import _made, _part, _Result
+from seawall._tables import Table
 from seawall.balance import Balance, ColumnBalance, FactBalance
 
 __all__ = [
@@ -314,8 +315,8 @@ class Backtest(_Result):
             "median_excess": [float(p.median_excess) for p in self.procedures],
         }
 
-    def groups_frame(self) -> _native.Table:
-        """The past groups as an Arrow table: a column of bounds for each procedure, None where it has
+    def groups_frame(self) -> Table:
+        """The past groups as a table: a column of bounds for each procedure, None where it has
         none."""
         columns: dict[str, list[Any]] = {
             "group": [g.group for g in self.groups],
@@ -323,7 +324,7 @@ class Backtest(_Result):
             "real": [float(g.real) for g in self.groups],
         }
         bounds = {p.name: [g.bounds.get(p.name) for g in self.groups] for p in self.procedures}
-        return _native.frame(columns | bounds)
+        return Table(columns | bounds)
 
     def _foot(self) -> list[str]:
         return [

@@ -107,7 +107,13 @@ impl Distinct {
     /// One value of a column alone, whose code is 0; None if it cannot be read.
     pub(crate) fn of_row(column: &ArrayRef, row: usize) -> Option<Self> {
         let (mut distinct, mut codes) = (Distinct::default(), Vec::new());
-        distinct.take(&column.slice(row, 1), &mut codes).ok()?;
+        let cell = column.slice(row, 1);
+        // A dictionary has its other values in every part of it.
+        let alone = match cell.data_type() {
+            DataType::Dictionary(_, values) => cast(&cell, values).ok()?,
+            _ => cell,
+        };
+        distinct.take(&alone, &mut codes).ok()?;
         Some(distinct)
     }
 
@@ -259,8 +265,10 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::types::Int32Type;
     use arrow_array::{
-        BooleanArray, Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray,
+        BooleanArray, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int64Array,
+        StringArray,
     };
     use std::sync::Arc;
 
@@ -288,6 +296,15 @@ mod tests {
         assert_eq!(all.len(), 6);
         assert!(all.is(4, "01") && !all.is(4, "1") && all.is(0, "1.00") && !all.is(3, ""));
         assert!(!all.is_missing(5) && all.is_missing_number(5) && all.is_missing(3));
+    }
+
+    #[test]
+    fn one_value_of_a_dictionary_is_alone() {
+        let texts: Vec<Option<&str>> = vec![Some("a"), Some("b"), None, Some("a")];
+        let column: ArrayRef = Arc::new(texts.into_iter().collect::<DictionaryArray<Int32Type>>());
+        let one = Distinct::of_row(&column, 1).unwrap();
+        assert_eq!((one.len(), one.text(0)), (1, Some(&"b".to_owned())));
+        assert!(Distinct::of_row(&column, 2).unwrap().is_missing(0));
     }
 
     #[test]
