@@ -42,7 +42,7 @@ impl RadiusAxis {
     /// Round radii, at least so much of the width apart.
     pub(super) fn ticks(self, apart: f64) -> Vec<f64> {
         if !self.root {
-            return ticks(0.0, self.largest, 1.0 / apart).collect();
+            return ticks(0.0, self.largest, 2.0 / (3.0 * apart)).collect();
         }
         let mut kept = Vec::new();
         let mut before = f64::INFINITY;
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_far_radius_makes_near_ones_wider_and_ticks_stay_round() {
         let near = RadiusAxis::new(0.12, [0.01, 0.1].into_iter());
-        assert_eq!((near.label(), near.share(0.03)), ("radius", 0.25));
+        assert!(near.label() == "radius" && (near.share(0.03) - 0.25).abs() < 1e-12);
         assert!(near.bends().is_empty());
         let far = RadiusAxis::new(4.0, [0.0, 0.02, 3.0].into_iter());
         assert_eq!(far.label(), "radius (square-root scale)");

@@ -55,9 +55,12 @@ pub(super) fn render(report: &Report) -> Result<String> {
 }
 
 /// An estimate with its interval, to the digits that its standard error supports.
-fn estimate(of: &Value) -> std::result::Result<String, minijinja::Error> {
-    let part = |name: &str| f64::try_from(of.get_attr(name)?).or(Ok(f64::NAN));
-    let (value, se) = (part("value")?, part("se")?);
-    let (lower, upper) = (part("lower")?, part("upper")?);
-    Ok(words::estimate(&Estimate { value, se, lower, upper }))
+fn estimate(of: Value) -> String {
+    let part = |name: &str| {
+        let part = of.get_attr(name).ok().and_then(|part| f64::try_from(part).ok());
+        part.unwrap_or(f64::NAN)
+    };
+    let (value, se) = (part("value"), part("se"));
+    let (lower, upper) = (part("lower"), part("upper"));
+    words::estimate(&Estimate { value, se, lower, upper })
 }

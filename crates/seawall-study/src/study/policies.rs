@@ -97,7 +97,8 @@ pub(super) fn policies(value: Option<Value<'_>>, folder: &Path) -> Result<Vec<Po
             3 => PolicySpec::Constant(table.need("action")?.text()?),
             _ => PolicySpec::File(folder.join(table.need("path")?.text()?)),
         };
-        let called = table.take("name").map(|value| Ok((name(&value)?, value))).transpose()?;
+        let called = table.take("name").map(|value| -> Result<_> { Ok((name(&value)?, value)) });
+        let called = called.transpose()?;
         policies.push(match &called {
             Some((name, _)) => PolicySpec::Named(name.clone(), Box::new(spec)),
             None => spec,
@@ -125,7 +126,7 @@ fn name(value: &Value<'_>) -> Result<String> {
     if name.trim().is_empty() {
         return Err(value.error("is empty; expected a name, or no key"));
     }
-    if name.trim() != name || name.contains(|c| commands(c) || matches!(c, '\n' | '\t')) {
+    if name.trim() != name || name.contains(|c: char| commands(c) || matches!(c, '\n' | '\t')) {
         let what = "is not a name: no blank at an end, no line end, no control character";
         return Err(value.error(format!("{name:?} {what}")));
     }
