@@ -60,6 +60,6 @@ mod tests {
         assert_eq!(Digits::new(f64::NAN, 0.0).of(0.279_388_123), "0.2794");
         assert_eq!(Digits::new(f64::NAN, 0.02).of(0.279_388_123), "0.28");
         assert_eq!(Digits::new(f64::NAN, f64::NAN).of(0.0), "0");
-        assert_eq!(Digits::new(12.0, 0.0).ends((1234.5, 1300.4)), "1230 to 1310");
+        assert_eq!(Digits::new(12.0, 0.0).ends((1234.5, 1300.4)), "1234 to 1301");
     }
 }
