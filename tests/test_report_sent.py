@@ -129,7 +129,7 @@ def test_figures_are_saved_as_drawings_that_stand_alone(browser, report, width, 
         wide, high, colours = look(browser, text)
         assert wide >= 300 and high >= 100
         assert max(colours, key=colours.get) == "255,255,255", "light whatever the page is"
-        assert colours.get("11,94,148", 0) > 20, "the first colour, as the light page has it"
+        assert colours.get("11,94,148", 0) > 5, "the first colour, as the light page has it"
     figure = page.locator("figure[data-figure='worst-cases']")
     _, data = saved(page, figure.locator("[data-svg]"))
     said = " ".join(e.text or "" for e in xml.fromstring(data).iter(SVG + "text"))
@@ -147,8 +147,8 @@ def test_numbers_are_saved_with_every_digit(seawall, browser, trial):
     rows = rows_of(data)
     radii = sorted({float(r["radius"]) for r in rows})
     assert len(radii) > 90 and {r["policy"] for r in rows} >= set(POLICIES)
-    asked = [0.01, 0.1]
-    said = json.loads(run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", "0.01,0.1", "--json"))
+    asked = [0.03, 0.1]
+    said = json.loads(run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", "0.03,0.1", "--json"))
     for policy in said["policies"]:
         for radius, result in zip(asked, policy["results"]):
             row, = [r for r in rows if r["policy"] == policy["name"] and float(r["radius"]) == radius]
@@ -243,16 +243,23 @@ def test_policies_have_the_names_that_people_give(seawall, browser, demo, tmp_pa
 
 
 def test_no_number_has_digits_that_nobody_knows(browser, report):
+    """Estimates, that is: what is given, like a chance of a third or a count of contexts, is told as it is."""
     page, _ = opened(browser, report[1])
     for key in ["Home", "PageUp", "End"]:
         page.get_by_role("slider").press(key)
-        text = page.locator("main").evaluate(
-            """e => { const c = e.cloneNode(true); c.querySelectorAll('pre, dl, bdi').forEach(x => x.remove());
-              return c.innerText; }"""
+        texts = page.evaluate(
+            """() => { const texts = [];
+              for (const id of ['answer', 'differences', 'radius', 'transfer', 'populations']) {
+                const section = document.getElementById(id);
+                if (!section) continue;
+                const walk = document.createTreeWalker(section, NodeFilter.SHOW_TEXT);
+                while (walk.nextNode()) if (!walk.currentNode.parentElement.closest('bdi, svg')) texts.push(walk.currentNode.data);
+              }
+              return texts; }"""
         )
         digits = lambda n: len(n.split("e")[0].replace("-", "").replace(".", "").lstrip("0"))
-        long = [n for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text) if digits(n) > 4]
-        assert long == []
+        numbers = [n for text in texts for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
+        assert len(numbers) > 20 and [n for n in numbers if digits(n) > 4] == []
 
 
 def scale_of(page, section):
@@ -268,7 +275,7 @@ def scale_of(page, section):
     )
 
 
-@pytest.mark.parametrize("radii, root", [("[0.01, 0.03, 3]", True), ("[1, 2]", False)])
+@pytest.mark.parametrize("radii, root", [("[0.01, 0.03, 3]", True), ("[0.005, 0.01]", False)])
 def test_near_radii_can_be_told_apart_beside_a_far_one(seawall, browser, demo, tmp_path, radii, root):
     text = demo[0].read_text().replace('"trial.csv"', f'"{demo[0].parent}/trial.csv"')
     text = text.replace("radius = [0.01, 0.03, 0.1]", f"radius = {radii}").split("[history]")[0]
