@@ -31,6 +31,7 @@ def test_summary_is_copied_whole(browser, report):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == paragraph(page) and "\n" not in copied
     # It says what was asked, at which radius, what is better, the answer, and what it rests on.
+    assert "\\u" not in copied, "no name is escaped"
     for words in ["This study asks what", f"Within radius {radius}", "lower is better", "Assumed: "]:
         assert words in copied, words
     assert page.locator("#answer-text").inner_text() in copied

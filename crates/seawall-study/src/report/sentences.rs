@@ -276,11 +276,17 @@ pub(super) fn isolated(name: &str) -> String {
         true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => clean,
     };
-    match cut.is_ascii() {
-        true => cut,
-        // First strong isolate, and its end.
-        false => format!("\u{2068}{cut}\u{2069}"),
+    // Marks of direction that turn nothing but what they stand beside: isolates would be escaped.
+    match cut.chars().any(right_to_left) {
+        true => format!("\u{200e}{cut}\u{200e}"),
+        false => cut,
     }
+}
+
+/// Whether a letter is written from right to left.
+fn right_to_left(letter: char) -> bool {
+    matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
+        || matches!(letter, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 /// `a, b and c`
@@ -289,5 +295,20 @@ pub(super) fn listed(words: &[String]) -> String {
         [] => String::new(),
         [one] => one.clone(),
         [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::printable;
+
+    #[test]
+    fn a_name_in_a_sentence_is_shown_as_it_is() {
+        assert_eq!(isolated("Übliche Pflege"), "Übliche Pflege");
+        let arabic = isolated("سياسة");
+        assert!(arabic.starts_with('\u{200e}') && arabic.ends_with('\u{200e}'));
+        assert_eq!(printable(&arabic), arabic, "nothing of it is escaped");
+        assert_eq!(isolated(&"x".repeat(99)).chars().count(), LONGEST);
     }
 }
