@@ -1,10 +1,13 @@
-"""What the tests of the built program share: where it is, where the trial is, and a browser."""
+"""What the tests of the built program share: where it is, where the trial is, a browser, and reports."""
 
 import os
 import pathlib
 import shutil
+import time
 
+import hostile
 import pytest
+from reports import POLICIES, run, words_of
 from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -31,3 +34,39 @@ def trial_study():
     if not TRIAL.exists():
         pytest.skip(f"SKIPPED: the stroke trial is not at {TRIAL}")
     return ROOT / "studies/ist.toml"
+
+
+@pytest.fixture(scope="session")
+def trial(seawall, trial_study, tmp_path_factory):
+    """The stroke trial's report; must be small and quick."""
+    page = tmp_path_factory.mktemp("trial") / "report.html"
+    start = time.monotonic()
+    run(seawall, "report", trial_study, *words_of(POLICIES), "--out", page)
+    seconds = time.monotonic() - start
+    print(f"the stroke trial's report: {page.stat().st_size} bytes in {seconds:.2f} s")
+    assert page.stat().st_size < 1_000_000
+    assert seconds < 5 * 2, "5 s on an idle machine; twice that on a busy one"
+    return trial_study, page
+
+
+@pytest.fixture(scope="session")
+def demo(seawall, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    run(seawall, "demo", "--folder", folder)
+    page = folder / "report.html"
+    run(seawall, "report", folder / "study.toml", "--out", page)
+    return folder / "study.toml", page
+
+
+@pytest.fixture(scope="session")
+def rude(seawall, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    study = hostile.write(folder)
+    page = folder / "report.html"
+    run(seawall, "report", study, "--halves", 3, "--bootstrap", 5, "--out", page)
+    return study, page
+
+
+@pytest.fixture(params=["trial", "demo", "rude"])
+def report(request):
+    return request.getfixturevalue(request.param)

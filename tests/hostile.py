@@ -7,6 +7,7 @@ import random
 LONG = "x" * 200
 TAG = "<script>alert(1)</script>"
 NAMES = [TAG, "عمر المريض", "a & b \"c\" 'd'", "</script><img src=x onerror=alert(2)>", "{{ 7 * 7 }}", LONG]
+POLICY_NAMES = ["</script><b onclick=alert(4)>&\"'", "سياسة مسماة"]
 LEVELS = [LONG, "y" * 199 + "<", "مستوى طويل", "&amp;", "-->", "\u202eevil", "𝔘𝔫𝔦", "]]>"]
 
 
@@ -29,6 +30,8 @@ def write(folder, features=40, actions=30, rows=600):
             out.writerow([*row, arms[arm], cost])
     quoted = [f"{json.dumps(name, ensure_ascii=False)} = {{ kind = \"nominal\" }}" for name in columns]
     policies = [f"[[policy]]\nkind = \"constant\"\naction = {json.dumps(a)}\n" for a in arms[:3]]
+    for k, name in enumerate(POLICY_NAMES):
+        policies[k] += f"name = {json.dumps(name, ensure_ascii=False)}\n"
     study = f"""[data]
 path = "data.csv"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from test_report import CONTRAST, opened, run
+from reports import CONTRAST, opened, rows_of, run, saved
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def page(seawall, tmp_path_factory):
     return json.loads(run(seawall, "compare", study, "--json")), made
 
 
-@pytest.mark.parametrize("width, scheme", [(390, "light"), (1440, "dark"), (1440, "light")])
+@pytest.mark.parametrize("width, scheme", [(390, "light"), (768, "light"), (1440, "dark"), (1440, "light")])
 def test_opens_cleanly_and_is_accessible(browser, page, width, scheme):
     shown, wrong = opened(
         browser, page[1], viewport={"width": width, "height": 900}, color_scheme=scheme
@@ -48,3 +48,17 @@ def test_has_a_row_a_set_and_a_mark_a_policy(browser, page, width):
         for m in range(marks.count()):
             box = marks.nth(m).bounding_box()
             assert strip["x"] <= box["x"] and box["x"] + box["width"] <= strip["x"] + strip["width"] + 1
+
+
+def test_chart_of_sets_is_saved(browser, page):
+    said, made = page
+    shown, wrong = opened(browser, made, viewport={"width": 1440, "height": 900})
+    figure = shown.locator("figure[data-figure='sets']")
+    _, data = saved(shown, figure.locator("a[download]"))
+    rows = rows_of(data)
+    answered = [one for one in said["sets"] if one["best"]]
+    expected = [(s["set"], p["policy"], p["value"]) for s in answered for p in s["policies"]]
+    assert [(r["set"], r["policy"], float(r["worst_case"])) for r in rows] == expected
+    name, data = saved(shown, figure.locator("[data-svg]"))
+    assert name == "sets.svg" and data.decode().count("<circle") >= len(expected)
+    assert wrong == []

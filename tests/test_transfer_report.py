@@ -2,10 +2,11 @@
 
 import json
 import random
+import xml.etree.ElementTree as xml
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from test_report import CONTRAST, opened, run
+from reports import CONTRAST, SVG, look, opened, pages_of, rows_of, run, saved
 
 # A name that would be a tag, if it were not a text.
 RUDE = '<b>&"'
@@ -174,7 +175,7 @@ def test_marks_are_named_by_keyboard_and_pointer(browser, onward):
     assert wrong == []
 
 
-@pytest.mark.parametrize("width, scheme", [(390, "light"), (390, "dark"), (1440, "dark"), (1440, "light")])
+@pytest.mark.parametrize("width, scheme", [(390, "light"), (390, "dark"), (768, "light"), (1440, "dark"), (1440, "light")])
 def test_opens_cleanly_and_is_accessible(browser, onward, width, scheme):
     page, wrong = opened(browser, onward[1], viewport={"width": width, "height": 900}, color_scheme=scheme)
     for summary in page.locator("#transfer summary").all():
@@ -228,3 +229,31 @@ def test_same_bytes_on_any_number_of_threads(seawall, onward, tmp_path):
         run(seawall, "report", onward[0], "--halves", 3, "--threads", threads, "--out", page)
         pages.append(page.read_bytes())
     assert pages[0] == pages[1]
+
+
+def test_figures_of_a_transfer_are_saved(browser, onward):
+    page, wrong = opened(browser, onward[1], viewport={"width": 1440, "height": 900})
+    _, data = saved(page, page.locator("figure[data-figure='balance'] [data-svg]"))
+    said = [e.text for e in xml.fromstring(data).iter(SVG + "text")]
+    balance = onward[2]["transfers"][0]["balance"]["columns"]
+    assert {c["name"] for c in balance} <= set(said) and "before weighing" in said
+    assert look(browser, data.decode())[2].get("11,94,148", 0) > 20
+    _, data = saved(page, page.locator("figure[data-figure='balance'] a[download]"))
+    assert [(r["column"], float(r["after"])) for r in rows_of(data)] == [(c["name"], c["after"]) for c in balance]
+    figure = page.locator("figure[data-figure='past-groups-1']")
+    _, data = saved(page, figure.locator("[data-svg]"))
+    groups = onward[2]["transfers"][0]["groups"]
+    assert len(list(xml.fromstring(data).iter(SVG + "circle"))) >= sum(g["held"] for g in groups)
+    _, data = saved(page, figure.locator("a[download]"))
+    assert {r["group"]: float(r["needed"]) for r in rows_of(data)} == {g["group"]: g["score"] for g in groups}
+    assert wrong == []
+
+
+def test_prints_what_the_slider_shows_and_a_transfer_too(browser, onward):
+    page, _ = opened(browser, onward[1])
+    page.get_by_role("slider").press("End")
+    radius = page.locator(".dial output").inner_text()
+    assert pages_of(page.pdf(format="A4")) == 2
+    page.emulate_media(media="print")
+    assert f"Within radius {radius}" in page.locator("#summary-text").inner_text()
+    assert "the transfer to the target" in page.locator(".printed").inner_text()

@@ -412,8 +412,22 @@ impl Loaded {
         Ok(if self.handed_in { again.with_recipe(self.recipe.clone()) } else { again })
     }
 
-    /// The policy that is meant; the greedy one by the values given.
+    /// The policy that is meant, called as the study calls it; the greedy one by the values given.
     pub fn policy(&self, spec: &PolicySpec, values: &Values, watch: Watch<'_>) -> Result<Policy> {
+        match self.study.meant(spec) {
+            PolicySpec::Named(name, spec) => {
+                Ok(self.unnamed_policy(spec, values, watch)?.named(name))
+            }
+            spec => self.unnamed_policy(spec, values, watch),
+        }
+    }
+
+    fn unnamed_policy(
+        &self,
+        spec: &PolicySpec,
+        values: &Values,
+        watch: Watch<'_>,
+    ) -> Result<Policy> {
         let log = self.log();
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
@@ -427,6 +441,7 @@ impl Loaded {
             PolicySpec::Greedy => Policy::greedy(log, values),
             PolicySpec::File(path) => self.policy_file(path),
             PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),
+            PolicySpec::Named(_, spec) => self.unnamed_policy(spec, values, watch),
         }
     }
 
@@ -452,7 +467,7 @@ impl Loaded {
         if let ModelSpec::Table(path) = &self.study.model {
             inputs.push(path.clone());
         }
-        inputs.extend(policies.iter().filter_map(|p| match p {
+        inputs.extend(policies.iter().filter_map(|p| match self.study.meant(p).plain() {
             PolicySpec::File(path) => Some(path.clone()),
             _ => None,
         }));
@@ -471,7 +486,8 @@ impl Loaded {
         if !path.exists() {
             return Err(Error::input(format!(
                 "{name}: no such file; a policy is uniform, behaviour, greedy, constant:ACTION, a \
-                 policy file (.json) or a table of probabilities (.csv, .parquet)"
+                 policy file (.json) or a table of probabilities (.csv, .parquet){}",
+                self.study.policy_names()
             )));
         }
         let fits = |p: f64| (0.0..=1.0).contains(&p);

@@ -193,7 +193,7 @@ fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy
         _ => return (0..count).collect(),
     }
     // The greedy policy looks at what the model does.
-    for (_, policy) in policies.iter().filter(|(spec, _)| *spec != PolicySpec::Greedy) {
+    for (_, policy) in policies.iter().filter(|(spec, _)| !loaded.study.is_greedy(spec)) {
         for name in policy.rule().features() {
             if let Ok(k) = space.feature(&name) {
                 used[k] = true;

@@ -217,7 +217,8 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     // Policies of files may be written for later; what is wrong with them, evaluate says.
     let needed = loaded.contexts_on(loaded.study.support)?;
     if let Ok(values) = fitted.values_on(&needed, Wasserstein.at(0.0), settings) {
-        for spec in loaded.study.policies.iter().filter(|p| !matches!(p, PolicySpec::File(_))) {
+        let later = |spec: &&PolicySpec| matches!(spec.plain(), PolicySpec::File(_));
+        for spec in loaded.study.policies.iter().filter(|spec| !later(spec)) {
             let policy = loaded.policy(spec, &values, watch)?;
             let nominal = fitted.nominal(&policy, watch)?;
             let rows = loaded.log().effective_rows();

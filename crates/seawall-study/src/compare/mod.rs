@@ -156,8 +156,8 @@ struct Ground<'a> {
     robust: Arc<Robust>,
     range: ValueRange,
     policies: Vec<Policy>,
-    /// Whether one of them was chosen on the rows that value it.
-    greedy: bool,
+    /// Which of them was chosen on the rows that value it, if any.
+    greedy: Option<usize>,
     /// What the first policy costs where nothing shifts, and the estimate's own noise.
     nominal: f64,
     estimate: Estimate,
@@ -182,10 +182,11 @@ impl<'a> Ground<'a> {
         };
         let mut policies: Vec<Policy> = Vec::new();
         for spec in specs {
-            let policy = loaded.policy(spec, &range.worst, watch).map_err(|e| match spec {
-                PolicySpec::File(_) => e,
-                _ => e.within(loaded.study.path.display()),
-            })?;
+            let policy =
+                loaded.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
+                    PolicySpec::File(_) => e,
+                    _ => e.within(loaded.study.path.display()),
+                })?;
             let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
         }
@@ -195,7 +196,7 @@ impl<'a> Ground<'a> {
         let nominal = robust.population().mean(&robust.values(first, &range.worst)?)?;
         let estimate = fitted.nominal(first, watch)?.dm;
         let there = aimed.estimate(fitted, first, watch)?;
-        let greedy = specs.contains(&PolicySpec::Greedy);
+        let greedy = specs.iter().position(|spec| loaded.study.is_greedy(spec));
         let with_outcomes = OnceLock::new();
         Ok(Ground {
             aimed,
@@ -245,11 +246,11 @@ impl<'a> Ground<'a> {
             }
         };
         let mut notes = Vec::new();
-        if self.greedy {
-            notes.push(
-                "greedy was chosen on the very rows that value it, so its worst cases are too good"
-                    .to_owned(),
-            );
+        if let Some(greedy) = self.greedy {
+            notes.push(format!(
+                "{} was chosen on the very rows that value it, so its worst cases are too good",
+                self.policies[greedy].name()
+            ));
         }
         let (name, by) = self.aimed.names();
         let covers = Covers {

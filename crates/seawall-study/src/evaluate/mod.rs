@@ -191,7 +191,11 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let (mut policies, mut urgent): (Vec<PolicyResult>, Vec<String>) = (Vec::new(), Vec::new());
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
-            if let PolicySpec::File(_) = spec { e } else { e.within(loaded.study.path.display()) }
+            if let PolicySpec::File(_) = spec.plain() {
+                e
+            } else {
+                e.within(loaded.study.path.display())
+            }
         })?;
         let policy = told_apart(policy, |name| policies.iter().any(|p| p.name == name));
         let nominal = fitted.nominal(&policy, watch)?;
@@ -208,14 +212,14 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let mut result = policy_result(question, both, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
         urgent.extend(people::notes(question, &robust, &result, watch)?);
-        result.chosen_here = *spec == PolicySpec::Greedy;
-        policies.push(result);
-        if *spec == PolicySpec::Greedy {
-            diagnostics.notes.push(
-                "greedy was chosen on the very rows that value it, so its estimates are too good"
-                    .to_owned(),
-            );
+        result.chosen_here = loaded.study.is_greedy(spec);
+        if result.chosen_here {
+            diagnostics.notes.push(format!(
+                "{} was chosen on the very rows that value it, so its estimates are too good",
+                result.name
+            ));
         }
+        policies.push(result);
     }
     urgent.extend(start.balance().and_then(balance_note));
     urgent.extend(given_note(loaded));

@@ -2,6 +2,7 @@
 //!
 //! Lines are the curves' own vertices, bands the bootstrap's intervals at the slider's stops.
 
+use super::axis::RadiusAxis;
 use super::live::{Live, Texts};
 use super::stops::{Mark, Stops, nice};
 use crate::words::{number, short};
@@ -21,6 +22,8 @@ pub(super) struct Chart {
     top: f64,
     bottom: f64,
     x_ticks: Vec<Tick>,
+    /// What the axis of radii is called.
+    x_label: &'static str,
     y_ticks: Vec<Tick>,
     /// Where no difference is, if that is shown.
     zero: Option<f64>,
@@ -67,28 +70,34 @@ pub(super) struct Series<'a> {
     pub broken: bool,
 }
 
+/// Along what lines are drawn: the stops, the scale of their radii, and the marks.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub stops: &'a Stops,
+    pub axis: RadiusAxis,
+    pub marks: &'a [Mark],
+}
+
 /// The chart for wide pages and the one for narrow ones; with `zero`, that height is shown.
 pub(super) fn charts(
     series: &[Series<'_>],
     zero: bool,
-    stops: &Stops,
-    marks: &[Mark],
+    ground: Ground<'_>,
     texts: &mut Texts,
 ) -> Vec<Chart> {
-    [WIDE, NARROW].map(|size| chart(series, zero, stops, marks, texts, size)).into()
+    [WIDE, NARROW].map(|size| chart(series, zero, ground, texts, size)).into()
 }
 
 fn chart(
     series: &[Series<'_>],
     zero: bool,
-    stops: &Stops,
-    marks: &[Mark],
+    Ground { stops, axis, marks }: Ground<'_>,
     texts: &mut Texts,
     (name, width, height, left): (&'static str, f64, f64, f64),
 ) -> Chart {
     let (right, top, bottom) = (width - 14.0, 26.0, height - 44.0);
     let (low, high) = range(series, zero);
-    let x = |radius: f64| left + (right - left) * (radius / stops.largest).min(1.0);
+    let x = |radius: f64| left + (right - left) * axis.share(radius);
     let y = |value: f64| bottom - (bottom - top) * (value - low) / (high - low);
     let mut lines = Vec::new();
     for one in series {
@@ -96,11 +105,11 @@ fn chart(
             format!("translate({:.1} {:.1})", x(*radius), y(*value))
         };
         let dot = texts.add(stops.radii.iter().zip(&one.values).map(at));
-        let (path, band) = (path(one, stops, x, y), band(one, stops, x, y));
+        let (path, band) = (path(one, stops, axis, x, y), band(one, stops, x, y));
         lines.push(Line { path, band, dot, colour: one.colour, broken: one.broken });
     }
     let tick = |at: f64, value: f64| Tick { at, text: number(value) };
-    let steps = if name == "wide" { 6.0 } else { 3.0 };
+    let apart = if name == "wide" { 1.0 / 9.0 } else { 1.0 / 5.0 };
     Chart {
         name,
         width,
@@ -109,7 +118,8 @@ fn chart(
         right,
         top,
         bottom,
-        x_ticks: ticks(0.0, stops.largest, steps).map(|r| tick(x(r), r)).collect(),
+        x_ticks: axis.ticks(apart).into_iter().map(|r| tick(x(r), r)).collect(),
+        x_label: axis.label(),
         y_ticks: ticks(low, high, 5.0).map(|v| Tick { at: y(v), text: short(v) }).collect(),
         zero: zero.then(|| y(0.0)),
         lines,
@@ -173,11 +183,21 @@ pub(super) fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64
 }
 
 /// The curve as a path: its vertices, but for those that fall on the same spot.
-fn path(one: &Series<'_>, stops: &Stops, x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) -> String {
+fn path(
+    one: &Series<'_>,
+    stops: &Stops,
+    axis: RadiusAxis,
+    x: impl Fn(f64) -> f64,
+    y: impl Fn(f64) -> f64,
+) -> String {
     let Some((curve, factor)) = one.curve else { return String::new() };
     let inside = curve.vertices().iter().filter(|v| v.radius < stops.largest);
-    let mut spots: Vec<(f64, f64)> = inside.map(|v| (x(v.radius), y(factor * v.value))).collect();
-    spots.push((x(stops.largest), y(factor * curve.at(stops.largest).value)));
+    let mut points: Vec<(f64, f64)> = inside.map(|v| (v.radius, v.value)).collect();
+    let first = points.first().map_or(0.0, |p| p.0);
+    let between = axis.bends().into_iter().filter(|r| *r > first);
+    points.extend(between.chain([stops.largest]).map(|r| (r, curve.at(r).value)));
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let spots: Vec<(f64, f64)> = points.iter().map(|(r, v)| (x(*r), y(factor * v))).collect();
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for (k, spot) in spots.iter().enumerate() {
         let near = |last: &(f64, f64)| (last.0 - spot.0).abs().max((last.1 - spot.1).abs()) < 0.5;

@@ -1,13 +1,14 @@
 //! Pairs of policies in one population, against the radius: the chart, its table, and sentences.
 
-use super::chart::{Chart, Series, charts};
+use super::chart::{Chart, Ground, Series, charts};
+use super::csv;
+use super::digits::difference;
 use super::live::{Live, Texts};
 use super::sentences::{closest, isolated, leader};
-use super::stops::{Mark, Stops};
 use crate::evaluate::{Comparison, DifferenceValue, Evaluation, Verdict, worst_populations};
 use crate::load::Loaded;
 use crate::shift;
-use crate::words::{number, percent, short, supported};
+use crate::words::{percent, short};
 use seawall::{Result, Watch, WorstCase};
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ pub(super) struct Differences {
     /// The policy that the others are compared with.
     policy: String,
     charts: Vec<Chart>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
     rows: Vec<Row>,
     /// The rival that it could lose most to where the slider begins, and who would have to become
     /// whom for that.
@@ -47,9 +50,8 @@ struct Row {
 pub(super) fn differences(
     loaded: &Loaded,
     found: &Evaluation,
-    stops: &Stops,
     start: usize,
-    marks: &[Mark],
+    ground: Ground<'_>,
     texts: &mut Texts,
     watch: Watch<'_>,
 ) -> Result<Option<Differences>> {
@@ -84,7 +86,7 @@ pub(super) fn differences(
             broken: true,
         });
     }
-    let charts = charts(&series, true, stops, marks, texts);
+    let charts = charts(&series, true, ground, texts);
     let rows = own.iter().take(SHOWN).map(|c| row(c, texts)).collect();
     let leading = found.comparisons.iter().filter(|c| c.leads());
     let mut sentences: Vec<String> = leading.map(|c| c.sentence(isolated)).collect();
@@ -92,7 +94,40 @@ pub(super) fn differences(
     sentences.truncate(2 * SHOWN);
     let left_out = own.len().saturating_sub(SHOWN);
     let rival = rival.against.clone();
-    Ok(Some(Differences { policy, charts, rows, rival, moves, left_out, sentences }))
+    let csv = saved(&own);
+    Ok(Some(Differences { policy, charts, csv, rows, rival, moves, left_out, sentences }))
+}
+
+/// Every number of every pair, to save.
+fn saved(pairs: &[&Comparison]) -> String {
+    let columns = [
+        "radius",
+        "policy",
+        "against",
+        "worst",
+        "worst_limit_low",
+        "worst_limit_high",
+        "best",
+        "best_limit_low",
+        "best_limit_high",
+    ];
+    let rows = pairs.iter().flat_map(|c| {
+        c.results.iter().map(|r| {
+            let (worst, best) = (r.shown(), r.best_shown());
+            vec![
+                csv::exact(r.radius),
+                c.policy.clone(),
+                c.against.clone(),
+                csv::exact(r.worst),
+                csv::exact_if(worst.map(|w| w.0)),
+                csv::exact_if(worst.map(|w| w.1)),
+                csv::exact(r.best),
+                csv::exact_if(best.map(|b| b.0)),
+                csv::exact_if(best.map(|b| b.1)),
+            ]
+        })
+    });
+    csv::table(&columns, rows)
 }
 
 /// Who would have to become whom for a policy to be worst beside another, at every stop.
@@ -130,10 +165,8 @@ fn moves(
 }
 
 fn row(c: &Comparison, texts: &mut Texts) -> Row {
-    let digits = |x: f64, r: &DifferenceValue| match r.shown_se() {
-        se if se.is_nan() => number(x),
-        se => supported(x, se),
-    };
+    let plain = c.estimate();
+    let digits = |x: f64, r: &DifferenceValue| difference(r, plain.se).of(x);
     let has_interval = c.results.iter().any(|r| r.shown().is_some());
     let shown = |r: &DifferenceValue| match r.shown() {
         Some((low, high)) => format!("{} to {}", digits(low, r), digits(high, r)),
@@ -145,7 +178,6 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         Verdict::Depends => "depends on the population",
         Verdict::TooClose => "too close to call",
     };
-    let plain = c.estimate();
     Row {
         against: c.against.clone(),
         worst: texts.add(c.results.iter().map(|r| digits(r.worst, r))),

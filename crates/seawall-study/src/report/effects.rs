@@ -2,6 +2,7 @@
 //! steps an action, all on one scale.
 
 use super::chart::{Tick, outline, ticks};
+use super::csv;
 use crate::explain::{EffectFacts, ExplainedModel, Explanation};
 use crate::words::short;
 use serde::Serialize;
@@ -39,6 +40,8 @@ struct EffectChart {
     y_ticks: Vec<Tick>,
     /// A path for each action.
     lines: Vec<String>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
 }
 
 /// The curves; None if the model is not additive.
@@ -60,7 +63,8 @@ pub(super) fn effects(found: &Explanation) -> Option<Effects> {
     let charts = first.iter().enumerate().filter(|(_, e)| e.features.len() == 1);
     let charts = charts.take(FEATURES).map(|(k, effect)| {
         let lines: Vec<&EffectFacts> = all.iter().filter_map(|of| of.get(k)).collect();
-        chart(effect, &lines, range)
+        let names = found.actions.iter().map(|a| a.name.as_str());
+        chart(effect, &lines, range, saved(names, &lines))
     });
     let mut pairs: Vec<String> = Vec::new();
     for (effects, action) in all.iter().zip(&found.actions) {
@@ -76,7 +80,12 @@ pub(super) fn effects(found: &Explanation) -> Option<Effects> {
     })
 }
 
-fn chart(effect: &EffectFacts, lines: &[&EffectFacts], (low, high): (f64, f64)) -> EffectChart {
+fn chart(
+    effect: &EffectFacts,
+    lines: &[&EffectFacts],
+    (low, high): (f64, f64),
+    csv: String,
+) -> EffectChart {
     let (width, height) = (352.0, 220.0);
     let (left, right, top, bottom) = (56.0, width - 14.0, 14.0, height - 30.0);
     let count = effect.steps.len().max(1);
@@ -96,7 +105,20 @@ fn chart(effect: &EffectFacts, lines: &[&EffectFacts], (low, high): (f64, f64)) 
         x_ticks: (0..effect.steps.len()).step_by(apart).map(label).collect(),
         y_ticks: ticks(low, high, 4.0).map(|v| Tick { at: y(v), text: short(v) }).collect(),
         lines: lines.iter().map(|line| path(line, x, y)).collect(),
+        csv,
     }
+}
+
+/// What a feature adds, action by action and step by step, to save.
+fn saved<'a>(actions: impl Iterator<Item = &'a str>, lines: &[&EffectFacts]) -> String {
+    let rows = actions.zip(lines).flat_map(|(action, line)| {
+        let feature = line.features.concat();
+        line.steps.iter().map(move |step| {
+            let levels = step.levels.concat();
+            vec![feature.clone(), levels, action.to_owned(), csv::exact(step.effect)]
+        })
+    });
+    csv::table(&["column", "level", "action", "adds"], rows)
 }
 
 /// Steps as a path: along each, then up or down to the next; levels without an order stand apart.

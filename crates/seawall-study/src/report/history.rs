@@ -9,6 +9,7 @@
 //! A group is held on the better side of the second line.
 
 use super::chart::{Tick, outline, padded, ticks};
+use super::csv;
 use super::sentences::isolated;
 use crate::transfer::{GroupScore, Transfer};
 use crate::words::{number, rows, short};
@@ -43,6 +44,8 @@ pub(super) struct History {
     /// How many more there are, and all of them as they were recorded; none if there are no more.
     more: usize,
     all: Vec<Past>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -108,7 +111,19 @@ pub(super) fn history(of: &Transfer, direction: Direction) -> History {
         most: by_need.iter().rev().take(MOST).map(|g| past(g)).collect(),
         more,
         all: if more > 0 { groups.iter().map(past).collect() } else { Vec::new() },
+        csv: saved(groups),
     }
+}
+
+/// Every group, to save.
+fn saved(groups: &[GroupScore]) -> String {
+    let row = |g: &GroupScore| {
+        let held = if g.held { "held" } else { "missed" };
+        let numbers = [g.rows, g.predicted, g.real, g.real_se, g.score].map(csv::exact);
+        [g.group.clone(), held.to_owned()].into_iter().chain(numbers).collect()
+    };
+    let columns = ["group", "bound", "rows", "predicted", "real", "real_se", "needed"];
+    csv::table(&columns, groups.iter().map(row))
 }
 
 /// The least and the largest number, with some room.

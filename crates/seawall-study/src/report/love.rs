@@ -4,6 +4,7 @@
 //! Places are in percent of a row's width, so that one drawing fits every page.
 
 use super::chart::{Tick, ticks};
+use super::csv;
 use crate::words::{percent, short, standardised};
 use seawall::transfer::ColumnBalance;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub(super) struct LovePlot {
     /// Where differences stop being small.
     small: Vec<f64>,
     ticks: Vec<Tick>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,7 +67,12 @@ pub(super) fn love_plot(columns: &[ColumnBalance]) -> Option<LovePlot> {
         zero: at(0.0),
         small: [-SMALL, SMALL].into_iter().filter(|d| *d > low).map(at).collect(),
         ticks: labels.map(|d| Tick { at: at(d), text: short(d) }).collect(),
+        csv: csv::table(&["column", "before", "after", "unseen"], columns.iter().map(saved)),
     })
+}
+
+fn saved(c: &ColumnBalance) -> Vec<String> {
+    vec![c.name.clone(), csv::exact(c.before), csv::exact(c.after), csv::exact(c.unseen)]
 }
 
 #[cfg(test)]

@@ -2,10 +2,15 @@
 //!
 //! A radius slider moves through stops at each of which everything was solved for; the page's
 //! script only swaps texts. Without the script the page shows the study's first radius, and a
-//! table of all of the study's radii. Nothing on the page depends on the time or the place.
+//! table of all of the study's radii. Nothing on the page depends on the time or the place. Printed, it
+//! is two pages: the essential, and a line about the rest.
 
+mod assumptions;
+mod axis;
 mod chart;
+mod csv;
 mod differences;
+mod digits;
 mod effects;
 mod history;
 mod live;
@@ -18,6 +23,7 @@ mod sentences;
 mod sets;
 mod stops;
 mod transfer;
+mod worst;
 
 pub use transfer::Transferred;
 
@@ -27,13 +33,15 @@ use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::load::Loaded;
 use crate::study::PolicySpec;
-use crate::words::{away, between, gap, number, percent, short, supported};
-use chart::Series;
+use crate::words::{away, number, short};
+use axis::RadiusAxis;
+use chart::{Ground, Series};
 use live::{Live, Texts};
 use seawall::{Direction, Error, Field, Progress, Result, Stage, Status, Watch};
 use sentences::isolated;
 use serde::Serialize;
-use stops::{Mark, Stops};
+use stops::{Mark, Stops, round_up};
+use worst::{Row, Studied};
 
 /// The class of policies that is learned where nobody says otherwise.
 pub const LEARN: &str = "tree:1";
@@ -71,6 +79,9 @@ pub struct Report {
     transport: bool,
     question: Live,
     answer: Live,
+    /// What the answer rests on: in short, and at length.
+    rests_on: String,
+    assumptions: Vec<String>,
     radius: Live,
     stop_count: usize,
     start: usize,
@@ -81,6 +92,8 @@ pub struct Report {
     estimated: bool,
     claims: Option<Live>,
     charts: Vec<chart::Chart>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
     marks: Vec<Mark>,
     differences: Option<differences::Differences>,
     studied: Studied,
@@ -97,30 +110,6 @@ pub struct Report {
     text: String,
     #[serde(skip)]
     texts: Texts,
-}
-
-/// A policy's line of the table below the chart.
-#[derive(Debug, Serialize)]
-struct Row {
-    policy: String,
-    nominal: String,
-    value: Live,
-    honest: Option<Live>,
-    interval: Option<Live>,
-    exact: Option<Live>,
-    gap: Live,
-    status: Live,
-    lambda: Live,
-    unobserved: Live,
-}
-
-/// The worst cases at the study's own radii.
-#[derive(Debug, Serialize)]
-struct Studied {
-    /// The radius and the cost radius of each column.
-    columns: Vec<(String, Option<String>)>,
-    /// A policy and its values each.
-    rows: Vec<(String, Vec<String>)>,
 }
 
 /// Works everything out.
@@ -148,7 +137,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let own = question.context.radii.clone();
     let mut wanted = own.clone();
     let most = FURTHER * wanted.iter().copied().fold(0.0, f64::max);
-    let chance = chance(loaded, &question, watch)?;
+    let chance = round_up(chance(loaded, &question, watch)?);
     wanted.extend(Some(chance).filter(|radius| *radius > 0.0 && *radius <= most));
     let slow = stops::slow(loaded.log().contexts(), question.context.set);
     let stops = Stops::new(&wanted, slow);
@@ -170,9 +159,11 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let mut texts = Texts::new(start);
     let marks = marks(&stops, &found);
     let series: Vec<Series<'_>> = found.policies.iter().enumerate().map(series).collect();
-    let charts = chart::charts(&series, false, &stops, &marks, &mut texts);
-    let differences =
-        differences::differences(loaded, &found, &stops, start, &marks, &mut texts, watch)?;
+    let matter = own.iter().copied().chain(marks.iter().map(|m| m.radius));
+    let axis = RadiusAxis::new(stops.largest, matter);
+    let ground = Ground { stops: &stops, axis, marks: &marks };
+    let charts = chart::charts(&series, false, ground, &mut texts);
+    let differences = differences::differences(loaded, &found, start, ground, &mut texts, watch)?;
     // As many halves as there were, if any.
     let halves = found.question.halves;
     let estimated = question.context.set.needs_actions().then_some(question.level);
@@ -191,6 +182,8 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         study: study.path.display().to_string(),
         direction: found.direction,
         caption: sentences::caption(&question, &cost_radii, found.direction),
+        rests_on: assumptions::in_short(loaded, &question, &found),
+        assumptions: assumptions::assumptions(loaded, &question, &found),
         away: away(question.context.set, study.scale),
         transport,
         question: sentences::question(study, &question, &found, &mut texts),
@@ -198,15 +191,16 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         radius: texts.add(stops.radii.iter().map(|r| number(*r))),
         stop_count: stops.radii.len(),
         start,
-        rows: found.policies.iter().map(|p| row(p, &mut texts)).collect(),
+        rows: found.policies.iter().map(|p| worst::row(p, &mut texts)).collect(),
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         halved: halves.is_some(),
         estimated: question.context.set.needs_actions() && request.bootstrap.is_none(),
         claims: sentences::claims(&found, start, &mut texts),
         charts,
+        csv: worst::saved(&found),
         differences,
-        studied: studied(&found, &others, &stops, &own, &cost_radii),
+        studied: worst::studied(&found, &others, &stops, &own, &cost_radii),
         transfer: request.transfer.as_ref().map(transfer::section),
         sets: request.compare.as_ref().map(sets::section),
         learned: !learned.is_empty(),
@@ -312,7 +306,7 @@ fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
     let chance = found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max);
     if chance > 0.0 && chance <= stops.largest {
         marks.push(stops.mark(
-            chance,
+            round_up(chance),
             "the worst case of every policy reaches the 95% limit of its estimate without a shift: \
              less covers no more than chance"
                 .to_owned(),
@@ -340,56 +334,6 @@ fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
     marks.sort_by(|a, b| a.radius.total_cmp(&b.radius));
     marks.truncate(26);
     marks
-}
-
-fn row(policy: &evaluate::PolicyResult, texts: &mut Texts) -> Row {
-    let results = &policy.results;
-    let mut place =
-        |text: &dyn Fn(&evaluate::RobustValue) -> String| texts.add(results.iter().map(text));
-    let has_interval = results.iter().any(|r| r.shown().is_some());
-    let has_honest = results.iter().any(|r| r.honest.is_some());
-    let smoothed = results.iter().any(|r| r.exact_lower.is_some());
-    let exact = |r: &evaluate::RobustValue| match (r.exact_lower, r.exact_upper) {
-        (Some(lower), Some(upper)) => format!("{} to {}", number(lower), number(upper)),
-        _ => String::new(),
-    };
-    Row {
-        policy: policy.name.clone(),
-        nominal: number(policy.target.map_or(policy.nominal.dm, |there| there.direct()).value),
-        value: place(&|r| number(r.value)),
-        honest: has_honest
-            .then(|| place(&|r| r.honest.map_or(String::new(), |h| supported(h.value, h.se)))),
-        interval: has_interval.then(|| place(&|r| r.shown().map_or(String::new(), between))),
-        exact: smoothed.then(|| place(&exact)),
-        gap: place(&|r| gap(r.gap)),
-        status: place(&|r| r.status.to_string()),
-        lambda: place(&|r| r.lambda.map_or("infinite".to_owned(), number)),
-        unobserved: place(&|r| percent(r.unobserved_mass)),
-    }
-}
-
-/// The worst cases at the study's own radii, for every cost radius.
-fn studied(
-    found: &Evaluation,
-    others: &Option<Evaluation>,
-    stops: &Stops,
-    own: &[f64],
-    cost_radii: &[f64],
-) -> Studied {
-    let several = cost_radii.iter().any(|r| *r > 0.0) || cost_radii.len() > 1;
-    let column = |cost: &f64| {
-        let cost = several.then(|| number(*cost));
-        own.iter().map(move |r| (number(*r), cost.clone())).collect::<Vec<_>>()
-    };
-    let row = |(k, policy): (usize, &evaluate::PolicyResult)| {
-        let first = own.iter().map(|r| policy.results[stops.nearest(*r)].value);
-        let rest = others.iter().flat_map(|e| e.policies[k].results.iter().map(|r| r.value));
-        (policy.name.clone(), first.chain(rest).map(number).collect())
-    };
-    Studied {
-        columns: cost_radii.iter().flat_map(column).collect(),
-        rows: found.policies.iter().enumerate().map(row).collect(),
-    }
 }
 
 /// What a reader should know before trusting a number.

@@ -1,5 +1,5 @@
 // Puts the texts of the chosen radius in their places, and names the group of the mark pointed at.
-// They were all worded beforehand.
+// They were all worded beforehand. Marks the section that is being read, and copies the summary.
 (() => {
   const { strings, places } = JSON.parse(document.getElementById("texts").textContent);
   const slider = document.getElementById("slider");
@@ -47,4 +47,41 @@
   }
   document.getElementById("dial").hidden = false;
   show();
+
+  // The section being read: the last that began above the upper third of the window.
+  const contents = document.getElementById("contents");
+  const links = [...contents.querySelectorAll("a")];
+  const sections = links.map((link) => document.getElementById(link.hash.slice(1)));
+  const mark = () => {
+    const line = innerHeight / 3;
+    const below = sections.findIndex((section) => section.getBoundingClientRect().top > line);
+    const ended = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const at = ended || below < 0 ? links.length - 1 : Math.max(below - 1, 0);
+    if (links[at].hasAttribute("aria-current")) return;
+    for (const link of links) link.removeAttribute("aria-current");
+    links[at].setAttribute("aria-current", "location");
+    const [strip, link] = [contents.getBoundingClientRect(), links[at].getBoundingClientRect()];
+    contents.scrollLeft += link.left + link.width / 2 - strip.left - strip.width / 2;
+    contents.scrollTop += link.top + link.height / 2 - strip.top - strip.height / 2;
+  };
+  addEventListener("scroll", mark, { passive: true });
+  addEventListener("resize", mark);
+  mark();
+
+  // The summary: to the clipboard; by the selection where that is not allowed; else left selected.
+  const copy = document.getElementById("copy");
+  const copied = document.getElementById("copied");
+  const summary = document.getElementById("summary-text");
+  const selected = () => {
+    getSelection().selectAllChildren(summary);
+    return document.execCommand("copy");
+  };
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    const title = document.querySelector("h1").textContent;
+    const text = `${title}. ${summary.textContent}`.replace(/\s+/g, " ").trim();
+    let done = true;
+    try { await navigator.clipboard.writeText(text); } catch { done = selected(); }
+    copied.textContent = done ? "Copied." : "Selected: press Ctrl+C (on a Mac ⌘C) to copy.";
+  });
 })();

@@ -2,16 +2,17 @@
 //! slider travel as JSON in which no tag can begin.
 
 use super::Report;
-use crate::words::{level, number, percent, printable, short};
+use crate::words::{self, level, number, percent, printable, short};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
+use seawall::evaluate::Estimate;
 use seawall::{Error, Result};
 
-const PAGE: &str = include_str!("page.html");
-const TRANSFER: &str = include_str!("transfer.html");
-const SETS: &str = include_str!("sets.html");
+const PAGE: &str = concat!(include_str!("figure.html"), include_str!("page.html"));
+const TRANSFER: &str = concat!(include_str!("figure.html"), include_str!("transfer.html"));
+const SETS: &str = concat!(include_str!("figure.html"), include_str!("sets.html"));
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("figure.js"));
 
 /// The page as HTML.
 pub(super) fn render(report: &Report) -> Result<String> {
@@ -25,6 +26,7 @@ pub(super) fn render(report: &Report) -> Result<String> {
     environment.add_filter("level", level);
     // A share that is told as less than something is drawn as that.
     environment.add_filter("width", |share: String| share.replace('<', ""));
+    environment.add_filter("estimate", estimate);
     environment.add_filter("letter", super::chart::letter);
     environment.add_template("page", PAGE).map_err(failed)?;
     environment.add_template("transfer", TRANSFER).map_err(failed)?;
@@ -50,4 +52,15 @@ pub(super) fn render(report: &Report) -> Result<String> {
     let page = rendered("page", of_page)?;
     // A drawing that holds a control character is none.
     Ok(printable(&page).into_owned())
+}
+
+/// An estimate with its interval, to the digits that its standard error supports.
+fn estimate(of: Value) -> String {
+    let part = |name: &str| {
+        let part = of.get_attr(name).ok().and_then(|part| f64::try_from(part).ok());
+        part.unwrap_or(f64::NAN)
+    };
+    let (value, se) = (part("value"), part("se"));
+    let (lower, upper) = (part("lower"), part("upper"));
+    words::estimate(&Estimate { value, se, lower, upper })
 }

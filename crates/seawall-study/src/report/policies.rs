@@ -1,7 +1,7 @@
 //! The policies in words, as tables and as trees, with what is certified of those that were learned.
 
 use crate::learn::LearnedPolicy;
-use crate::words::{gap, number, percent};
+use crate::words::{gap, number, percent, short};
 use seawall::learn::Method;
 use seawall::policy::{Outline, Partition, Policy, Rule, chances};
 use seawall::{Direction, Log, Value};
@@ -79,11 +79,11 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     let worst = match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => format!(
             "{} smoothed, {} to {} exactly",
-            number(answer.value),
-            number(lower),
-            number(upper)
+            short(answer.value),
+            short(lower),
+            short(upper)
         ),
-        _ => number(answer.value),
+        _ => short(answer.value),
     };
     let mut lines = vec![format!(
         "Learned over {} set of radius {}: its worst case there is {worst}, and {} if nothing \
@@ -93,13 +93,13 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
             false => format!("a {}", answer.set.name()),
         },
         number(answer.radius),
-        number(answer.nominal_value)
+        short(answer.nominal_value)
     )];
     if answer.method == Method::Exact {
         lines.push(format!(
             "No policy of this kind{} has a worst case {than} {}: gap {}, {}.",
             if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
-            number(bound),
+            short(bound),
             gap(answer.gap),
             answer.status
         ));
@@ -111,13 +111,13 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     }
     lines.push(format!(
         "No policy whatever has a worst case {than} {} there.",
-        number(answer.greedy_floor)
+        short(answer.greedy_floor)
     ));
     if let Some(mixture) = answer.mixture.as_ref().filter(|m| m.parts.len() > 1) {
         lines.push(format!(
             "Drawing among {} such trees would do {}.",
             mixture.parts.len(),
-            number(mixture.value)
+            short(mixture.value)
         ));
     }
     lines.push("It was chosen on the very rows that value it, so its values are too good.".into());

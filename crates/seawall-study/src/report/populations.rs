@@ -4,7 +4,7 @@ use super::live::{Live, Texts};
 use super::sentences::isolated;
 use crate::evaluate::PolicyResult;
 use crate::shift;
-use crate::words::{number, percent};
+use crate::words::{percent, short};
 use seawall::{Kind, Marginal, Population, Result, Set, WorstCase};
 use serde::Serialize;
 
@@ -91,7 +91,7 @@ pub(super) fn shifted(
     let by_stop: Vec<Vec<shift::Moves>> = by_stop.collect();
     let line = |m: &shift::Moves| {
         let changes = shift::phrase(&m.changes, isolated);
-        format!("{} of people: {changes} (cost {} each)", percent(m.mass), number(m.cost))
+        format!("{} of people: {changes} (cost {} each)", percent(m.mass), short(m.cost))
     };
     let moves = (0..MOVES)
         .map(|k| texts.add(by_stop.iter().map(|stop| stop.get(k).map_or(String::new(), line))));

@@ -1,9 +1,11 @@
-//! The question and the answer, a sentence each, in the study's own words and direction.
+//! The question and the answer, a sentence each, in the study's own words and direction: together with
+//! what they rest on they are the paragraph that people copy.
 
+use super::digits::{Digits, difference, worst_case};
 use super::live::{Live, Texts};
 use crate::evaluate::{Comparison, Evaluation, PolicyResult, Question, RobustValue, Verdict};
 use crate::study::{Study, Term};
-use crate::words::{between, number, supported};
+use crate::words::number;
 use seawall::Direction;
 
 /// Policies named in a sentence; more are counted.
@@ -51,8 +53,8 @@ pub(super) fn question(
     };
     texts.add(question.context.radii.iter().map(|radius| {
         format!(
-            "What would {who} {verb} on average, counted as {outcome} ({better}), in a population \
-             up to {} away from {centre}{costs}?",
+            "This study asks what {who} would {verb} on average, counted as {outcome} ({better}), in \
+             a population up to {} away from {centre}{costs}.",
             number(*radius)
         )
     }))
@@ -144,8 +146,8 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         Direction::Cost => ("cost", "less", "more"),
         Direction::Reward => ("bring", "more", "less"),
     };
-    let se = at.shown_se();
-    let size = |x: f64| supported(x.abs(), se);
+    let digits = difference(at, rival.estimate().se);
+    let size = |x: f64| digits.of(x.abs());
     let verdict = rival.verdict(k);
     // Of the end that is told.
     let ends = if verdict == Verdict::Worse { at.best_shown() } else { at.shown() };
@@ -154,8 +156,8 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         (Some((low, high)), Some(level)) => format!(
             " ({} {name} of the difference {} to {})",
             crate::words::level(level),
-            supported(low, se),
-            supported(high, se)
+            digits.of(low),
+            digits.of(high)
         ),
         _ => String::new(),
     };
@@ -191,12 +193,13 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
 fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f64>) -> String {
     let result = &policy.results[k];
     let limit = if direction == Direction::Cost { "at most" } else { "at least" };
+    let digits = worst_case(policy, result);
     // The interval of a smoothed value is not that of its bound.
     let level = level.filter(|_| result.exact_lower.is_none());
     let interval = match (result.shown(), level) {
         (Some(ends), Some(level)) => {
             let name = if result.limits.is_some() { "limits" } else { "interval" };
-            format!(" ({} {name} {})", crate::words::level(level), between(ends))
+            format!(" ({} {name} {})", crate::words::level(level), digits.ends(ends))
         }
         _ => String::new(),
     };
@@ -205,8 +208,8 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     format!(
         "The mean of {} is {limit} {}{interval}; {} {place}.",
         isolated(&policy.name),
-        number(safe_side(result, direction == Direction::Cost)),
-        supported(nominal.value, nominal.se)
+        digits.of(safe_side(result, direction == Direction::Cost)),
+        Digits::new(nominal.se, 0.0).of(nominal.value)
     )
 }
 
@@ -273,18 +276,39 @@ pub(super) fn isolated(name: &str) -> String {
         true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => clean,
     };
-    match cut.is_ascii() {
-        true => cut,
-        // First strong isolate, and its end.
-        false => format!("\u{2068}{cut}\u{2069}"),
+    // Marks of direction that turn nothing but what they stand beside: isolates would be escaped.
+    match cut.chars().any(right_to_left) {
+        true => format!("\u{200e}{cut}\u{200e}"),
+        false => cut,
     }
 }
 
+/// Whether a letter is written from right to left.
+fn right_to_left(letter: char) -> bool {
+    matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}')
+        || matches!(letter, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
 /// `a, b and c`
-fn listed(words: &[String]) -> String {
+pub(super) fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),
         [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::printable;
+
+    #[test]
+    fn a_name_in_a_sentence_is_shown_as_it_is() {
+        assert_eq!(isolated("Übliche Pflege"), "Übliche Pflege");
+        let arabic = isolated("سياسة");
+        assert!(arabic.starts_with('\u{200e}') && arabic.ends_with('\u{200e}'));
+        assert_eq!(printable(&arabic), arabic, "nothing of it is escaped");
+        assert_eq!(isolated(&"x".repeat(99)).chars().count(), LONGEST);
     }
 }

@@ -4,6 +4,7 @@
 //! every page; the table below it has the numbers.
 
 use super::chart::{Tick, padded, ticks};
+use super::csv;
 use crate::compare::{Compared, ComparedSet};
 use crate::words::short;
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub(super) struct Section {
     /// Where the value is that radii cover, and that value; None where they contain people instead.
     covered: Option<Tick>,
     ticks: Vec<Tick>,
+    /// The numbers beneath the chart, to save.
+    csv: String,
     /// Sets without a radius or an answer, and why.
     refused: Vec<(String, String)>,
     agreement: Vec<String>,
@@ -74,12 +77,30 @@ pub(super) fn section(found: &Compared) -> Section {
         ticks: ticks(low + 0.5 * room, high - 0.5 * room, 4.0)
             .map(|v| Tick { at: at(v), text: short(v) })
             .collect(),
+        csv: saved(found),
         refused: found.sets.iter().filter_map(pair).collect(),
         agreement: found.agreement.sentences.clone(),
         on_log: found.on_log.as_ref().map(|one| one.sentence.clone()),
         left_out: found.left_out.iter().map(|s| (s.set.clone(), s.why.clone())).collect(),
         notes: found.notes.clone(),
     }
+}
+
+/// Every worst case, to save.
+fn saved(found: &Compared) -> String {
+    let rows = found.answered().flat_map(|set| {
+        set.policies.iter().map(|p| {
+            let best = set.best.as_deref() == Some(&p.policy);
+            vec![
+                set.set.to_string(),
+                csv::exact(set.radius),
+                p.policy.clone(),
+                csv::exact(p.value),
+                if best { "yes" } else { "no" }.to_owned(),
+            ]
+        })
+    });
+    csv::table(&["set", "radius", "policy", "worst_case", "best"], rows)
 }
 
 fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {

@@ -34,13 +34,14 @@ pub(super) struct Stops {
 
 impl Stops {
     /// Stops from 0 to somewhat beyond the largest of `wanted`, those among them; fewer where a
-    /// solve is `slow`.
+    /// solve is `slow`. They are closer together near 0, where worst cases change fastest: the squares
+    /// of even steps.
     pub(super) fn new(wanted: &[f64], slow: bool) -> Self {
         let most = wanted.iter().copied().fold(0.0, f64::max);
         let largest = if most > 0.0 { nice(1.2 * most) } else { 0.1 };
         let steps = if slow { FEW_STEPS } else { STEPS };
         let mut radii: Vec<f64> =
-            (0..=steps).map(|k| shown(largest * k as f64 / steps as f64)).collect();
+            (0..=steps).map(|k| round(largest * (k as f64 / steps as f64).powi(2))).collect();
         radii.extend(wanted.iter().map(|r| shown(*r)));
         radii.sort_unstable_by(f64::total_cmp);
         radii.dedup();
@@ -77,6 +78,24 @@ fn shown(radius: f64) -> f64 {
     number(radius).parse().unwrap_or(radius)
 }
 
+/// A radius of three digits.
+fn round(radius: f64) -> f64 {
+    to_three_digits(radius, f64::round)
+}
+
+/// The next radius upwards that has three digits.
+pub(super) fn round_up(radius: f64) -> f64 {
+    to_three_digits(radius, |units| (units * (1.0 - 1e-12)).ceil())
+}
+
+fn to_three_digits(radius: f64, whole: impl Fn(f64) -> f64) -> f64 {
+    if radius == 0.0 {
+        return 0.0;
+    }
+    let digits = 10f64.powf(2.0 - radius.log10().floor());
+    shown(whole(radius * digits) / digits)
+}
+
 /// The next number upwards of the form 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten.
 pub(super) fn nice(x: f64) -> f64 {
     let power = 10f64.powf(x.log10().floor());
@@ -97,6 +116,10 @@ mod tests {
         assert!(stops.radii.iter().all(|r| number(*r).parse() == Ok(*r)));
         assert_eq!(stops.radii[stops.nearest(0.1)], 0.1);
         assert_eq!(Stops::new(&[0.0], true).radii.len(), FEW_STEPS + 1);
+        // Near radii have more stops of their own than far ones.
+        let near = stops.radii.iter().filter(|r| **r <= 0.03).count();
+        assert!(near > stops.radii.len() / 2 - 2, "{near} of {}", stops.radii.len());
+        assert_eq!((round_up(0.029_731), round_up(0.03), round(0.029_731)), (0.0298, 0.03, 0.0297));
         assert_eq!((nice(0.36), nice(1.0), nice(9.1)), (0.4, 1.0, 10.0));
     }
 }

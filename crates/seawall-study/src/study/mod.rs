@@ -24,7 +24,7 @@ use seawall::evaluate::Support;
 use seawall::outcome::Unseen;
 use seawall::{Direction, Kind};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A checked study.
 #[derive(Clone, Debug)]
@@ -94,6 +94,29 @@ impl Study {
             Some(history) if self.by_group => &history.by,
             _ => &[],
         }
+    }
+
+    /// The policy that is meant: where a name is typed, what the study calls by it.
+    pub fn meant<'a>(&'a self, spec: &'a PolicySpec) -> &'a PolicySpec {
+        let PolicySpec::File(typed) = spec else { return spec };
+        let called =
+            |p: &&PolicySpec| matches!(p, PolicySpec::Named(name, _) if *typed == Path::new(name));
+        self.policies.iter().find(called).unwrap_or(spec)
+    }
+
+    /// Whether the greedy policy is meant, whatever it is called.
+    pub fn is_greedy(&self, spec: &PolicySpec) -> bool {
+        *self.meant(spec).plain() == PolicySpec::Greedy
+    }
+
+    /// The names that the study gives its policies, as the end of a message; nothing if it gives none.
+    pub(crate) fn policy_names(&self) -> String {
+        let name = |p: &PolicySpec| match p {
+            PolicySpec::Named(name, _) => Some(format!("{name:?}")),
+            _ => None,
+        };
+        let names: Vec<String> = self.policies.iter().filter_map(name).collect();
+        if names.is_empty() { String::new() } else { format!(", or {}", names.join(", ")) }
     }
 
     /// The same study, its rows counted by recorded group if they have any: groups of a table beside the

@@ -2,6 +2,7 @@
 
 use super::Actions;
 use super::toml_file::Value;
+use crate::words::commands;
 use seawall::Result;
 use seawall::policy::file::PolicyFile;
 use std::path::{Path, PathBuf};
@@ -37,10 +38,16 @@ pub enum PolicySpec {
     File(PathBuf),
     /// A policy made in the same run.
     Made(Box<PolicyFile>),
+    /// A policy that the study calls something.
+    Named(String, Box<PolicySpec>),
 }
 
+/// Letters of a policy's name, at most.
+const LONGEST_NAME: usize = 60;
+
 impl PolicySpec {
-    /// As it is typed: `uniform`, `behaviour`, `greedy`, `constant:ACTION`, or a file.
+    /// As it is typed: `uniform`, `behaviour`, `greedy`, `constant:ACTION`, or a file. A name that the
+    /// study gives is read as a file here: the study knows which it is.
     pub fn typed(text: &str) -> Self {
         match text {
             "uniform" => PolicySpec::Uniform,
@@ -62,6 +69,15 @@ impl PolicySpec {
             PolicySpec::Constant(action) => Some(format!("constant:{action}")),
             PolicySpec::File(path) => Some(path.display().to_string()),
             PolicySpec::Made(_) => None,
+            PolicySpec::Named(name, _) => Some(name.clone()),
+        }
+    }
+
+    /// The policy itself, whatever it is called.
+    pub fn plain(&self) -> &PolicySpec {
+        match self {
+            PolicySpec::Named(_, spec) => spec.plain(),
+            spec => spec,
         }
     }
 }
@@ -69,24 +85,60 @@ impl PolicySpec {
 /// `[policy]`, or several `[[policy]]`.
 pub(super) fn policies(value: Option<Value<'_>>, folder: &Path) -> Result<Vec<PolicySpec>> {
     let Some(value) = value else { return Ok(vec![PolicySpec::Uniform]) };
-    let mut policies = Vec::new();
+    let mut policies: Vec<PolicySpec> = Vec::new();
+    let mut names = Vec::new();
     for mut table in value.tables()? {
         let words = [("uniform", 0), ("behaviour", 1), ("greedy", 2), ("constant", 3), ("file", 4)];
         let kind = table.need("kind")?.word(&words)?;
-        policies.push(match kind {
+        let spec = match kind {
             0 => PolicySpec::Uniform,
             1 => PolicySpec::Behaviour,
             2 => PolicySpec::Greedy,
             3 => PolicySpec::Constant(table.need("action")?.text()?),
             _ => PolicySpec::File(folder.join(table.need("path")?.text()?)),
+        };
+        let called = table.take("name").map(|value| -> Result<_> { Ok((name(&value)?, value)) });
+        let called = called.transpose()?;
+        policies.push(match &called {
+            Some((name, _)) => PolicySpec::Named(name.clone(), Box::new(spec)),
+            None => spec,
         });
+        names.extend(called);
         table.finish(match kind {
-            0..=2 => &["kind"],
-            3 => &["kind", "action"],
-            _ => &["kind", "path"],
+            0..=2 => &["kind", "name"],
+            3 => &["kind", "action", "name"],
+            _ => &["kind", "path", "name"],
         })?;
     }
+    // A policy is found by what it is called: by its name, or as it is typed.
+    for (name, value) in &names {
+        let alike = policies.iter().filter(|p| p.text().as_ref() == Some(name)).count();
+        if alike > 1 {
+            return Err(value.error(format!("{name:?} is what another policy is called")));
+        }
+    }
     Ok(policies)
+}
+
+/// What people call a policy.
+fn name(value: &Value<'_>) -> Result<String> {
+    let name = value.text()?;
+    if name.trim().is_empty() {
+        return Err(value.error("is empty; expected a name, or no key"));
+    }
+    if name.trim() != name || name.contains(|c: char| commands(c) || matches!(c, '\n' | '\t')) {
+        let what = "is not a name: no blank at an end, no line end, no control character";
+        return Err(value.error(format!("{name:?} {what}")));
+    }
+    let letters = name.chars().count();
+    if letters > LONGEST_NAME {
+        let what = format!("has {letters} letters; expected at most {LONGEST_NAME}");
+        return Err(value.error(what));
+    }
+    match PolicySpec::typed(&name) {
+        PolicySpec::File(_) => Ok(name),
+        _ => Err(value.error(format!("{name:?} is how another policy is typed"))),
+    }
 }
 
 pub(super) fn propensity(

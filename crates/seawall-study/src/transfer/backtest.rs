@@ -158,7 +158,7 @@ pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<
     let spec = spec.ok_or_else(|| Error::config("the study has no policy"))?;
     let policy = policies(&loaded, std::slice::from_ref(spec), watch)?.remove(0);
     let (radius, radius_words) = ball(&loaded, &policy, watch)?;
-    let greedy = [*spec == PolicySpec::Greedy, false];
+    let greedy = [loaded.study.is_greedy(spec), false];
     let contrasts = [Contrast { greedy, ..Contrast::given(policy.clone(), None) }];
     let quick = quick(&loaded);
     let (knowledge, contrasts) = (&knowledge, &contrasts);

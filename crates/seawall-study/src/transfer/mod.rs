@@ -167,7 +167,7 @@ fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec
         false => &request.policies,
     };
     let policies = policies(loaded, specs, watch)?;
-    let greedy: Vec<bool> = specs.iter().map(|spec| *spec == PolicySpec::Greedy).collect();
+    let greedy: Vec<bool> = specs.iter().map(|spec| loaded.study.is_greedy(spec)).collect();
     let own = |k: usize| Contrast {
         greedy: [greedy[k], false],
         ..Contrast::given(policies[k].clone(), None)
@@ -378,13 +378,16 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
 /// What to know before believing it.
 fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
     let mut notes: Vec<String> = balance_note(&aim.balance).into_iter().collect();
-    if contrasts.iter().any(|c| c.greedy[0]) {
-        notes.push(match history {
-            true => "greedy was chosen on the rows that value it, so its centre is too good; past groups \
-                     were predicted for one that was chosen without them, so the allowance covers that"
-                .to_owned(),
-            false => "greedy was chosen on the rows that value it, so its estimates are too good".to_owned(),
-        });
+    if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
+        let what = match history {
+            true => {
+                "centre is too good; past groups were predicted for one that was chosen without \
+                     them, so the allowance covers that"
+            }
+            false => "estimates are too good",
+        };
+        let name = c.policy.name();
+        notes.push(format!("{name} was chosen on the rows that value it, so its {what}"));
     }
     if history && matches!(loaded.recipe, Recipe::Predictions(_)) {
         notes.push(
