@@ -3,22 +3,39 @@
 
 mod args;
 mod cmd;
+mod interrupt;
 mod show;
 
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         // Help and versions were asked for, or nothing at all.
-        Err(error) if args::is_help(&error) => error.exit(),
+        Err(error) if args::is_help(&error) => return help(&error),
         Err(error) => {
             show::complain("error", &args::usage_error(&error));
             return ExitCode::from(2);
         }
     };
-    match args.run() {
+    interrupt::look_out();
+    ended(args.run())
+}
+
+/// Prints help; without an error, unless none was asked for.
+fn help(text: &clap::Error) -> ExitCode {
+    let printed = text.print().and_then(|()| std::io::stdout().flush());
+    match printed.map_err(cmd::Failure::Output) {
+        Ok(()) if text.use_stderr() => ExitCode::from(2),
+        printed => ended(printed),
+    }
+}
+
+/// The exit code of what came, and one line about what went wrong.
+fn ended(found: Result<(), cmd::Failure>) -> ExitCode {
+    match found {
         Ok(()) => ExitCode::SUCCESS,
         // Who stops reading has had enough: no error.
         Err(cmd::Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {

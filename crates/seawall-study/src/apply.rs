@@ -1,5 +1,6 @@
 //! A policy applied to a table: the probability of each action for each row.
 
+use crate::memory::needs;
 use crate::read::{Decimal, Distinct, Reading, Stream, columns, files, shown};
 use crate::write::csv_field;
 use arrow_array::{Array, ArrayRef, StringArray};
@@ -29,6 +30,10 @@ pub struct Applied {
 pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
     let all = files(data)?;
     let names = columns(&all[0])?;
+    // All columns are held, in as many bytes as the files have, or more.
+    let bytes: u64 = all.iter().filter_map(|path| path.metadata().ok()).map(|m| m.len()).sum();
+    let what = format!("{}: its rows are held, and take", data.display());
+    needs(bytes as f64, &what, "apply the policy to part of the rows at a time")?;
     if let Some(action) = file.actions.iter().find(|a| names.contains(&format!("p_{a}"))) {
         return Err(Error::input(format!(
             "{}: there is a column \"p_{action}\" already; was the policy applied before?",

@@ -1,15 +1,20 @@
-//! What a long solve will take, said before it is begun.
+//! What a long command will take, said before it is begun.
 //!
 //! One evaluation of the dual takes [`Geometry::work`](seawall::Geometry::work) steps, a worst case
 //! some dozen evaluations, and what an engine does in a second is a constant (DESIGN.md): right to a
-//! factor of two or three, which is enough to go for a coffee or to bin a column. Nothing is said
-//! of what takes less than ten seconds. The words are the front ends' own.
+//! factor of two or three, which is enough to go for a coffee or to bin a column. A set that solves
+//! in another way says its own steps ([`Set::work`](seawall::Set::work)). Nothing is said of what
+//! takes less than ten seconds. The words are the front ends' own.
+//!
+//! Not here: what is repeated, as draws and groups are. How long the rest takes is told by the first
+//! of them, while they run.
 
 use crate::evaluate::Question;
 use crate::learn;
 use crate::load::Loaded;
-use seawall::Result;
+use crate::memory;
 use seawall::evaluate::{Robust, Support};
+use seawall::{Result, Set};
 
 /// A solve that takes less than this is not worth a word.
 const SHORT: f64 = 10.0;
@@ -21,6 +26,10 @@ const SEARCH: f64 = 60.0;
 /// a cell in a pass over a grid.
 const LOOKS: f64 = 8e9;
 const PASSES: f64 = 1.5e9;
+/// Steps in a second of sets that solve in their own way, on one thread: products in small systems.
+const PRODUCTS: f64 = 5e8;
+/// Worst cases until a set's radius covers what it is to cover, about.
+const COVERING: f64 = 20.0;
 
 /// What a solve will take, about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +40,19 @@ pub struct Forecast {
     pub points: usize,
     /// Features of each.
     pub columns: usize,
-    /// Whether every pair of places is looked at; else the cells of a grid are passed over.
-    pub pairs: bool,
+    /// What is done with them.
+    pub work: Work,
+}
+
+/// What is done with the places of a support.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work {
+    /// Every pair of places is looked at.
+    Pairs,
+    /// The cells of a grid are passed over.
+    Cells,
+    /// Systems are solved that all places have a part in, for this set.
+    Systems(Set),
 }
 
 /// What an evaluation will take, if that is long.
@@ -44,7 +64,13 @@ pub fn evaluation(loaded: &Loaded, question: &Question) -> Result<Option<Forecas
     let count = question.policies.len();
     let pairs = if question.compare { count * count.saturating_sub(1) } else { 0 };
     let radii = (question.context.radii.len() + 1) * question.cost.radii.len().max(1);
-    worst_cases(loaded, question.support, ((count + pairs) * radii) as f64)
+    // Halves that nobody asked for are as many as take no long time. Two halves take as long as one
+    // whole, and a draw as long as the log.
+    let halves = question.halves.filter(|h| !h.fewer).map_or(0, |h| h.count);
+    let again = halves + question.bootstrap.map_or(0, |b| b.replicates);
+    let count = ((count + pairs) * radii * (1 + again)) as f64;
+    let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
+    solves(&robust, question.context.set, count)
 }
 
 /// What learning will take, if that is long.
@@ -53,34 +79,73 @@ pub fn learning(loaded: &Loaded, question: &learn::Question) -> Result<Option<Fo
         return Ok(None);
     }
     let runs = if question.honest { 3.0 } else { 1.0 };
-    worst_cases(loaded, question.support, SEARCH * runs)
+    let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
+    solves(&robust, question.context.set, SEARCH * runs)
 }
 
-/// So many worst cases on a support.
-fn worst_cases(loaded: &Loaded, support: Support, count: f64) -> Result<Option<Forecast>> {
-    // The whole space is not looked at place by place.
+/// What comparing sets will take, if that is long: as long as the longest of those asked for by name;
+/// where none is, those that take long are left out.
+pub fn comparison(loaded: &Loaded, sets: &[String], policies: usize) -> Result<Option<Forecast>> {
+    let Some(robust) = support(loaded, loaded.study.support)? else { return Ok(None) };
+    let mut longest: Option<Forecast> = None;
+    let usual = [Set::Wasserstein(seawall::Wasserstein)];
+    let asked: Vec<Set> = match sets.is_empty() {
+        true => usual.to_vec(),
+        false => sets.iter().filter_map(|text| text.parse().ok()).collect(),
+    };
+    for set in asked {
+        let found = solves(&robust, set, COVERING + policies as f64)?;
+        if found.map_or(0.0, |f| f.seconds) > longest.map_or(0.0, |f| f.seconds) {
+            longest = found;
+        }
+    }
+    Ok(longest)
+}
+
+/// The places that mass may go to; None where they are not looked at one by one.
+fn support(loaded: &Loaded, support: Support) -> Result<Option<Robust>> {
     if support == Support::Space {
         return Ok(None);
     }
-    let robust = match &loaded.target {
+    Ok(Some(match &loaded.target {
         None => Robust::new(loaded.log(), support)?,
         Some(target) => Robust::around(loaded.log(), target.sample.population(), support)?,
+    }))
+}
+
+/// So many worst cases over a set.
+fn solves(robust: &Robust, set: Set, count: f64) -> Result<Option<Forecast>> {
+    let (geometry, space) = (robust.geometry(), robust.population().space());
+    let (points, columns) = (space.len(), space.names().len());
+    let told = |seconds: f64, work: Work| {
+        (seconds >= SHORT).then_some(Forecast { seconds, points, columns, work })
     };
-    let geometry = robust.geometry();
+    room(robust, set)?;
+    if let Some(steps) = set.work(geometry) {
+        return Ok(told(count * steps / PRODUCTS, Work::Systems(set)));
+    }
+    // Weighing people anew takes no longer than sorting them.
+    if !set.moves_mass() {
+        return Ok(None);
+    }
     let steps = count * EVALUATIONS * geometry.work();
     let threads = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
     // Less than a tenth of what would be said, were it all passes: no engine needs to be built.
     if steps / (PASSES * threads) < SHORT {
         return Ok(None);
     }
-    let pairs = match geometry.engine()?.name() {
-        "scan" => true,
-        "grid" => false,
+    Ok(match geometry.engine()?.name() {
+        "scan" => told(steps / (threads * LOOKS), Work::Pairs),
+        "grid" => told(steps / (threads * PASSES), Work::Cells),
         // Others leave out most of the steps, and nobody knows beforehand which.
-        _ => return Ok(None),
-    };
-    let seconds = steps / (threads * if pairs { LOOKS } else { PASSES });
-    let space = robust.population().space();
-    let (points, columns) = (space.len(), space.names().len());
-    Ok((seconds >= SHORT).then_some(Forecast { seconds, points, columns, pairs }))
+        _ => None,
+    })
+}
+
+/// Refuses a set that takes more memory on a support than there is.
+pub(crate) fn room(robust: &Robust, set: Set) -> Result<()> {
+    let points = robust.population().space().len();
+    let what = format!("{}: its matrices for {points} contexts take", set.name());
+    let instead = "take another set, wider bins or fewer columns";
+    memory::needs(set.room(robust.geometry()), &what, instead)
 }

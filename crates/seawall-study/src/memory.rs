@@ -1,7 +1,8 @@
 //! How much memory a study may use: `2GB`, `500MB`, in powers of a thousand, or `2GiB` in those of 1024.
 //!
 //! Counting beyond it goes to temporary files, and a grid that would not fit is not made. The default
-//! does not depend on the machine, because which grids are made does not either.
+//! does not depend on the machine, because which grids are made does not either. What the machine
+//! does not have is refused before it is taken, with the number.
 
 use seawall::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,42 @@ pub fn allow(bytes: u64) {
 pub fn allowed() -> u64 {
     ALLOWED.load(Ordering::Relaxed)
 }
+
+/// The memory that this program can still get, in bytes: what nobody uses, or less where the program
+/// may not take as much. None where the system does not say.
+pub fn at_hand() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let free = read("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable:"))?;
+    let taken = read("/proc/self/status").and_then(|text| kilobytes(&text, "VmSize:"))?;
+    let most = read("/proc/self/limits").and_then(|text| address_space(&text));
+    Some(most.map_or(free, |most| free.min(most.saturating_sub(taken))))
+}
+
+/// A line like `VmSize:  123 kB`, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let number: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(number * 1024)
+}
+
+/// The soft limit of the line `Max address space`, in bytes; None if there is none.
+fn address_space(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Refuses what takes more memory than there is: `what` goes before and `instead` after the numbers.
+pub(crate) fn needs(bytes: f64, what: &str, instead: &str) -> Result<()> {
+    match at_hand().filter(|left| bytes > *left as f64) {
+        Some(left) => Err(Error::config(format!(
+            "{what} about {} of memory, and {} is at hand; {instead}",
+            size(bytes.min(1e18) as u64),
+            size(left)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Less than this leaves no room to work in.
 const LEAST: u64 = 1_000_000;
 
@@ -90,6 +127,11 @@ mod tests {
         for text in ["", "2", "GB", "-1GB", "nanGB", "1KB", "infGB", "1e30TB", "\u{e9}"] {
             assert!(parse(text).unwrap_err().to_string().contains("expected a size"), "{text}");
         }
+        let status = "Name:\tx\nVmSize:\t  2048 kB\n";
+        assert_eq!(kilobytes(status, "VmSize:"), Some(2 << 20));
+        let limits = "Max cpu time unlimited unlimited seconds\nMax address space  500 900 bytes\n";
+        assert_eq!(address_space(limits), Some(500));
+        assert_eq!(address_space("Max address space  unlimited unlimited bytes"), None);
         assert_eq!((size(8_080_000_000), size(12_000_000)), ("8.1 GB".into(), "12 MB".into()));
         assert_eq!(
             (rounded_up(1_500_000), rounded_up(1_500_000_001)),

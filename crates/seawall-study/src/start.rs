@@ -4,6 +4,7 @@
 //! A set that is about what is known of the target ([`Set::needs_known`]) has it from here, too: what is
 //! said of single columns, or the margins of a sample.
 
+use crate::forecast;
 use crate::load::Loaded;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support};
 use seawall::policy::Policy;
@@ -64,10 +65,12 @@ impl Start<'_> {
         support: Support,
         within: Bounded<'_>,
     ) -> Result<Arc<Robust>> {
-        match self {
-            Start::Log if !within.set.needs_known() => fitted.robust(support),
-            _ => self.robust(fitted.log(), support, within).map(Arc::new),
-        }
+        let robust = match self {
+            Start::Log if !within.set.needs_known() => fitted.robust(support)?,
+            _ => self.robust(fitted.log(), support, within).map(Arc::new)?,
+        };
+        forecast::room(&robust, within.set)?;
+        Ok(robust)
     }
 
     /// The contexts on a support, for a log that nothing is fitted to.

@@ -3,13 +3,19 @@
 //! A file is filled before it gets its name. On Linux it has none until then, so that a program
 //! that is interrupted, or killed, leaves nothing behind; elsewhere, and in file systems that know
 //! no nameless files, it is called `.tmp…` while it is filled.
+//!
+//! Nothing can put a nameless file in the place of another one at once: where a name is taken, the
+//! new file is called `.tmp…` for the moment between two calls of the system. Who is killed there
+//! leaves the old file whole and the new one, whole too, beside it. An interrupt waits for the
+//! moment to pass ([`undisturbed`]).
 
 use seawall::{Error, Result};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// A file that is complete but does not have its name yet.
 pub struct Pending {
@@ -43,12 +49,23 @@ impl Unnamed {
         }
     }
 
-    /// Gives it a name, in the place of whatever has it.
-    fn name(self, path: &Path) -> std::io::Result<()> {
+    /// Gives it the name, if it has none and nobody else has this one; whether it did.
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
+    fn takes(&self, path: &Path) -> bool {
         match self {
             #[cfg(target_os = "linux")]
-            Unnamed::Nameless(file) => nameless::name(file, path),
-            Unnamed::Named(file) => file.persist(path).map(|_| ()).map_err(|e| e.error),
+            Unnamed::Nameless(file) => nameless::link(file, path).is_ok(),
+            Unnamed::Named(_) => false,
+        }
+    }
+
+    /// Gives it another name, from which it can be moved onto this one.
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
+    fn beside(self, path: &Path) -> std::io::Result<TempPath> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Unnamed::Nameless(file) => nameless::beside(file, path),
+            Unnamed::Named(file) => Ok(file.into_temp_path()),
         }
     }
 }
@@ -70,6 +87,7 @@ mod nameless {
     use std::io::{Result, Seek};
     use std::os::fd::AsRawFd;
     use std::path::Path;
+    use tempfile::TempPath;
 
     /// One; None where there are none of that kind.
     pub(super) fn file(folder: &Path) -> Option<File> {
@@ -77,21 +95,24 @@ mod nameless {
         open(folder, how, Mode::from_raw_mode(0o666)).ok().map(File::from)
     }
 
-    /// Gives one a name. A name that is taken can only be moved onto, so it gets another first.
-    pub(super) fn name(mut file: File, path: &Path) -> Result<()> {
+    /// Gives one a name that nobody has.
+    pub(super) fn link(file: &File, path: &Path) -> Result<()> {
         let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let link = |at: &Path| {
-            linkat(CWD, &*own, CWD, at, AtFlags::SYMLINK_FOLLOW).map_err(std::io::Error::from)
-        };
-        if let Ok(named) = readable().make_in(folder_of(path), link) {
-            return named.persist(path).map(|_| ()).map_err(|e| e.error);
+        Ok(linkat(CWD, &*own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Gives one a name beside that of another file.
+    pub(super) fn beside(mut file: File, path: &Path) -> Result<TempPath> {
+        let linked = readable().make_in(folder_of(path), |at| link(&file, at));
+        if let Ok(named) = linked {
+            return Ok(named.into_temp_path());
         }
         // Without /proc it cannot be named, only copied.
         let mut copy = readable().tempfile_in(folder_of(path))?;
         file.rewind()?;
         std::io::copy(&mut file, copy.as_file_mut())?;
         copy.as_file().sync_all()?;
-        copy.persist(path).map(|_| ()).map_err(|e| e.error)
+        Ok(copy.into_temp_path())
     }
 }
 
@@ -100,7 +121,10 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::input(format!("{}: cannot be written: {error}", path.display()))
+    // A temporary name is nobody's business: the cause alone is told.
+    let inner = error.get_ref().and_then(|e| std::error::Error::source(e));
+    let cause: &dyn Display = inner.as_ref().map_or(error as &dyn Display, |e| e as &dyn Display);
+    Error::input(format!("{}: cannot be written: {cause}", path.display()))
 }
 
 /// Where an output would really be written: links are followed. Refuses what is not a regular
@@ -168,8 +192,70 @@ pub fn rescue(ending: &str, text: &str) -> std::io::Result<PathBuf> {
 impl Pending {
     /// Gives the file its name.
     pub fn keep(self) -> Result<()> {
-        let Pending { file, path } = self;
-        file.name(&path).map_err(|error| unwritable(&path, &error))
+        keep(vec![self])
+    }
+}
+
+/// Held while files get their names.
+static NAMING: Mutex<()> = Mutex::new(());
+
+/// Waits until no file is between two names: who then ends the program leaves all of them whole, and
+/// nothing beside them.
+pub fn undisturbed() -> MutexGuard<'static, ()> {
+    NAMING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives files their names: all of them, or none. What cannot be taken back, because it was moved onto
+/// another file or because nothing can be removed either, stays, whole; the error says so.
+pub fn keep(files: Vec<Pending>) -> Result<()> {
+    let _undisturbed = undisturbed();
+    let mut named = Named::default();
+    let Err((path, error)) = named.all(files) else { return Ok(()) };
+    let error = unwritable(&path, &error);
+    let stays = named.taken_back();
+    Err(match stays.is_empty() {
+        true => error,
+        false => Error::input(format!("{error}; already written: {}", stays.join(", "))),
+    })
+}
+
+/// Files that got their names.
+#[derive(Default)]
+struct Named {
+    /// Those that were not there before.
+    fresh: Vec<PathBuf>,
+    /// Those in the place of others.
+    moved: Vec<PathBuf>,
+}
+
+impl Named {
+    /// Names all; the first that cannot be named, and why.
+    fn all(&mut self, files: Vec<Pending>) -> std::result::Result<(), (PathBuf, std::io::Error)> {
+        let mut moves = Vec::new();
+        for Pending { file, path } in files {
+            // What takes no other file's place can be taken back: those come first.
+            if file.takes(&path) {
+                self.fresh.push(path);
+                continue;
+            }
+            match file.beside(&path) {
+                Ok(beside) => moves.push((beside, path)),
+                Err(error) => return Err((path, error)),
+            }
+        }
+        for (beside, path) in moves {
+            if let Err(error) = beside.persist(&path) {
+                return Err((path, error.error));
+            }
+            self.moved.push(path);
+        }
+        Ok(())
+    }
+
+    /// Removes what was not there before; what stays.
+    fn taken_back(self) -> Vec<String> {
+        let fresh = self.fresh.into_iter().filter(|path| std::fs::remove_file(path).is_err());
+        fresh.chain(self.moved).map(|path| path.display().to_string()).collect()
     }
 }
 

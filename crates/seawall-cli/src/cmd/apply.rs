@@ -40,7 +40,11 @@ pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Fail
                 file.name
             )?;
         }
-        None => applied.write(&mut std::io::BufWriter::new(show::data()))?,
+        None => {
+            let mut out = std::io::BufWriter::new(show::data());
+            applied.write(&mut out)?;
+            out.flush()?;
+        }
     }
     Ok(())
 }

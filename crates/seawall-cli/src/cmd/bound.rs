@@ -4,7 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::Watch;
 use seawall_study::bound::{Bound, Request, bound};
-use seawall_study::write::{csv_field, prepare};
+use seawall_study::write::{csv_field, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
     if let Some(path) = &outputs.plan {
         files.push(prepare(path.clone(), |out| plan(&found, out))?);
     }
-    files.into_iter().try_for_each(|file| file.keep())?;
+    keep(files)?;
     let mut out = show::terminal();
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;

@@ -6,6 +6,7 @@ use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
 use seawall_study::compare::{Request, compare};
+use seawall_study::forecast;
 use seawall_study::load::load;
 use seawall_study::study::HistoryChanges;
 use std::io::Write;
@@ -38,6 +39,9 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         true => load(with_history(&asked.study, asked.history)?, Watch::new(&wait.follow()))?,
         false => read_knowing(&asked.study, &asked.toward, &wait)?,
     };
+    let sets = &asked.request.sets;
+    let count = asked.request.policies.len().max(loaded.study.policies.len());
+    show::forecast::say(forecast::comparison(&loaded, sets, count)?);
     let found = compare(&loaded, &asked.request, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = show::terminal();

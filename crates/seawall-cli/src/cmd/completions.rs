@@ -4,7 +4,7 @@ use super::Failure;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use seawall_study::write::prepare;
+use seawall_study::write::{keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -47,9 +47,7 @@ pub fn run(command: Command, shell: Shell, to: &To) -> Result<(), Failure> {
         .map(|(path, text)| prepare(path, |out| out.write_all(&text)))
         .collect::<seawall::Result<Vec<_>>>()?;
     let pages = ready.len() - 1;
-    for file in ready {
-        file.keep()?;
-    }
+    keep(ready)?;
     let mut out = std::io::stdout();
     writeln!(
         out,

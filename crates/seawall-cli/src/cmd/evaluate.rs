@@ -6,7 +6,7 @@ use crate::show;
 use seawall::{Watch, WorstCase};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::forecast;
-use seawall_study::write::{csv_field, destination, prepare};
+use seawall_study::write::{csv_field, destination, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     if let Some(path) = &outputs.worst {
         files.push(prepare(path.clone(), |out| populations(&found, out))?);
     }
-    files.into_iter().try_for_each(|file| file.keep())?;
+    keep(files)?;
     let mut out = show::terminal();
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;

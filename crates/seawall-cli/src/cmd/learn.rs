@@ -3,19 +3,17 @@
 use super::check::Toward;
 use super::transfer::counted_toward;
 use super::{Failure, destinations};
-use crate::show;
+use crate::{interrupt, show};
 use seawall::learn::State;
-use seawall::{Error, Log, Progress, Watch};
+use seawall::{Error, Log, Progress, Stage, Watch};
 use seawall_study::forecast;
 use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
 use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
-use seawall_study::write::{check_writable, destination, prepare, rescue};
+use seawall_study::write::{check_writable, destination, keep, prepare, rescue};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the answer goes.
 pub struct Outputs {
@@ -110,28 +108,23 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     // What a state must have been saved for: the same question of the same study and data.
     let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text, hash(loaded.log()));
     let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
-    let stopped = Arc::new(AtomicBool::new(false));
-    let flag = stopped.clone();
-    // Where no handler can be set, Ctrl-C ends the program as ever.
-    let _ = ctrlc::set_handler(move || {
-        // Who asks twice does not want to wait for what there is.
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(super::INTERRUPTED));
-        }
-    });
     let follow = |progress: Progress<'_>| {
         wait.show(progress);
-        !stopped.load(Ordering::Relaxed)
+        // Before, there is no policy yet that could be shown.
+        if let Stage::Learning | Stage::Searching | Stage::Descending = progress.stage {
+            interrupt::heed();
+        }
+        !interrupt::asked()
     };
     show::forecast::say(forecast::learning(&loaded, &question)?);
     let mut answer = learn(&loaded, &question, state, Watch::new(&follow))?;
-    if let (Some((history, level)), false) = (&outputs.groups, stopped.load(Ordering::Relaxed)) {
+    if let (Some((history, level)), false) = (&outputs.groups, interrupt::asked()) {
         let counted = counted_toward(path, history.clone(), &outputs.toward, &wait)?;
         let found = by_group(&counted, &question, &answer, *level, Watch::new(&follow))?;
         answer.groups = Some(found);
     }
     drop(wait);
-    let stopped = stopped.load(Ordering::Relaxed);
+    let stopped = interrupt::asked();
     let state = match &answer.state {
         Some(state) if stopped => {
             let state = state.clone();
@@ -141,13 +134,8 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         _ => None,
     };
     let written = write(path, outputs, &answer, state.as_deref());
-    let mut out = show::terminal();
-    if outputs.json {
-        let text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
-    } else {
-        show::learn::print(path, &answer, outputs, written.is_ok(), &mut out)?;
-    }
+    // What cannot be printed is told last: the work is not to be lost for it.
+    let printed = print(path, outputs, &answer, written.is_ok());
     let kept = match written {
         Ok(kept) => kept,
         Err(error) => return Err(rescued(error, outputs, &answer, state.as_deref(), stopped)),
@@ -158,13 +146,32 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         });
         return Err(Failure::Interrupted(format!("{SO_FAR}{next}")));
     }
+    printed?;
     // A run that is finished has used up the state that it went on from.
     if let Some(path) = outputs.resume.as_ref().filter(|path| std::fs::remove_file(path).is_ok())
         && !outputs.json
     {
-        writeln!(out, "The run is finished, and its state {} removed.", path.display())?;
+        writeln!(
+            show::terminal(),
+            "The run is finished, and its state {} removed.",
+            path.display()
+        )?;
     }
     Ok(())
+}
+
+/// Prints the answer; `written` says whether the files are there.
+fn print(
+    study: &Path,
+    outputs: &Outputs,
+    answer: &LearnedPolicy,
+    written: bool,
+) -> std::io::Result<()> {
+    let mut out = show::terminal();
+    if outputs.json {
+        return writeln!(out, "{}", serde_json::to_string(answer)?);
+    }
+    show::learn::print(study, answer, outputs, written, &mut out)
 }
 
 const SO_FAR: &str = "interrupted: this is the best policy so far";
@@ -192,7 +199,7 @@ fn write(
         files.push(prepare(real.clone(), |out| writeln!(out, "{text}"))?);
         kept = Some(real);
     }
-    files.into_iter().try_for_each(|file| file.keep())?;
+    keep(files)?;
     Ok(kept)
 }
 

@@ -25,7 +25,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The exit code of a run that was interrupted, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Why a command did not end well.
 #[derive(Debug)]

@@ -1,28 +1,131 @@
-//! What a long solve will take, on standard error.
+//! What a long command will take, on standard error, once.
+//!
+//! Of a solve it is known before it is begun. Of what is repeated (draws, halves, groups, fits) it is
+//! told by the first of them.
 
-use seawall_study::forecast::Forecast;
+use seawall::{Progress, Stage};
+use seawall_study::forecast::{Forecast, Work};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What takes less than this is not worth a word.
+const LONG: Duration = Duration::from_secs(60);
+/// The first of what is repeated are looked at for so long.
+const FIRST: Duration = Duration::from_secs(3);
+
+/// Evaluations in a worst case, about.
+const EVALUATIONS: f64 = 12.0;
+
+/// Whether something was said: once is enough.
+static SAID: AtomicBool = AtomicBool::new(false);
 
 /// Says it, if there is anything to say.
 pub fn say(forecast: Option<Forecast>) {
     if let Some(forecast) = forecast {
-        super::complain("note", &words(&forecast));
+        once(&words(&forecast));
     }
+}
+
+fn once(words: &str) {
+    if !SAID.swap(true, Ordering::Relaxed) {
+        super::complain("note", words);
+    }
+}
+
+/// Says what was not known before: that it has taken long, and how far it is.
+pub fn overdue(taken: Duration, progress: &Progress<'_>) {
+    if taken >= LONG {
+        once(&format!(
+            "more than a minute ({progress}), and nothing says how much is left; Ctrl-C ends it"
+        ));
+    }
+}
+
+/// Looks at what is repeated, one thing perhaps within the other.
+#[derive(Default)]
+pub struct Repeated(Mutex<Vec<Begun>>);
+
+/// When the first of them began.
+struct Begun {
+    stage: &'static str,
+    of: usize,
+    done: usize,
+    at: Instant,
+}
+
+impl Repeated {
+    /// Looks at how far it has got, and says how long it takes if that is long.
+    pub fn look(&self, progress: &Progress<'_>) {
+        let (Some((stage, less)), Some(of)) = (repeated(progress.stage), progress.of) else {
+            return;
+        };
+        // Whoever else is looking sees as much.
+        let Ok(mut begun) = self.0.try_lock() else { return };
+        let now = Begun { stage, of, done: progress.done, at: Instant::now() };
+        let Some(first) = begun.iter_mut().find(|b| b.stage == stage && b.of == of) else {
+            begun.push(now);
+            return;
+        };
+        if progress.done < first.done {
+            *first = now;
+            return;
+        }
+        let (took, done) = (first.at.elapsed(), progress.done - first.done);
+        if took < FIRST || done == 0 {
+            return;
+        }
+        let times = if progress.stage == Stage::Evaluating { EVALUATIONS } else { 1.0 };
+        let seconds = took.as_secs_f64();
+        let whole = times * seconds * of as f64 / done as f64;
+        if whole >= LONG.as_secs_f64() {
+            let whole = time(whole);
+            once(&format!(
+                "about {whole}: {stage}, {done} of {of} took {seconds:.0} seconds; {less}"
+            ));
+        }
+    }
+}
+
+/// What is repeated in a stage, if anything is whose number is known, and what takes less.
+fn repeated(stage: Stage<'_>) -> Option<(&'static str, &'static str)> {
+    Some(match stage {
+        Stage::Resampling => ("resampling", "fewer draws (--bootstrap) take less"),
+        Stage::Halving => ("halving the rows", "fewer halves (--halves) take less"),
+        Stage::Halves => ("distances by chance", "fewer splits (--splits) take less"),
+        Stage::Groups => ("leaving out recorded groups", "fewer groups take less"),
+        Stage::Policy(_) => ("solving set by set", "fewer sets (--set) take less"),
+        Stage::Descending => ("stochastic steps", "fewer (--steps) take less"),
+        Stage::Fitting => ("fitting models", "a simpler kind under [model] takes less"),
+        Stage::Evaluating => (
+            "a dozen evaluations for each worst case, of the first of which",
+            "wider bins, fewer columns or --support observed take less",
+        ),
+        Stage::Outcomes => ("worst cases of outcomes", "fewer leaves or cost radii take less"),
+        _ => return None,
+    })
 }
 
 /// How long, why, and what else there is.
 fn words(forecast: &Forecast) -> String {
     let (points, columns) = (grouped(forecast.points), forecast.columns);
-    let place = if forecast.pairs { "points" } else { "cells" };
     let columns = if columns == 1 { "1 column".to_owned() } else { format!("{columns} columns") };
-    let (how, else_there_is) = match forecast.pairs {
-        true => (
-            "every pair of them is looked at",
+    let (place, how, else_there_is) = match forecast.work {
+        Work::Pairs => (
+            "points",
+            "every pair of them is looked at".to_owned(),
             "--support space takes seconds with a tree or an additive model, and columns in bins \
              take less",
         ),
-        false => (
-            "all of them are passed over at every step",
+        Work::Cells => (
+            "cells",
+            "all of them are passed over at every step".to_owned(),
             "wider bins or fewer columns take less, and so does --support observed",
+        ),
+        Work::Systems(set) => (
+            "points",
+            format!("systems with all of them are solved for {}", set.name()),
+            "wider bins or --support observed take less, and other sets far less",
         ),
     };
     format!(
@@ -62,17 +165,22 @@ mod tests {
 
     #[test]
     fn long_solves_are_told_in_words() {
-        let pairs = Forecast { seconds: 243.0, points: 100_000, columns: 30, pairs: true };
+        let pairs = Forecast { seconds: 243.0, points: 100_000, columns: 30, work: Work::Pairs };
         assert_eq!(
             words(&pairs),
             "about 4 minutes: 100,000 points in 30 columns, every pair of them is looked at; \
              --support space takes seconds with a tree or an additive model, and columns in bins \
              take less"
         );
-        let grid = Forecast { seconds: 5400.0, points: 12_345_678, columns: 1, pairs: false };
+        let grid = Forecast { seconds: 5400.0, points: 12_345_678, columns: 1, work: Work::Cells };
         assert!(
             words(&grid).starts_with("about 2 hours: 12,345,678 cells in 1 column, all of them")
         );
+        let mmd = Work::Systems("mmd".parse().unwrap());
+        let systems = Forecast { seconds: 70.0, points: 5000, columns: 2, work: mmd };
+        assert!(words(&systems).starts_with(
+            "about 70 seconds: 5,000 points in 2 columns, systems with all of them are solved for mmd"
+        ));
         assert_eq!(
             [time(12.4), time(60.0 * 1.6), time(1e6)],
             ["12 seconds", "2 minutes", "12 days"]

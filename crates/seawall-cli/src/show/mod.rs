@@ -33,16 +33,20 @@ pub use terminal::{complain, data, one_line, terminal};
 pub struct Wait {
     started: Instant,
     bar: OnceLock<ProgressBar>,
+    repeated: forecast::Repeated,
 }
 
 impl Wait {
     /// Starts the clock.
     pub fn new() -> Self {
-        Wait { started: Instant::now(), bar: OnceLock::new() }
+        let repeated = forecast::Repeated::default();
+        Wait { started: Instant::now(), bar: OnceLock::new(), repeated }
     }
 
     /// Shows how far work has got; it is to go on.
     pub fn show(&self, progress: Progress<'_>) -> bool {
+        self.repeated.look(&progress);
+        forecast::overdue(self.started.elapsed(), &progress);
         if self.started.elapsed() >= Duration::from_secs(1) {
             self.bar
                 .get_or_init(bar)

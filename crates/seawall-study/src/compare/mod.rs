@@ -20,6 +20,7 @@ mod sets;
 pub use answer::*;
 
 use crate::evaluate::told_apart;
+use crate::forecast;
 use crate::load::Loaded;
 use crate::shift;
 use crate::start::nothing_known;
@@ -277,6 +278,7 @@ impl<'a> Ground<'a> {
         watch: Watch<'_>,
     ) -> Result<ComparedSet> {
         let settings = Settings { detail: Detail::Population, watch, ..Settings::default() };
+        forecast::room(&self.robust, set)?;
         if set.needs_known() {
             // What is known takes the place of a radius.
             return self.at_radius(set, (f64::INFINITY, None), settings);

@@ -32,6 +32,7 @@ pub(crate) use space::Seen;
 pub(crate) use tuples::Tuples;
 
 use crate::counted::{CountedTable, Groups, LEFT_OUT, LeftOut, N, Role, TableColumns};
+use crate::memory;
 use crate::read::{
     BinnedColumn, Bins, Columns, Distinct, Line, Reading, Stream, columns, files, unknown_column,
 };
@@ -281,7 +282,12 @@ impl<'s> Counter<'s> {
             action_column,
             rule_column,
             action_names,
-            tally: Tally::new(of_context, rows.tells_apart(), rows.fractional, study.memory),
+            tally: Tally::new(
+                of_context,
+                rows.tells_apart(),
+                rows.fractional,
+                counting(study.memory),
+            ),
             outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
             numbers: Vec::new(),
             rows,
@@ -374,7 +380,7 @@ impl<'s> Counter<'s> {
             "{}: contexts with columns of predictions take more than the {} that --memory allows; cut \
              numeric columns into bins (bin = ...), or raise --memory",
             self.study.data.display(),
-            crate::memory::size(self.study.memory)
+            memory::size(self.study.memory)
         ))
     }
 
@@ -551,6 +557,12 @@ impl<'s> Counter<'s> {
             groups,
         })
     }
+}
+
+/// The memory that counting goes by: what is allowed, or two thirds of what is there if that is less,
+/// for what was counted is put in order in as much again.
+fn counting(allowed: u64) -> u64 {
+    memory::at_hand().map_or(allowed, |left| allowed.min(left / 3 * 2))
 }
 
 /// Whether a number may be used: NaN is a missing one, an infinite one was not allowed.

@@ -18,7 +18,7 @@ pub struct TooLarge {
 
 /// The bytes that a cell of a grid takes at the peak of `check` and `evaluate` with a tree, measured with 3
 /// to 7 features and 2 to 4 actions.
-fn bytes_per_cell(features: usize, actions: usize) -> f64 {
+pub(super) fn bytes_per_cell(features: usize, actions: usize) -> f64 {
     (150 + 34 * features + 16 * actions) as f64
 }
 

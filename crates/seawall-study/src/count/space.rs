@@ -2,9 +2,10 @@
 
 use super::axis::{Axis, Counted as Column, MOST_NUMBERS};
 use super::exact_sum::ExactSum;
-use super::place::{TooLarge, cells, most_cells, space_of, too_large};
+use super::place::{TooLarge, bytes_per_cell, cells, most_cells, space_of, too_large};
 use super::tally::Counted;
 use super::tuples::Tuples;
+use crate::memory;
 use crate::read::{BinnedColumn, Distinct, Reading};
 use crate::study::{Scale, Study};
 use seawall::evaluate::Support;
@@ -66,13 +67,37 @@ pub(super) fn context_space(
     let most = if anywhere { 0.0 } else { most_cells(study.memory, features, actions) };
     let found = made(columns, most, missing, axis)?;
     let grid = too_large(found.cells, study.memory, features, actions).filter(|_| !anywhere);
+    let on_grid = grid.is_none() && !anywhere;
+    let contexts = if on_grid { found.cells } else { counted.contexts as f64 };
+    room(contexts, (on_grid, features, actions), study)?;
     let mut axes = found.axes;
     if let Some(rows) = rows {
         axes.iter_mut().for_each(|axis| axis.spread(&rows));
     }
-    let on_grid = grid.is_none() && !anywhere;
     let (space, of) = space_of(axes, on_grid).map_err(|e| e.within(study.path.display()))?;
     Ok((space, of, grid))
+}
+
+/// Refuses contexts that take more memory than there is.
+fn room(
+    contexts: f64,
+    (on_grid, features, actions): (bool, usize, usize),
+    study: &Study,
+) -> Result<()> {
+    let bytes = contexts * bytes_per_cell(features, actions);
+    let (what, instead) = match on_grid {
+        true => (
+            "combinations of levels",
+            "cut columns more coarsely (bin = ...), or say a --memory below that: then the contexts seen \
+             are all there are",
+        ),
+        false => (
+            "different contexts",
+            "cut numeric columns into bins (bin = ...), or leave columns out",
+        ),
+    };
+    let what = format!("{contexts} {what} in {features} columns take");
+    memory::needs(bytes, &what, instead).map_err(|e| e.within(study.path.display()))
 }
 
 /// How many different numbers of a column have levels: all on a grid, else a few.

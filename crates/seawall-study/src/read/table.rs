@@ -2,8 +2,12 @@
 
 use super::distinct::Distinct;
 use super::stream::{Reading, Stream};
+use crate::memory::needs;
 use seawall::{Error, Progress, Result, Stage, Watch};
 use std::path::{Path, PathBuf};
+
+/// Rows after which the room that is left is looked at.
+const MANY: usize = 1 << 19;
 
 /// The columns asked for, in the order they were asked for.
 #[derive(Clone, Debug)]
@@ -36,6 +40,14 @@ impl Table {
         Err(self.error(format!("row {}, column {name:?}: {found}; expected {expected}", row + 1)))
     }
 
+    /// Refuses to go on where there is no room for as much again as there is.
+    fn room(&self) -> Result<()> {
+        let bytes = self.numbers.iter().map(|c| 8 * c.len()).sum::<usize>()
+            + self.codes.iter().map(|c| 4 * c.len()).sum::<usize>();
+        let what = format!("{}: the rows after row {} take", self.path.display(), self.rows);
+        needs(bytes as f64, &what, "take part of the rows, or fewer columns")
+    }
+
     /// An error about the table.
     pub(crate) fn error(&self, what: impl std::fmt::Display) -> Error {
         Error::input(format!("{}: {what}", self.path.display()))
@@ -64,6 +76,10 @@ pub fn tables(
             }
             for (all, part) in table.codes.iter_mut().zip(columns.codes) {
                 all.extend_from_slice(part);
+            }
+            // Where columns grow they take as much again.
+            if table.rows / MANY != (table.rows + columns.rows) / MANY {
+                table.room()?;
             }
             table.rows += columns.rows;
             watch.tell(Progress::at(Stage::Reading).done(table.rows))

@@ -183,6 +183,12 @@ impl Shift for Mmd {
         Some(STEPS * points * unknowns * unknowns / 2.0)
     }
 
+    fn room(&self, geometry: &Geometry) -> f64 {
+        let points = geometry.population().space().len() as f64;
+        // Columns of the kernel's root, and as much again while systems are made of them.
+        16.0 * points * points.min(MOST_PIVOTS as f64)
+    }
+
     fn resolved(&self, geometry: &Geometry) -> Result<Option<Set>> {
         let bandwidth = Some(self.bandwidth(geometry)?);
         Ok(Some(Set::Mmd(Mmd { bandwidth, ..*self })))

@@ -167,6 +167,13 @@ impl Shift for Moments {
         Some(STEPS * white.columns.len() as f64 * unknowns / 2.0)
     }
 
+    fn room(&self, geometry: &Geometry) -> f64 {
+        let space = geometry.population().space();
+        let features = space.names().len() as f64;
+        // Ones, coordinates and their products: a column with levels has a coordinate at least.
+        8.0 * space.len() as f64 * (1.0 + features) * (1.0 + features / 2.0)
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         let white = Whitened::of(geometry)?;
         let (d, n) = (white.features, white.points.len());

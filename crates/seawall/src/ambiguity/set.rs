@@ -205,6 +205,11 @@ pub(super) trait Shift {
         None
     }
 
+    /// About how many bytes an answer takes beside what every one takes.
+    fn room(&self, _geometry: &Geometry) -> f64 {
+        0.0
+    }
+
     /// The same set with what was left to be chosen by the population.
     fn resolved(&self, _geometry: &Geometry) -> Result<Option<Set>> {
         Ok(None)
@@ -550,6 +555,12 @@ impl Set {
     /// own [`work`](Geometry::work).
     pub fn work(&self, geometry: &Geometry) -> Option<f64> {
         self.shift().work(geometry)
+    }
+
+    /// About how many bytes of memory an answer takes beside what it takes over any set: matrices with a
+    /// row for every point.
+    pub fn room(&self, geometry: &Geometry) -> f64 {
+        self.shift().room(geometry)
     }
 
     /// The same set with every parameter that was left to be chosen by the population, as a bandwidth is.

@@ -290,9 +290,19 @@ impl<'a> Task<'a> {
         if let Some(bounds) = self.greedy.get() {
             return Ok(*bounds);
         }
-        let policy = self.unrestricted()?;
-        let worst = self.worst(&self.policy_costs(&policy)?, Detail::Value, settings)?;
+        let costs = match &self.baseline {
+            // Without the policy's table, which takes long to write on a large space.
+            None => self.least_costs(),
+            Some(_) => self.policy_costs(&self.unrestricted()?)?,
+        };
+        let worst = self.worst(&costs, Detail::Value, settings)?;
         Ok(*self.greedy.get_or_init(|| (worst.lower, worst.upper)))
+    }
+
+    /// The cost of the best action at each point.
+    fn least_costs(&self) -> Vec<f64> {
+        let least = |i: usize| self.costs.iter().map(|cost| cost[i]).fold(f64::INFINITY, f64::min);
+        (0..self.robust.points().len()).map(least).collect()
     }
 
     /// Refuses a set whose worst case has no gradient and nothing smooth that stands in for it.
