@@ -153,9 +153,10 @@ fn at_radius_zero_free_moves_are_made_on_every_engine() {
     let case = Case { population, values: vec![0.5, -1.0, 2.0, 0.0, -1.0, 1.0] };
     for eta in [0.1, 3.0, 1e3] {
         let free = |b: f64| {
-            let cells = (0..6).filter(|&i| case.space().code(i, 1) == b);
-            let sum: f64 = cells.map(|i| (eta * (case.values[i] - 2.0)).exp()).sum();
-            2.0 + (sum.ln() - 6f64.ln()) / eta
+            let here = || (0..6).filter(|&i| case.space().code(i, 1) == b).map(|i| case.values[i]);
+            let top = here().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = here().map(|f| (eta * (f - top)).exp()).sum();
+            top + (sum.ln() - 6f64.ln()) / eta
         };
         let each = (0..6).map(|i| case.weights()[i] * free(case.space().code(i, 1)));
         let expected: f64 = each.sum();
