@@ -420,8 +420,14 @@ fn the_worst_outcome_stands_in_though_no_row_has_it() {
     let actions = vec!["a".to_owned(), "b".to_owned()];
     for (direction, stands_in) in [(Direction::Cost, 4.0), (Direction::Reward, 0.0)] {
         let (contexts, outcomes) = (grid("x", 2), grid("y", 5));
-        let log =
-            Log::new(contexts, actions.clone(), outcomes, values.clone(), direction, entries.clone());
+        let log = Log::new(
+            contexts,
+            actions.clone(),
+            outcomes,
+            values.clone(),
+            direction,
+            entries.clone(),
+        );
         let log = log.unwrap();
         let options = FitOptions { unseen: Unseen::Worst, ..OPTIONS };
         let fitted = fit(&log, &Recipe::Cells, options);

@@ -175,8 +175,7 @@ fn nobody_is_given_what_nobody_like_them_got() {
     let fitted =
         Fitted::new(&log, &Recipe::Cells, &Propensity::Known, OPTIONS, Watch::NOBODY).unwrap();
     let robust = fitted.robust(Support::All).unwrap();
-    let parts =
-        Parts::Levels(vec![vec![Some("common".to_owned())], vec![Some("rare".to_owned())]]);
+    let parts = Parts::Levels(vec![vec![Some("common".to_owned())], vec![Some("rare".to_owned())]]);
     let by = vec![Partition { feature: "g".into(), missing: false, parts }];
     for radius in [0.0, 0.03, 0.3] {
         let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();

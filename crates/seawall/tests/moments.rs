@@ -251,7 +251,10 @@ fn compared(seed: u64) -> Result<(usize, usize), TestCaseError> {
         prop_assert!(least <= radius + 1e-9, "{what}: {least}");
         if told {
             let (mean, second) = moments(&case, &worst.weights());
-            prop_assert!(mean.sqrt() <= (radius * set.gamma1).sqrt() + WIDER + 1e-10, "{what}: {mean}");
+            prop_assert!(
+                mean.sqrt() <= (radius * set.gamma1).sqrt() + WIDER + 1e-10,
+                "{what}: {mean}"
+            );
             let most = 1.0 + radius * (set.gamma2 - 1.0) + WIDER + 1e-10;
             prop_assert!(second <= most, "{what}: {second}");
             // The set as stated, and the one that it is widened to where it is thin.

@@ -90,7 +90,7 @@ pub(super) fn section(found: &Compared) -> Section {
 fn saved(found: &Compared) -> String {
     let rows = found.answered().flat_map(|set| {
         set.policies.iter().map(|p| {
-            let best = set.best.as_deref() == Some(&p.policy);
+            let best = set.best.contains(&p.policy);
             vec![
                 set.set.to_string(),
                 csv::exact(set.radius),

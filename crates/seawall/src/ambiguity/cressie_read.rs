@@ -6,13 +6,13 @@
 //!
 //! [`divergence`]: super::divergence
 
-use super::{Chi2, Hellinger, Set};
 use super::divergence::{Power, Solver};
 use super::geometry::Geometry;
 use super::problem::Problem;
 use super::set::{About, Argument, Parameter, Shift, Takes};
 use super::settings::Settings;
 use super::solver::Solve;
+use super::{Chi2, Hellinger, Set};
 use crate::error::Result;
 
 /// Every population whose Cressie–Read divergence of order k is at most the radius.

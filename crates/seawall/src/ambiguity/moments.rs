@@ -30,7 +30,7 @@ use super::geometry::Geometry;
 use super::ladder::climb;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{SMALLER, smaller, About, Argument, Parameter, Shift, Takes};
+use super::set::{About, Argument, Parameter, SMALLER, Shift, Takes, smaller};
 use super::settings::{Detail, Settings};
 use super::solver::Solve;
 use super::worst_case::{Certificate, WorstCase};
