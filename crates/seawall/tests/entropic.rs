@@ -143,6 +143,41 @@ fn radius_zero_leaves_everyone_where_they_are() {
 }
 
 #[test]
+fn at_radius_zero_free_moves_are_made_on_every_engine() {
+    // Levels evenly apart that cost nothing to cross, and others that do.
+    let free = seawall::Feature::numeric("a").levels([0.0, 1.0, 2.0]).weight(0.0);
+    let dear = seawall::Feature::numeric("b").levels([0.0, 1.0]);
+    let space = std::sync::Arc::new(seawall::Space::grid([free, dear]).unwrap());
+    let weights = vec![1.0, 2.0, 0.0, 3.0, 1.0, 0.0];
+    let population = seawall::Population::from_weights(space, weights).unwrap();
+    let case = Case { population, values: vec![0.5, -1.0, 2.0, 0.0, -1.0, 1.0] };
+    for eta in [0.1, 3.0, 1e3] {
+        let free = |b: f64| {
+            let here = || (0..6).filter(|&i| case.space().code(i, 1) == b).map(|i| case.values[i]);
+            let top = here().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = here().map(|f| (eta * (f - top)).exp()).sum();
+            top + (sum.ln() - 6f64.ln()) / eta
+        };
+        let each = (0..6).map(|i| case.weights()[i] * free(case.space().code(i, 1)));
+        let expected: f64 = each.sum();
+        for engine in [EngineKind::Grid, EngineKind::Scan] {
+            let set = Entropic { eta }.at(0.0);
+            let problem = case.problem().engine(engine);
+            let worst = set.worst_case(&problem, Settings::default()).unwrap();
+            let (value, what) = (worst.value(), format!("{engine:?}, eta {eta}"));
+            assert!(
+                (value - expected).abs() <= 1e-10 * (1.0 + value.abs()),
+                "{what}: {value} {expected}"
+            );
+            let exact =
+                Wasserstein.at(0.0).worst_case(&case.problem(), Settings::default()).unwrap();
+            let upper = worst.smoothed().unwrap().exact_upper;
+            assert!(exact.value() <= upper + 1e-10, "{what}: {} is above {upper}", exact.value());
+        }
+    }
+}
+
+#[test]
 fn the_curve_holds_the_value_at_every_radius() {
     for seed in 0..60 {
         let case = case(seed);

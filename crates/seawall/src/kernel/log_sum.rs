@@ -178,8 +178,9 @@ fn even_steps(metric: Metric, coords: &[f64]) -> Option<Vec<f64>> {
     let step = (last - first) / (count - 1) as f64;
     let rounding = 4.0 * f64::EPSILON * first.abs().max(last.abs());
     let place = |k: usize| first + step * k as f64;
-    // A missing level is nowhere: NaN fails both.
+    // A missing level is nowhere: NaN fails both. Steps that cost nothing are taken at any price.
     let even = step.abs() > 1024.0 * rounding
+        && metric.cost(0.0, step) > 0.0
         && coords.iter().enumerate().all(|(k, x)| (x - place(k)).abs() <= rounding);
     let cost = |d: usize| metric.cost(0.0, step * d.abs_diff(count - 1) as f64);
     even.then(|| (0..2 * count - 1 + SIDE).map(cost).collect())
@@ -683,6 +684,8 @@ mod tests {
             let flat = round % 2 == 0;
             let metric = match flat {
                 true => Metric::Flat { weight: 0.7, missing: 0.4 },
+                // A feature that costs nothing is crossed even at an infinite price.
+                false if round % 9 == 1 => Metric::Square { weight: 0.0, missing: 0.4 },
                 false => Metric::Square { weight: 0.3, missing: 0.4 },
             };
             // A few lines by themselves, or enough to be taken side by side; some wild, some with holes.
