@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use assert_cmd::Command;
 use common::folder;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::io::Write;
 use std::path::Path;
@@ -161,6 +161,71 @@ fn other_damaged_files_are_errors_too() {
     damaged("d.jsonl.gz", &gzip(&lines()), 60, "check s.toml");
     let zstd = zstd::encode_all(&*lines(), 3).unwrap();
     damaged("d.jsonl.zst", &zstd, 60, "check s.toml");
+}
+
+/// Two billion, as Parquet writes it.
+const BILLIONS: [u8; 5] = [0xfe, 0xff, 0xff, 0xff, 0x0f];
+
+/// A Parquet file of one column.
+fn one_column(column: ArrayRef, encoding: Option<Encoding>) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
+    let mut settings = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
+    if let Some(encoding) = encoding {
+        settings = settings.set_encoding(encoding);
+    }
+    let mut bytes = Vec::new();
+    let mut writer =
+        ArrowWriter::try_new(&mut bytes, batch.schema(), Some(settings.build())).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+/// The same bytes with others in place of the one after `before`.
+fn changed(mut bytes: Vec<u8>, before: &[u8], others: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(before.len()).position(|part| part == before).unwrap() + before.len();
+    bytes.splice(at..=at, others.iter().copied());
+    bytes
+}
+
+/// The same of a byte of the footer, whose length stands at the file's end.
+fn footer_changed(bytes: Vec<u8>, before: &[u8], others: &[u8]) -> Vec<u8> {
+    let mut bytes = changed(bytes, before, others);
+    let at = bytes.len() - 8;
+    let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let longer = length + others.len() as u32 - 1;
+    bytes[at..at + 4].copy_from_slice(&longer.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn what_tells_of_two_billion_values_is_refused_before_room_is_made_for_them() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..60).map(|k| k % 7)));
+    let texts: ArrayRef =
+        Arc::new(StringArray::from_iter_values((0..60).map(|k| format!("level {k}"))));
+    let plain = one_column(numbers, None);
+    let of_texts = |encoding| {
+        // A list of lengths: blocks of 128 in 4 parts, then the count.
+        changed(one_column(texts.clone(), Some(encoding)), &[0x80, 0x01, 0x04], &BILLIONS)
+    };
+    // A list of things, whose count comes after.
+    let list = [&[0xfc], &BILLIONS[..]].concat();
+    let (page, footer) =
+        ("a page tells of more values than it holds", "its footer tells of more than it holds");
+    let files = [
+        (changed(plain.clone(), &[0x4c, 0x15], &BILLIONS), "numeric", page),
+        (of_texts(Encoding::DELTA_LENGTH_BYTE_ARRAY), "nominal", page),
+        (of_texts(Encoding::DELTA_BYTE_ARRAY), "nominal", page),
+        // The row groups, after the 60 rows; the columns of the root.
+        (footer_changed(plain.clone(), &[0x16, 120, 0x19], &list), "numeric", footer),
+        (footer_changed(plain, b"arrow_schema\x15", &BILLIONS), "numeric", footer),
+    ];
+    for (bytes, kind, what) in files {
+        let there = folder(&[("d.parquet", &bytes)]);
+        let command = format!("distance d.parquet d.parquet --context n:{kind}");
+        let (code, err) = limited(there.path(), &command);
+        assert_eq!((code, err), (Some(2), format!("error: d.parquet: damaged: {what}\n")));
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! A file's format and compression, and its record batches.
 
 use super::csv::{self, Layout, Stopped, separator};
+use super::footer;
 use super::guard::guarded;
 use super::json::{self, Flat, NESTED};
 use super::names::unknown_column;
+use super::pages;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use glob::MatchOptions;
@@ -96,8 +98,12 @@ pub(super) fn batches(
         }
         Format::Parquet => {
             let file = parquet_file(path, compression)?;
+            let again = file.try_clone().map_err(|e| unreadable(path, e))?;
             let builder = whole(path, || parquet_builder(file))?;
             let wanted = find(path, builder.schema(), names)?;
+            let leaves = builder.parquet_schema();
+            let is_wanted = |leaf| wanted.contains(&leaves.get_column_root_idx(leaf));
+            whole(path, || pages::check(again, builder.metadata(), is_wanted))?;
             let promised = usize::try_from(builder.metadata().file_metadata().num_rows());
             let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
             let picks = each_once(&wanted).1;
@@ -255,6 +261,10 @@ fn whole<T>(path: &Path, read: impl FnOnce() -> std::result::Result<T, ParquetEr
 fn parquet_builder(
     file: File,
 ) -> std::result::Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
+    if footer::promises_too_much(&file) {
+        let what = "damaged: its footer tells of more than it holds";
+        return Err(ParquetError::General(what.to_owned()));
+    }
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let field = |f: &Arc<Field>| match f.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {

@@ -12,12 +12,14 @@ mod csv;
 mod decimal;
 mod distinct;
 mod file;
+mod footer;
 mod guard;
 mod json;
 mod levels;
 mod line;
 mod moment;
 mod names;
+mod pages;
 mod stream;
 mod table;
 
