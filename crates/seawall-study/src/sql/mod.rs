@@ -109,6 +109,25 @@ mod tests {
     }
 
     #[test]
+    fn a_table_or_an_action_that_cannot_be_written_is_refused() {
+        let study = |file: &str, action: &str| {
+            let text = format!(
+                "[data]\npath = \"{file}\"\n[context]\nx = \"nominal\"\n[action]\nb = {{ a = 1 }}\n\
+                 {action} = {{ a = 2 }}\n[outcome]\ncost = \"y\""
+            );
+            study_of(Path::new("s.toml"), Path::new("."), &text).unwrap()
+        };
+        let refused = |study, dialect| query(study, dialect, None).unwrap_err().to_string();
+        let variable = study("${x}.csv", "c");
+        assert!(refused(&variable, "spark").contains("the table \"${x}\""));
+        assert!(query(&variable, "duckdb", None).unwrap().contains("\"${x}\""));
+        let nul = study("t.csv", "\"c\\u0000\"");
+        for dialect in DIALECTS {
+            assert!(refused(&nul, dialect).contains("NUL"), "{dialect}");
+        }
+    }
+
+    #[test]
     fn a_dialect_that_there_is_not_is_refused_with_those_there_are() {
         let text = "[data]\npath = \"t.csv\"\n[context]\nx = \"nominal\"\n[action]\ncolumn = \"a\"\n\
                     [outcome]\ncost = \"y\"";

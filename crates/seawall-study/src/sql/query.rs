@@ -25,7 +25,16 @@ pub fn query(study: &Study, name: &str, table: Option<&str>) -> Result<String> {
     }
     let table = match table {
         Some(table) => table.to_owned(),
-        None => dialect.identifier(&table_name(study)),
+        None => {
+            let name = table_name(study);
+            if let Some(what) = dialect.refuses(&name) {
+                let path = study.path.display();
+                return Err(Error::config(format!(
+                    "{path}: the table {name:?} cannot be named in a query: it has {what}"
+                )));
+            }
+            dialect.identifier(&name)
+        }
     };
     Query::new(study, dialect)?.text(&table)
 }
@@ -91,11 +100,15 @@ impl<'s> Query<'s> {
                 )));
             }
         }
-        let names = query.conditions().into_iter().flat_map(|(_, condition)| match condition {
+        let texts = query.conditions().into_iter().flat_map(|(_, condition)| match condition {
             Condition::OneOf(texts) | Condition::Not(texts) => texts.clone(),
             _ => Vec::new(),
         });
-        if let Some(text) = names.into_iter().find(|text| text.contains('\0')) {
+        let rules = match &study.actions {
+            Actions::Rules(rules) => rules.iter().map(|rule| rule.0.clone()).collect(),
+            Actions::Column { .. } => Vec::new(),
+        };
+        if let Some(text) = texts.chain(rules).find(|text| text.contains('\0')) {
             return Err(Error::config(format!(
                 "{}: {text:?} cannot be written in a query: it has a NUL character",
                 study.path.display()
