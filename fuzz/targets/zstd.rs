@@ -1,0 +1,7 @@
+//! Zstandard over JSON lines: any bytes are rows, or one line that names the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use seawall_fuzz::reading::read;
+
+fuzz_target!(init: seawall_fuzz::one_thread(), |bytes: &[u8]| read("d.jsonl.zst", bytes));
