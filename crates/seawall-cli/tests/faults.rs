@@ -389,7 +389,8 @@ context = { set = "wasserstein", radius = [0, 0.1] }
         let args = "--memory 2.5MB check s.toml";
         let whole = broken(&files, args, "change:0:none");
         assert_eq!(whole.output.status.code(), Some(0), "{}", whole.err());
-        let to_temporary = whole.calls.iter().position(|call| call.contains("/tmp/#")).unwrap();
+        let to_temporary = whole.calls.iter().position(|call| call.contains("/#"));
+        let to_temporary = to_temporary.unwrap_or_else(|| panic!("{:?}", whole.calls));
         for at in [1, 2, to_temporary + 1, to_temporary + 2] {
             for fault in ["ENOSPC+", "EIO+", "KILL"] {
                 let found = broken(&files, args, &format!("change:{at}:{fault}"));
@@ -497,12 +498,14 @@ context = { set = "wasserstein", radius = [0, 0.1] }
                         refused += 1;
                         continue;
                     }
-                    // What is cut off before anybody looked is a shorter file.
-                    assert!(fault == "cut" && code == Some(0) && err.is_empty(), "{}", told());
+                    assert!(code == Some(0) && err.is_empty(), "{}", told());
+                    // What was only looked at ahead is read again.
                     if found.output.stdout == whole.output.stdout {
                         as_ever += 1;
                         continue;
                     }
+                    // What is cut off before anybody looked is a shorter file.
+                    assert!(fault == "cut", "{}", told());
                     let cut: Vec<(&str, &[u8])> =
                         found.files.iter().map(|(n, b)| (&**n, &**b)).collect();
                     let again = broken(&cut, args, "read:0:none");
@@ -625,8 +628,9 @@ context = { set = "wasserstein", radius = [0, 0.1] }
             let took = begun.elapsed();
             let whole = files_of(path);
             for moment in 0..12 {
-                ["o.html", "o.csv", "w.csv"]
-                    .map(|name| std::fs::write(path.join(name), "old").unwrap());
+                for name in ["o.html", "o.csv", "w.csv"] {
+                    std::fs::write(path.join(name), "old").unwrap();
+                }
                 let (found, _) = interrupted(path, args, took * moment / 12);
                 let err = String::from_utf8(found.stderr).unwrap();
                 match (found.status.code(), found.status.signal()) {

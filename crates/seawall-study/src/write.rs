@@ -122,8 +122,8 @@ fn folder_of(path: &Path) -> &Path {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     // A temporary name is nobody's business: the cause alone is told.
-    let inner = error.get_ref().and_then(|e| std::error::Error::source(e));
-    let cause: &dyn Display = inner.as_ref().map_or(error as &dyn Display, |e| e as &dyn Display);
+    let whole = error.to_string();
+    let cause = whole.split(" at path \"").next().unwrap_or(&whole);
     Error::input(format!("{}: cannot be written: {cause}", path.display()))
 }
 
