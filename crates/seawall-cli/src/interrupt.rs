@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static HEEDED: AtomicBool = AtomicBool::new(false);
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Looks out for Ctrl-C from now on. Where that cannot be done, it ends the program as ever.
 pub fn look_out() {
@@ -34,8 +35,21 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }
 
+/// Ends the program as its command ended; what comes after that comes too late, and where Ctrl-C is about
+/// to end it, that does.
+pub fn is_over() {
+    if ENDING.swap(true, Ordering::SeqCst) {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
 fn end() {
     let _undisturbed = undisturbed();
+    if ENDING.swap(true, Ordering::SeqCst) {
+        return;
+    }
     let mut err = std::io::stderr();
     if err.is_terminal() {
         // What showed the progress is still on the line.

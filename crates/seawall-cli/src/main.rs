@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         }
     };
     interrupt::look_out();
-    ended(args.run())
+    let found = args.run();
+    interrupt::is_over();
+    ended(found)
 }
 
 /// Prints help; without an error, unless none was asked for.

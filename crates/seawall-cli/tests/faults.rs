@@ -378,7 +378,7 @@ context = { set = "wasserstein", radius = [0, 0.1] }
         // Few contexts that recur: counting goes beyond what is allowed, and the counts do not.
         let mut data = "x,z,b,arm,y\n".to_owned();
         for k in 0..30_000u64 {
-            let point = k * 7919 % 6007;
+            let point = k * 7919 % 29_989;
             let (x, z, b) = (point as f64 / 7.0, point * 31 % 10_007, point as f64 / 900.0);
             data += &format!("{x},{z},{b},{},{}\n", k / 7 % 2, k / 11 % 3);
         }
@@ -386,7 +386,7 @@ context = { set = "wasserstein", radius = [0, 0.1] }
                      \"numeric\"\n[action]\ncolumn = \"arm\"\n[outcome]\ncost = \"y\"\n[model]\nkind = \
                      \"tree\"\nmax_depth = 2\n";
         let files: [(&str, &[u8]); 2] = [("s.toml", study.as_bytes()), ("t.csv", data.as_bytes())];
-        let args = "--memory 2.5MB check s.toml";
+        let args = "--memory 6MB check s.toml";
         let whole = broken(&files, args, "change:0:none");
         assert_eq!(whole.output.status.code(), Some(0), "{}", whole.err());
         let to_temporary = whole.calls.iter().position(|call| call.contains("/#"));

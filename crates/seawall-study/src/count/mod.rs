@@ -559,10 +559,10 @@ impl<'s> Counter<'s> {
     }
 }
 
-/// The memory that counting goes by: what is allowed, or two thirds of what is there if that is less,
-/// for what was counted is put in order in as much again.
+/// The memory that counting goes by: what is allowed, or a quarter of what is there if that is less, for
+/// what was counted is put in order in as much again, and every thread has room of its own.
 fn counting(allowed: u64) -> u64 {
-    memory::at_hand().map_or(allowed, |left| allowed.min(left / 3 * 2))
+    memory::at_hand().map_or(allowed, |left| allowed.min(left / 4))
 }
 
 /// Whether a number may be used: NaN is a missing one, an infinite one was not allowed.
