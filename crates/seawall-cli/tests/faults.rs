@@ -126,7 +126,7 @@ context = { set = "wasserstein", radius = [0, 0.1] }
     fn rows(count: usize) -> Vec<[String; 6]> {
         let row = |k: usize| {
             let words = [["north", "south"][k / 2 % 2], ["A", "B"][k % 2]].map(str::to_owned);
-            let died = if k % 5 == 0 { "Y" } else { "N" };
+            let died = if k.is_multiple_of(5) { "Y" } else { "N" };
             let [site, arm] = words;
             [
                 (20 + k * 7 % 60).to_string(),
