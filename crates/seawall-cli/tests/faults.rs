@@ -17,7 +17,7 @@ fn faults() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::common::{self, folder};
+    use super::common::{self, STUDY, folder};
     use std::collections::{BTreeMap, BTreeSet};
     use std::io::Write;
     use std::os::unix::process::ExitStatusExt;
@@ -102,23 +102,6 @@ mod linux {
         let calls = told.lines().map(what).collect();
         Broken { output, calls, files: files_of(there.path()), saved: files_of(&temporary) }
     }
-
-    const STUDY: &str = r#"[data]
-path = "t.csv"
-[context]
-age  = { kind = "numeric", bin = 10, min = 20, max = 80 }
-site = { kind = "nominal" }
-[action]
-column = "arm"
-propensity = "p"
-[outcome]
-cost = { events = 1, died = { Y = 3 } }
-[model]
-kind = "cells"
-unseen = "mean"
-[robust]
-context = { set = "wasserstein", radius = [0, 0.1] }
-"#;
 
     const UNIFORM: &str = r#"{"format":"seawall-policy","version":1,"name":"u","actions":["A","B"],
 "features":[],"rule":{"kind":"uniform"}}"#;
