@@ -146,7 +146,32 @@ fn what_takes_more_than_a_minute_is_said_first() {
         assert!(came < Duration::from_secs(60), "{args}: said after {came:?}");
         assert_eq!((code, rest.as_str()), (Some(130), "error: interrupted\n"), "{args}");
     }
+    let trees = "learn s.toml --support observed --no-honest --policy tree:3 --out p.json";
+    let (line, came, code, rest) = first_line(path, trees);
+    assert!(
+        line.contains("8,000 places in 2 columns, trees of depth 3 are searched for"),
+        "{line}"
+    );
+    assert!(line.starts_with("note: about ") && line.contains("a lower depth"), "{line}");
+    assert!(came < Duration::from_secs(60) && code == Some(130), "{came:?}: {rest}");
     // What is quick on as many points says nothing.
     let found = run(path, "evaluate s.toml --support observed --halves 0 --set tv");
     assert_eq!((found.code, found.err.as_str()), (0, ""));
+}
+
+#[test]
+fn distances_that_take_more_than_a_minute_are_said_first() {
+    let there = folder(&[
+        ("a.csv", table(60_000, &[1_000_000; 3]).as_bytes()),
+        ("b.csv", table(60_001, &[1_000_000; 3]).as_bytes()),
+    ]);
+    let path = there.path();
+    let columns = "--context x0 --context x1 --context x2";
+    let (line, _, code, rest) = first_line(path, &format!("distance a.csv b.csv {columns}"));
+    assert!(line.starts_with("note: about ") && line.contains(" minutes: 60,000 points"), "{line}");
+    assert!(line.contains("a plan to 60,001 others is found; wider bins"), "{line}");
+    assert_eq!((code, rest.as_str()), (Some(130), "error: interrupted\n"));
+    // The pairs of an entropic distance are kept: what does not fit is refused before any is made.
+    let eta = format!("distance a.csv b.csv {columns} --eta 50");
+    refused(capped(path, 2000, &eta), &["60000 × 60001 pairs of contexts take", "without eta"]);
 }

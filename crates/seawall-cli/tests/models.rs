@@ -44,7 +44,7 @@ fn every_kind_is_checked_evaluated_and_told() {
     for (model, words) in [
         (
             "kind = \"tree\"\nmax_depth = 2\nmin_share = [0.02, 0.1]\nseed = 3",
-            &["age ≤", "rows, mean"][..],
+            &["age <", "rows, mean"][..],
         ),
         ("kind = \"forest\"\ntrees = 20\nseed = 1", &["The average of 20 trees", "squared error"]),
         ("kind = \"boosted\"\nrounds = 60\ndepth = 2", &["trees of depth 2", "squared error"]),

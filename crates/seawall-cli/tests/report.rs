@@ -1,5 +1,5 @@
 //! `seawall report` of a target of which something is known, and of past groups.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -105,4 +105,29 @@ fn what_cannot_be_is_told_on_the_page_or_refused() {
     let shown = page(path, "--target old.csv");
     assert!(shown.contains("could not be worked out: <bdi>the target cannot be matched: column"));
     assert!(shown.contains("How bad it could get"));
+}
+
+#[test]
+fn limits_at_the_studys_own_radii_are_those_that_evaluate_tells() {
+    let study = STUDY.replace("radius = 0.05", "radius = [0.003, 0.011, 0.07]");
+    let there = folder(&[("s.toml", study.as_bytes()), ("log.csv", log().as_bytes())]);
+    let path = there.path();
+    let words = "s.toml --policy uniform --policy constant:a";
+    let found = run(path, &format!("report {words} --no-learn"));
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+    let page = std::fs::read_to_string(path.join("report.html")).unwrap();
+    let told = json(path, &format!("evaluate {words} --json"));
+    for policy in told["policies"].as_array().unwrap() {
+        for result in policy["results"].as_array().unwrap() {
+            let start = format!("{},{},", result["radius"], policy["name"].as_str().unwrap());
+            let line = page.split(&start).nth(1).unwrap_or_else(|| panic!("no {start}"));
+            let shown: Vec<f64> = line.split(',').take(3).map(|n| n.parse().unwrap()).collect();
+            let limits = &result["limits"];
+            let wanted = [&result["value"], &limits["lower"], &limits["upper"]];
+            for (shown, wanted) in shown.iter().zip(wanted) {
+                let apart = (shown - wanted.as_f64().unwrap()).abs();
+                assert!(apart < 1e-9, "{start} {shown} on the page, {wanted} by evaluate");
+            }
+        }
+    }
 }

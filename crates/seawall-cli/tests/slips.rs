@@ -148,3 +148,71 @@ fn counts_beyond_reach_are_refused_with_their_limit() {
     let line = format!("error: --restarts is {most}; expected a number from 1 to 10000\n");
     assert_eq!((found.code, found.err), (2, line));
 }
+
+#[test]
+fn names_that_promise_another_format_are_refused() {
+    let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
+    let path = there.path();
+    for (words, name) in [
+        ("evaluate study.toml --worst w.parquet", "w.parquet"),
+        ("evaluate study.toml --curve c.csv.gz", "c.csv.gz"),
+        ("bound t.csv --value events --context age --radius 0.1 --plan p.jsonl", "p.jsonl"),
+    ] {
+        let found = run(path, words);
+        assert_eq!((found.code, found.out.as_str()), (2, ""), "{words}");
+        assert!(
+            found.err.contains(&format!("{name}: what is written there is CSV")),
+            "{}",
+            found.err
+        );
+        assert!(!path.join(name).exists());
+    }
+}
+
+#[test]
+fn a_table_in_place_of_a_study_is_told_as_one() {
+    let there = folder(&[("t.csv", DATA.as_bytes()), ("b.gz", &[0x1f, 0x8b, 0xff, 0x00])]);
+    for name in ["t.csv", "b.gz"] {
+        let found = run(there.path(), &format!("check {name}"));
+        let told =
+            format!("error: {name}: this is no study file; `seawall init {name}` writes one");
+        assert!(found.code == 2 && found.err.starts_with(&told), "{}", found.err);
+    }
+}
+
+#[test]
+fn a_number_beside_which_others_vanish_is_refused_by_row() {
+    let data = "age,loss\n30,0\n1e308,1\n40,0\n50,1\n";
+    let there = folder(&[("t.csv", data.as_bytes())]);
+    let found = run(there.path(), "bound t.csv --value loss --context age --radius 0,0.1");
+    assert!(found.code == 2 && found.err.lines().count() == 1, "{}", found.err);
+    assert!(found.err.contains("t.csv: row 2, column \"age\": 1e308 is so far"), "{}", found.err);
+    // Far apart, and yet told apart.
+    let data = data.replace("1e308", "1e100");
+    std::fs::write(there.path().join("t.csv"), data).unwrap();
+    let found = run(there.path(), "bound t.csv --value loss --context age --radius 0,0.1");
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_worst_case_that_no_population_can_have_is_told() {
+    let mut data = "x,z,arm,y\n".to_owned();
+    for k in 0..400 {
+        let (x, z) = (k % 20, (k / 20) % 10);
+        // Of both columns' ends nobody is seen together.
+        if x + z < 20 {
+            let y = f64::from(u8::from(k * 7 % 26 < x + z));
+            data += &format!("{x},{z},{},{y}\n", ["a", "b"][k % 2]);
+        }
+    }
+    let study = "[data]\npath = \"t.csv\"\n[context]\nx = \"numeric\"\nz = \"numeric\"\n[action]\n\
+                 column = \"arm\"\n[outcome]\ncost = \"y\"\n[model]\nkind = \"additive\"\n\
+                 [robust]\ncontext = { set = \"wasserstein\", radius = [0.01, 5] }\n";
+    let there = folder(&[("s.toml", study.as_bytes()), ("t.csv", data.as_bytes())]);
+    let found = json(there.path(), "evaluate s.toml --policy constant:a --json");
+    let worst = found["policies"][0]["results"][1]["value"].as_f64().unwrap();
+    let told =
+        found["diagnostics"]["notes"].to_string().contains("no population can have the worst case");
+    assert_eq!(told, worst > 1.0 + 1e-9, "{worst}");
+    assert!(worst > 1.0, "{worst}: the example does not leave the range");
+}

@@ -374,3 +374,42 @@ fn an_extended_axis_is_the_declared_one() {
         assert!(close(&a["value"], &b["value"]) && close(&a["se"], &b["se"]), "{a} {b}");
     }
 }
+
+#[test]
+fn no_output_goes_over_a_target_or_another_file_that_is_read() {
+    let target = "age,site,rank\n60,south,1\n50,north,3\n";
+    let there = there(target);
+    let path = there.path();
+    let learned = run(path, "learn study.toml --policy tree:1 --no-honest --out base.json");
+    assert_eq!(learned.code, 0, "{}", learned.err);
+    let base = std::fs::read(path.join("base.json")).unwrap();
+    let in_study = format!("{STUDY}[target]\npath = \"target.csv\"\n");
+    std::fs::write(path.join("own.toml"), in_study).unwrap();
+    let bsgd = "learn study.toml --policy groups:site --method bsgd --steps 10 --no-honest";
+    for words in [
+        "evaluate study.toml --target target.csv --curve target.csv",
+        "evaluate study.toml --target target.csv --worst target.csv",
+        "evaluate own.toml --curve target.csv",
+        "learn study.toml --policy tree:1 --target target.csv --out target.csv",
+        &format!("{bsgd} --target target.csv --trace target.csv"),
+        "learn study.toml --policy tree:1 --against base.json --out base.json",
+    ] {
+        let found = run(path, words);
+        assert_eq!((found.code, found.out.as_str()), (2, ""), "{words}: {}", found.err);
+        assert!(found.err.contains("it is the file that is read"), "{words}: {}", found.err);
+        assert_eq!(std::fs::read_to_string(path.join("target.csv")).unwrap(), target, "{words}");
+        assert_eq!(std::fs::read(path.join("base.json")).unwrap(), base, "{words}");
+    }
+}
+
+#[test]
+fn what_is_learned_for_a_target_is_not_told_as_if_nothing_shifts() {
+    let there = there("age,site,rank\n60,south,1\n60,south,1\n50,north,3\n20,north,2\n");
+    let path = there.path();
+    let there = run(path, "learn study.toml --policy tree:1 --target target.csv");
+    assert_eq!(there.code, 0, "{}", there.err);
+    assert!(!there.out.contains("nothing shifts"), "{}", there.out);
+    assert_eq!(there.out.to_lowercase().matches("in the target itself").count(), 2);
+    let here = run(path, "learn study.toml --policy tree:1");
+    assert_eq!(here.out.to_lowercase().matches("if nothing shifts").count(), 2, "{}", here.out);
+}

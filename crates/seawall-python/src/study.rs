@@ -15,7 +15,7 @@ use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::{check_named, count_batches};
-use seawall_study::distance::to_target;
+use seawall_study::distance::Samples;
 use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
@@ -451,8 +451,9 @@ impl Study {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let found =
-            run(py, threads, progress.as_ref(), |watch| to_target(&self.loaded, eta, watch))?;
+        let found = run(py, threads, progress.as_ref(), |watch| {
+            Samples::of_target(&self.loaded)?.distance(eta, watch)
+        })?;
         json(&found)
     }
 

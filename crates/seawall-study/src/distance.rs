@@ -1,6 +1,7 @@
 //! How far one table's population is from another's, or a target sample from a study's.
 
 use crate::bound::{Axis, Context};
+use crate::forecast::{self, Forecast};
 use crate::load::Loaded;
 use crate::read::{Order, Reading, Table, tables};
 use crate::strata::{StrataShift, matched};
@@ -70,61 +71,122 @@ pub struct EntropicDistance {
     pub settled: bool,
 }
 
-impl SampleDistance {
-    /// Adds the entropic distance.
-    fn with_eta(
-        mut self,
-        from: &Population,
-        to: &Population,
-        eta: Option<f64>,
+/// Two populations to be told apart, on one space.
+pub struct Samples {
+    from: Population,
+    to: Population,
+    /// Where columns are fixed: both before their strata were matched, and how those shift.
+    whole: Option<(Population, Population, StrataShift)>,
+}
+
+impl Samples {
+    /// A study's log and its target, strata of fixed columns apart.
+    pub fn of_target(loaded: &Loaded) -> Result<Self> {
+        let Some(target) = &loaded.target else {
+            return Err(Error::config("there is no target to be far from"));
+        };
+        let (own, there) = (loaded.log().population()?, target.sample.population());
+        let (from, to, strata) = matched(&own, there)?;
+        let whole = strata.map(|shift| (own, there.clone(), shift));
+        Ok(Samples { from, to, whole })
+    }
+
+    /// The rows of two tables, by some of their columns.
+    pub fn of_tables(
+        from: &Path,
+        to: &Path,
+        contexts: &[Context],
+        weight: Option<&str>,
         watch: Watch<'_>,
     ) -> Result<Self> {
-        if let Some(eta) = eta {
-            let found = sinkhorn_divergence(from, to, eta, watch)?;
-            self.entropic = Some(EntropicDistance {
-                eta,
-                distance: found.distance,
-                exact_lower: found.exact_lower,
-                exact_upper: found.exact_upper,
-                divergence: found.value,
-                settled: found.settled,
-            });
+        let readings = contexts.iter().map(|c| (c.name.as_str(), Reading::Values));
+        let wanted: Vec<(&str, Reading)> =
+            readings.chain(weight.map(|name| (name, Reading::Numbers))).collect();
+        let (tables, distinct) = tables(&[from, to], &wanted, watch)?;
+        let mut features = Vec::new();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for (k, context) in contexts.iter().enumerate() {
+            let axis = Axis::new(context, &tables, k, &distinct[k], Order::Text)?;
+            if axis.kind == Kind::Ordinal && !distinct[k].all_numbers() {
+                return Err(Error::config(format!(
+                    "column {:?}: an ordinal column must hold numbers here; give a study for levels \
+                     in another order",
+                    context.name
+                )));
+            }
+            features.push(axis.feature(false));
+            columns.push(tables.iter().flat_map(|t| axis.column(&t.codes[k])).collect());
         }
-        Ok(self)
+        // Every distinct place once, with both populations' weights.
+        let rows = DistinctRows::new(&columns)?;
+        let (a, b) = (masses(&tables[0], weight)?, masses(&tables[1], weight)?);
+        let b = [vec![0.0; a.len()], b].concat();
+        let (a, b) = (rows.totals(&a), rows.totals(&b));
+        let space = Arc::new(Space::points(features, rows.columns)?);
+        let population = |weights: Vec<f64>, table: &Table| {
+            Population::from_weights(space.clone(), weights)
+                .map_err(|e| e.within(table.path.display()))
+        };
+        let (from, to) = (population(a, &tables[0])?, population(b, &tables[1])?);
+        Ok(Samples { from, to, whole: None })
+    }
+
+    /// What their distance will take, if that is long. Refuses what does not fit into memory.
+    pub fn forecast(&self, eta: Option<f64>) -> Result<Option<Forecast>> {
+        forecast::transport(&self.from, &self.to, eta)
+    }
+
+    /// How far apart they are; with `eta` by the entropic distance, too.
+    pub fn distance(&self, eta: Option<f64>, watch: Watch<'_>) -> Result<SampleDistance> {
+        let (from, to) = (&self.from, &self.to);
+        // First what may be refused.
+        self.forecast(eta)?;
+        let entropic = eta.map(|eta| entropic(from, to, eta, watch)).transpose()?;
+        let start = Instant::now();
+        let plan = distance(from, to, watch)?;
+        let seconds = start.elapsed().as_secs_f64();
+        // What is not a distance of moves knows nothing of strata.
+        let (first, second) = self.whole.as_ref().map_or((from, to), |(a, b, _)| (a, b));
+        let (kl, kl_reason) = divergence(first, second)?;
+        let space = from.space().clone();
+        let costs = plan.by_feature();
+        let named = space.names().map(str::to_owned).zip(costs.iter().map(|c| (*c).into()));
+        Ok(SampleDistance {
+            distance: plan.value,
+            lower: plan.lower,
+            upper: plan.upper,
+            gap: plan.gap(),
+            status: plan.status,
+            kl,
+            kl_reason,
+            total_variation: total_variation(first, second)?,
+            features: named.collect(),
+            strata: self.whole.as_ref().map(|(_, _, shift)| shift.clone()),
+            from_points: from.observed(),
+            to_points: to.observed(),
+            entropic,
+            seconds,
+            plan,
+            space,
+        })
     }
 }
 
-/// How far two populations are apart.
-pub(crate) fn between(
+/// The entropic distance.
+fn entropic(
     from: &Population,
     to: &Population,
+    eta: f64,
     watch: Watch<'_>,
-) -> Result<SampleDistance> {
-    let start = Instant::now();
-    let found = distance(from, to, watch)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let space = from.space().clone();
-    let (kl, kl_reason) = divergence(from, to)?;
-    let costs = found.by_feature();
-    let named = space.names().map(str::to_owned).zip(costs.iter().map(|c| (*c).into()));
-    let points = |p: &Population| p.weights().iter().filter(|w| **w > 0.0).count();
-    Ok(SampleDistance {
-        distance: found.value,
-        lower: found.lower,
-        upper: found.upper,
-        gap: found.gap(),
-        status: found.status,
-        kl,
-        kl_reason,
-        total_variation: total_variation(from, to)?,
-        features: named.collect(),
-        strata: None,
-        from_points: points(from),
-        to_points: points(to),
-        entropic: None,
-        seconds,
-        plan: found,
-        space,
+) -> Result<EntropicDistance> {
+    let found = sinkhorn_divergence(from, to, eta, watch)?;
+    Ok(EntropicDistance {
+        eta,
+        distance: found.distance,
+        exact_lower: found.exact_lower,
+        exact_upper: found.exact_upper,
+        divergence: found.value,
+        settled: found.settled,
     })
 }
 
@@ -139,63 +201,6 @@ fn divergence(from: &Population, to: &Population) -> Result<(Option<f64>, Option
         )
     });
     Ok((Some(value).filter(|d| d.is_finite()), reason))
-}
-
-/// How far a study's target is from its log, strata of fixed columns apart.
-pub fn to_target(loaded: &Loaded, eta: Option<f64>, watch: Watch<'_>) -> Result<SampleDistance> {
-    let Some(target) = &loaded.target else {
-        return Err(Error::config("there is no target to be far from"));
-    };
-    let (own, there) = (loaded.log().population()?, target.sample.population());
-    let (from, to, strata) = matched(&own, there)?;
-    let mut found = between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)?;
-    if strata.is_some() {
-        // What is not a distance of moves knows nothing of strata.
-        (found.kl, found.kl_reason) = divergence(&own, there)?;
-        found.total_variation = total_variation(&own, there)?;
-    }
-    found.strata = strata;
-    Ok(found)
-}
-
-/// How far apart two tables are.
-pub fn between_tables(
-    from: &Path,
-    to: &Path,
-    contexts: &[Context],
-    weight: Option<&str>,
-    eta: Option<f64>,
-    watch: Watch<'_>,
-) -> Result<SampleDistance> {
-    let readings = contexts.iter().map(|c| (c.name.as_str(), Reading::Values));
-    let wanted: Vec<(&str, Reading)> =
-        readings.chain(weight.map(|name| (name, Reading::Numbers))).collect();
-    let (tables, distinct) = tables(&[from, to], &wanted, watch)?;
-    let mut features = Vec::new();
-    let mut columns: Vec<Vec<f64>> = Vec::new();
-    for (k, context) in contexts.iter().enumerate() {
-        let axis = Axis::new(context, &tables, k, &distinct[k], Order::Text)?;
-        if axis.kind == Kind::Ordinal && !distinct[k].all_numbers() {
-            return Err(Error::config(format!(
-                "column {:?}: an ordinal column must hold numbers here; give a study for levels in \
-                 another order",
-                context.name
-            )));
-        }
-        features.push(axis.feature(false));
-        columns.push(tables.iter().flat_map(|t| axis.column(&t.codes[k])).collect());
-    }
-    // Every distinct place once, with both populations' weights.
-    let rows = DistinctRows::new(&columns)?;
-    let (a, b) = (masses(&tables[0], weight)?, masses(&tables[1], weight)?);
-    let b = [vec![0.0; a.len()], b].concat();
-    let (a, b) = (rows.totals(&a), rows.totals(&b));
-    let space = Arc::new(Space::points(features, rows.columns)?);
-    let population = |weights: Vec<f64>, table: &Table| {
-        Population::from_weights(space.clone(), weights).map_err(|e| e.within(table.path.display()))
-    };
-    let (from, to) = (population(a, &tables[0])?, population(b, &tables[1])?);
-    between(&from, &to, watch)?.with_eta(&from, &to, eta, watch)
 }
 
 /// The weight of each row; the column of weights, if there is one, was read last.

@@ -10,11 +10,12 @@
 //! of them, while they run.
 
 use crate::evaluate::Question;
-use crate::learn;
+use crate::learn::{self, Spec};
 use crate::load::Loaded;
 use crate::memory;
 use seawall::evaluate::{Robust, Support};
-use seawall::{Result, Set};
+use seawall::learn::Trees;
+use seawall::{Population, Result, Set, distance};
 
 /// A solve that takes less than this is not worth a word.
 const SHORT: f64 = 10.0;
@@ -28,6 +29,16 @@ const LOOKS: f64 = 8e9;
 const PASSES: f64 = 1.5e9;
 /// Steps in a second of sets that solve in their own way, on one thread: products in small systems.
 const PRODUCTS: f64 = 5e8;
+/// Searches for the best tree in learning one: two where it stands out, some hundred where many compete.
+/// And sums that a search takes in a second.
+const SEARCHES: f64 = 25.0;
+const SUMS: f64 = 2e8;
+/// Pairs of points that an exact distance takes in a second, all its rounds together: from 5 to 80
+/// million.
+const PAIRS: f64 = 1.5e7;
+/// Rounds of an entropic distance over all its pairs, about, and pairs that a thread takes in a second.
+const ROUNDS: f64 = 400.0;
+const SOFT_PAIRS: f64 = 2e8;
 /// Worst cases until a set's radius covers what it is to cover, about.
 const COVERING: f64 = 20.0;
 
@@ -53,6 +64,12 @@ pub enum Work {
     Cells,
     /// Systems are solved that all places have a part in, for this set.
     Systems(Set),
+    /// Trees of this depth are searched for.
+    Trees(usize),
+    /// A plan is found to the places of a second population, so many.
+    Plan(usize),
+    /// All pairs with a second population's places, so many, are gone over again and again.
+    SoftPlan(usize),
 }
 
 /// What an evaluation will take, if that is long.
@@ -80,7 +97,51 @@ pub fn learning(loaded: &Loaded, question: &learn::Question) -> Result<Option<Fo
     }
     let runs = if question.honest { 3.0 } else { 1.0 };
     let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
-    solves(&robust, question.context.set, SEARCH * runs)
+    let worst_cases = solves(&robust, question.context.set, SEARCH * runs)?;
+    let Spec::Tree(depth) = question.policy else { return Ok(worst_cases) };
+    // A depth that is none is refused when it is asked for.
+    let space = robust.population().space();
+    let work = Trees::new(depth.min(3)).work(space, loaded.log().actions().len());
+    let seconds = runs * SEARCHES * work / SUMS;
+    let (points, columns) = (space.len(), space.names().len());
+    let trees = Forecast { seconds, points, columns, work: Work::Trees(depth) };
+    let longest = worst_cases.filter(|f| f.seconds > seconds).unwrap_or(trees);
+    Ok(Some(longest).filter(|f| f.seconds >= SHORT))
+}
+
+/// What the distance of two populations will take, if that is long; with `eta` the entropic one, too.
+/// Refuses pairs that do not fit into memory.
+pub fn transport(from: &Population, to: &Population, eta: Option<f64>) -> Result<Option<Forecast>> {
+    if eta.is_some() {
+        room_for_pairs(from, to)?;
+    }
+    let (points, columns) = (from.observed(), from.space().names().len());
+    let exact = distance::work(from, to) / PAIRS;
+    let threads = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
+    let soft = match eta {
+        Some(_) => ROUNDS * pairs(from, to).iter().sum::<f64>() / (threads * SOFT_PAIRS),
+        None => 0.0,
+    };
+    let work = match soft > exact {
+        true => Work::SoftPlan(to.observed()),
+        false => Work::Plan(to.observed()),
+    };
+    let seconds = exact + soft;
+    Ok((seconds >= SHORT).then_some(Forecast { seconds, points, columns, work }))
+}
+
+/// Refuses an entropic distance whose pairs do not fit into memory.
+fn room_for_pairs(from: &Population, to: &Population) -> Result<()> {
+    // A cost each, and once more where a step of Newton's method has their masses.
+    let bytes = 16.0 * pairs(from, to).into_iter().fold(0.0, f64::max);
+    let what = format!("{} × {} pairs of contexts take", from.observed(), to.observed());
+    memory::needs(bytes, &what, "the exact distance, without eta, looks at few of them")
+}
+
+/// Pairs of points with mass that a Sinkhorn divergence goes over: across, and within each population.
+fn pairs(from: &Population, to: &Population) -> [f64; 3] {
+    let (a, b) = (from.observed() as f64, to.observed() as f64);
+    [a * b, a * a, b * b]
 }
 
 /// What comparing sets will take, if that is long: as long as the longest of those asked for by name;

@@ -2,7 +2,7 @@
 
 use crate::count::{Counted, count};
 use crate::other_table::rows_on_contexts;
-use crate::read::{named, same};
+use crate::read::{files, named, same};
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::{PlacedTarget, TargetFacts};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support, logistic};
@@ -460,10 +460,16 @@ impl Loaded {
         }
     }
 
-    /// Every file that was read, and those that the policies will be read from.
+    /// Every file that was read or may be, the target's and past groups' among them, and those that the
+    /// policies will be read from.
     pub fn inputs(&self, policies: &[PolicySpec]) -> Vec<PathBuf> {
         let mut inputs = vec![self.study.path.clone()];
         inputs.extend(self.counted.files.iter().cloned());
+        let asked = self.target.as_ref().and_then(|target| target.file.as_ref());
+        let past = self.study.history.as_ref().and_then(|history| history.path.as_ref());
+        for path in [asked, self.study.target.path.as_ref(), past].into_iter().flatten() {
+            inputs.extend(files(path).unwrap_or_else(|_| vec![path.clone()]));
+        }
         if let ModelSpec::Table(path) = &self.study.model {
             inputs.push(path.clone());
         }

@@ -17,6 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+/// Endings that a reader takes for something else than CSV.
+const OTHER_FORMATS: [&str; 14] = [
+    "parquet", "pq", "json", "jsonl", "ndjson", "gz", "zst", "bz2", "xz", "zip", "xlsx", "feather",
+    "arrow", "html",
+];
+
 /// A file that is complete but does not have its name yet.
 pub struct Pending {
     file: Unnamed,
@@ -146,6 +152,19 @@ pub fn destination(path: &Path, input: &Path) -> Result<PathBuf> {
         return Err(bad(&"it is the file that is read"));
     }
     Ok(real)
+}
+
+/// Refuses a name that promises another format than the CSV that is written.
+pub fn check_csv(path: &Path) -> Result<()> {
+    let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    match OTHER_FORMATS.contains(&ending.as_str()) {
+        true => Err(Error::config(format!(
+            "{}: what is written there is CSV, which .{ending} does not say; expected a name that ends in \
+             .csv",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a folder in which no file can be made, before the work whose answer is to go there.

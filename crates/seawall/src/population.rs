@@ -106,6 +106,11 @@ impl Population {
         &self.weights
     }
 
+    /// How many points have weight.
+    pub fn observed(&self) -> usize {
+        self.weights.iter().filter(|w| **w > 0.0).count()
+    }
+
     /// The mean of a function given by one value per point.
     pub fn mean(&self, values: &[f64]) -> Result<f64> {
         let (found, points) = (values.len(), self.weights.len());

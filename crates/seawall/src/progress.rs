@@ -154,6 +154,15 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// A watch for the solves inside a longer work: it stops with the work, and tells the work's own
+/// progress rather than theirs.
+pub(crate) fn inside<'w>(
+    watch: Watch<'w>,
+    progress: Progress<'w>,
+) -> impl Fn(Progress<'_>) -> bool + Sync + use<'w> {
+    move |_| watch.go_on(progress)
+}
+
 impl fmt::Debug for Watch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Watch(somebody)" } else { "Watch(nobody)" })

@@ -46,6 +46,10 @@ fn rows(seed: u64, count: usize, ties: bool) -> Vec<Row> {
 
 /// A log with these rows under one action.
 fn log_of(rows: &[Row]) -> Log {
+    log_toward(rows, Direction::Cost)
+}
+
+fn log_toward(rows: &[Row], direction: Direction) -> Log {
     let mut values: Vec<f64> = rows.iter().map(|r| r.1).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -60,7 +64,7 @@ fn log_of(rows: &[Row]) -> Log {
     };
     let entries = rows.iter().map(entry).collect();
     let (space, actions) = (space(), vec!["p".to_owned()]);
-    Log::new(space, actions, Arc::new(outcomes), values, Direction::Cost, entries).unwrap()
+    Log::new(space, actions, Arc::new(outcomes), values, direction, entries).unwrap()
 }
 
 fn plain(log: &Log, model: &Model) -> Vec<f64> {
@@ -626,4 +630,23 @@ fn auto_compares_on_the_same_folds_and_takes_the_simplest_of_the_best() {
     // With a pure step, a tree does as well as anything.
     let again = compare(&log, vec![found.recipe.clone(), found.recipe], 5, Watch::NOBODY).unwrap();
     assert!(again[0].chosen && !again[1].chosen && again[1].above == 0.0);
+}
+
+/// Costs, and rewards that are their opposites: every tree model is the other's opposite, also at levels
+/// that its nodes do not hold.
+#[test]
+fn rewards_are_the_opposite_of_costs() {
+    for seed in 0..40 {
+        // Few rows of five sites: most nodes lack some.
+        let own = rows(seed, 60, false);
+        let opposite: Vec<Row> = own.iter().map(|(levels, y)| (*levels, -y)).collect();
+        let (costs, rewards) = (log_of(&own), log_toward(&opposite, Direction::Reward));
+        let tree = TreeSettings { max_depth: 4, min_samples_leaf: 3.0, ..TreeSettings::default() };
+        let boosted = BoostedSettings { rounds: 12, ..BoostedSettings::default() };
+        for recipe in [Recipe::Tree(vec![tree]), lone(4, 3.0), Recipe::Boosted(vec![boosted])] {
+            for (a, b) in fit(&costs, &recipe).iter().zip(fit(&rewards, &recipe)) {
+                assert!((a + b).abs() < 1e-9, "{recipe:?}, seed {seed}: {a} and {b}");
+            }
+        }
+    }
 }

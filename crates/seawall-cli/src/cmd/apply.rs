@@ -6,7 +6,7 @@ use seawall::Error;
 use seawall::policy::file::PolicyFile;
 use seawall_study::apply::apply;
 use seawall_study::read::files;
-use seawall_study::write::{destination, prepare};
+use seawall_study::write::{check_csv, destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,7 @@ pub fn run(policy: &Path, data: &Path, out: &Option<PathBuf>) -> Result<(), Fail
     let file = read(policy)?;
     let real = match out {
         Some(out) => {
+            check_csv(out)?;
             for input in files(data)? {
                 destination(out, &input)?;
             }

@@ -4,7 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::Watch;
 use seawall_study::bound::{Bound, Request, bound};
-use seawall_study::write::{csv_field, keep, prepare};
+use seawall_study::write::{check_csv, csv_field, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,7 @@ impl Outputs {
         input: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
+        [&curve, &plan].into_iter().flatten().try_for_each(|path| check_csv(path))?;
         let (curve, plan) = destinations(("--curve", curve), ("--plan", plan), input)?;
         Ok(Outputs { curve, plan, json })
     }

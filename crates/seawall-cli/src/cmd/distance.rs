@@ -4,7 +4,7 @@ use super::Failure;
 use crate::show;
 use seawall::Watch;
 use seawall_study::bound::Context;
-use seawall_study::distance::{SampleDistance, between_tables, to_target};
+use seawall_study::distance::Samples;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -35,17 +35,19 @@ pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let follow = wait.follow();
     let watch = Watch::new(&follow);
-    let (answer, from, to): (SampleDistance, PathBuf, PathBuf) = match asked {
+    let (samples, from, to) = match asked {
         Asked::Tables { from, to, contexts, weight } => {
-            let found = between_tables(from, to, contexts, weight.as_deref(), eta, watch)?;
-            (found, from.clone(), to.clone())
+            let samples = Samples::of_tables(from, to, contexts, weight.as_deref(), watch)?;
+            (samples, from.clone(), to.clone())
         }
         Asked::Target { study, target } => {
             let loaded = super::check::read_toward(study, target.as_deref(), &wait)?;
             let own = loaded.target.as_ref().map(|t| PathBuf::from(&t.facts.path));
-            (to_target(&loaded, eta, watch)?, study.clone(), own.unwrap_or_default())
+            (Samples::of_target(&loaded)?, study.clone(), own.unwrap_or_default())
         }
     };
+    show::forecast::say(samples.forecast(eta)?);
+    let answer = samples.distance(eta, watch)?;
     drop(follow);
     drop(wait);
     let mut out = show::terminal();

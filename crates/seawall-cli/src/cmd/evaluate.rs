@@ -6,7 +6,7 @@ use crate::show;
 use seawall::{Watch, WorstCase};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::forecast;
-use seawall_study::write::{csv_field, destination, keep, prepare};
+use seawall_study::write::{check_csv, csv_field, destination, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,7 @@ impl Outputs {
         study: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
+        [&curve, &worst].into_iter().flatten().try_for_each(|path| check_csv(path))?;
         let (curve, worst) = destinations(("--curve", curve), ("--worst", worst), study)?;
         Ok(Outputs { curve, worst, json, ..Outputs::default() })
     }

@@ -10,7 +10,7 @@ use seawall_study::forecast;
 use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
 use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
-use seawall_study::write::{check_writable, destination, keep, prepare, rescue};
+use seawall_study::write::{check_csv, check_writable, destination, keep, prepare, rescue};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,7 @@ impl Outputs {
         study: &Path,
         json: bool,
     ) -> Result<Self, Failure> {
+        trace.iter().try_for_each(|path| check_csv(path))?;
         let (out, trace) = destinations(("--out", out), ("--trace", trace), study)?;
         [&out, &trace].into_iter().flatten().try_for_each(|path| check_writable(path))?;
         let state = match (&resume, &out) {
@@ -86,14 +87,16 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     let loaded = super::check::read_knowing(path, &outputs.toward, &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
     let state = Some(outputs.state.clone());
-    // A given policy is an input, too.
-    let given: Vec<_> = match &changes.policy {
-        Spec::Given(spec) => vec![spec.clone()],
-        _ => Vec::new(),
-    };
+    // A given policy is an input, too, and so is the one that is learned against.
+    let mut given: Vec<_> = changes.against.iter().cloned().collect();
+    if let Spec::Given(spec) = &changes.policy {
+        given.push(spec.clone());
+    }
+    let mut inputs = loaded.inputs(&given);
+    inputs.extend(outputs.groups.as_ref().and_then(|(history, _)| history.path.clone()));
     for output in [&outputs.out, &outputs.trace, &picture, &state].into_iter().flatten() {
-        for input in loaded.inputs(&given) {
-            destination(output, &input)?;
+        for input in &inputs {
+            destination(output, input)?;
         }
     }
     if outputs.resume.is_none() && outputs.state.exists() && changes.method == Method::Bsgd {

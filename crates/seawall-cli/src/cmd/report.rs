@@ -52,12 +52,11 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let toward = |loaded: Loaded| -> Result<Loaded, Failure> {
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };
-    let past = study.history.as_ref().and_then(|history| history.path.clone());
     // Random halves deal rows as they are counted: those of the page are counted without groups.
     let plain = Study { by_group: false, ..study.clone() };
     let loaded = toward(load(plain, Watch::new(&wait.follow()))?)?;
-    for input in loaded.inputs(&asked.policies).iter().chain(&asked.toward.target).chain(&past) {
-        destination(&out, input)?;
+    for input in loaded.inputs(&asked.policies) {
+        destination(&out, &input)?;
     }
     let by_group = match study.history.is_some() {
         true => Some(toward(load(study, Watch::new(&wait.follow()))?)?),

@@ -127,6 +127,21 @@ fn words(forecast: &Forecast) -> String {
             format!("systems with all of them are solved for {}", set.name()),
             "wider bins or --support observed take less, and other sets far less",
         ),
+        Work::Trees(depth) => (
+            "places",
+            format!("trees of depth {depth} are searched for, some dozen times among all of them"),
+            "a lower depth takes far less, and so do wider bins or fewer columns",
+        ),
+        Work::Plan(others) => (
+            "points",
+            format!("a plan to {} others is found", grouped(others)),
+            "wider bins or fewer columns, so that rows coincide, take less",
+        ),
+        Work::SoftPlan(others) => (
+            "points",
+            format!("all pairs with {} others are gone over again and again", grouped(others)),
+            "without --eta the exact distance looks at few of them",
+        ),
     };
     format!(
         "about {}: {points} {place} in {columns}, {how}; {else_there_is}",

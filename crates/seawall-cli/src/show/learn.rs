@@ -51,11 +51,7 @@ pub fn print(
         Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
     };
     let nominal = answer.against.as_ref().map_or(answer.nominal_value, |a| a.nominal_difference);
-    let place = if outputs.toward.target.is_some() || answer.balance.is_some() {
-        "In the target itself"
-    } else {
-        "If nothing shifts"
-    };
+    let place = if answer.in_target { "In the target itself" } else { "If nothing shifts" };
     let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
     match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
@@ -205,7 +201,8 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
         return writeln!(out, "These values are from the rows that chose the policy; {why}.");
     };
     writeln!(out, "\nOn rows that did not choose it (halves, both ways):\n")?;
-    let mut header = vec!["policy", "worst case", "if nothing shifts"];
+    let place = if answer.in_target { "in the target itself" } else { "if nothing shifts" };
+    let mut header = vec!["policy", "worst case", place];
     let difference =
         answer.against.as_ref().map(|a| format!("worst minus {}", super::label(&a.policy)));
     header.extend(difference.as_deref());

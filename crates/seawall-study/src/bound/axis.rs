@@ -4,6 +4,9 @@ use super::Context;
 use crate::read::{DeclaredLevels, Distinct, Levels, Order, Table};
 use seawall::{Feature, Kind, Result};
 
+/// A share of the range whose square is still told from 0.
+const VANISHING: f64 = 1e-150;
+
 /// A context column.
 pub(crate) struct Axis {
     context: Context,
@@ -97,7 +100,28 @@ impl Axis {
         self.numbers.sort_unstable_by(f64::total_cmp);
         self.numbers.dedup();
         self.labels = self.numbers.iter().map(f64::to_string).collect();
-        Ok(())
+        self.check_spread(tables, column, used)
+    }
+
+    /// Refuses numbers beside which the differences of others, squared, vanish: they would cost nothing.
+    fn check_spread(&self, tables: &[Table], column: usize, used: &[u32]) -> Result<()> {
+        let (Some(low), Some(high)) = (self.numbers.first(), self.numbers.last()) else {
+            return Ok(());
+        };
+        let range = 0.5 * high - 0.5 * low;
+        let vanishes = |pair: &[f64]| (0.5 * pair[1] - 0.5 * pair[0]) / range < VANISHING;
+        if !self.numbers.windows(2).any(vanishes) {
+            return Ok(());
+        }
+        let size = |code: &&u32| self.coordinates[**code as usize].abs();
+        let farthest = used.iter().filter(|code| !size(code).is_nan());
+        let farthest = farthest.max_by(|a, b| size(a).total_cmp(&size(b))).copied().unwrap_or(0);
+        let what = format!(
+            "{:e} is so far from the other numbers that their differences vanish beside it; expected \
+             numbers of like size, or nothing",
+            self.coordinates[farthest as usize]
+        );
+        Err(at_row(tables, column, farthest, &self.context.name, &what))
     }
 
     /// What each row of a table has: a number or the index of a level, NaN where missing.

@@ -156,7 +156,8 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<Stri
     if apart.abs() > (APART * dr.se).max(1e-9 * size) {
         notes.push(format!(
             "the direct method and the doubly robust estimate of {name} differ by {}, more than \
-             the standard error allows ({}): the outcome model or the propensities are wrong",
+             the standard error allows ({}): the outcome model or the propensities are wrong, or it was \
+             chosen on these rows",
             supported(apart.abs(), dr.se),
             supported(dr.se, dr.se)
         ));

@@ -2,6 +2,7 @@
 
 use crate::read::{BinnedColumn, Distinct, Levels, Order, nearest};
 use crate::study::{Context, Term};
+use crate::words::number;
 use foldhash::fast::FixedState;
 use seawall::{Error, Feature, Kind, Result};
 use std::collections::HashSet;
@@ -185,9 +186,9 @@ fn in_bins(
             path.display(),
             context.name,
             bins.width(),
-            bins.start(low),
-            bins.start(high),
-            high - low + 1.0
+            number(bins.start(low)),
+            number(bins.start(high)),
+            number(high - low + 1.0)
         )));
     }
     let count = if high >= low { (high - low) as usize + 1 } else { 0 };

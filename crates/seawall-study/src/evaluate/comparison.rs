@@ -261,8 +261,16 @@ impl Comparison {
         let claim = format!("{policy} {less} {against} in every population");
         // Radii that were asked about say nothing of smaller ones.
         let asked = self.results.iter().map(|r| r.radius).fold(f64::INFINITY, f64::min);
-        match self.beyond_noise().filter(|_| asked <= certain.lower) {
+        match self.beyond_noise() {
             None => format!("{claim} {within}{cost}{beyond}."),
+            Some(_) if asked > certain.lower => format!(
+                "As fitted, {claim} {within}{cost}{beyond}; no radius so small was asked about, so nothing \
+                 says how much of that is noise."
+            ),
+            Some(Some(0.0)) => format!(
+                "{policy} {less} {against} {place}, noise allowed for; in every population {within}{cost} \
+                 only as fitted{beyond}."
+            ),
             Some(Some(radius)) => format!(
                 "{claim} {}, noise allowed for (as fitted, {within}{cost}{beyond}).",
                 self.among(radius, around)

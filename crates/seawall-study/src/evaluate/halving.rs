@@ -52,7 +52,7 @@ pub(super) fn affordable(
     }
     let count = question.policies.len();
     let pairs = if question.compares() { count * (count - 1) } else { 0 };
-    let radii = anchors(&question.context.radii).len() * question.cost.radii.len();
+    let radii = anchors(question).len() * question.cost.radii.len();
     let numbers = ((count + pairs) * radii) as f64;
     // A half has half the sources, and there are two.
     let own = question.context.set.work(robust.geometry());
@@ -124,7 +124,7 @@ pub(super) fn brackets(
     found: &mut Evaluation,
     watch: Watch<'_>,
 ) -> Result<()> {
-    let radii = anchors(&question.context.radii);
+    let radii = anchors(question);
     let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
     let named = |name: &str| policies.iter().find(|p| p.name() == name).copied();
     let alone = policies.iter().map(|p| Asked::Value(p));
@@ -192,16 +192,21 @@ pub(super) fn both(
     }
 }
 
-/// The radii at which halves are solved: all, or a few of many, the ends among them.
-fn anchors(radii: &[f64]) -> Vec<f64> {
+/// The radii at which halves are solved: all, or a few of many, the ends among them and those that
+/// somebody named, so that their limits do not depend on which others are asked about.
+fn anchors(question: &Question) -> Vec<f64> {
+    let radii = &question.context.radii;
     if radii.len() <= FEW_RADII {
-        return radii.to_vec();
+        return radii.clone();
     }
     let mut sorted = radii.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.dedup();
     let last = sorted.len() - 1;
     let mut places: Vec<usize> = (0..FEW_RADII).map(|k| k * last / (FEW_RADII - 1)).collect();
+    let named = |radius: &f64| sorted.iter().position(|r| r == radius);
+    places.extend(question.named_radii.iter().filter_map(named));
+    places.sort_unstable();
     places.dedup();
     places.into_iter().map(|k| sorted[k]).collect()
 }

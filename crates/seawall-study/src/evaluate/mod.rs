@@ -29,6 +29,7 @@ use crate::check::{coding_note, facts, given_note, policy_notes, target_note};
 use crate::load::Loaded;
 use crate::start::{Bounded, Carrier, balance_note};
 use crate::study::{PolicySpec, SetSpec};
+use crate::words::number;
 use answer::count;
 use seawall::evaluate::{Fitted, Nominal, Robust, Support};
 use seawall::inference::{Constants, Resampling, finite_sample};
@@ -77,6 +78,9 @@ pub struct Question {
     pub by: Option<By>,
     /// How much is noise, by halves of the rows; None if nobody wants to know.
     pub halves: Option<Halving>,
+    /// Where there are many radii, those whose limits are solved for and not read off their neighbours':
+    /// the ones that somebody named.
+    pub named_radii: Vec<f64>,
     /// Intervals by resampling the rows, if wanted.
     pub bootstrap: Option<Bootstrap>,
     /// The probability of error δ of finite-sample bounds, if wanted.
@@ -131,6 +135,7 @@ impl Question {
             worst: true,
             by: None,
             halves: Some(Halving::default()),
+            named_radii: Vec::new(),
             bootstrap: None,
             bounds: None,
         }
@@ -303,6 +308,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
         c.results.iter_mut().zip(verdicts).for_each(|(r, verdict)| r.verdict = Some(verdict));
     }
+    found.diagnostics.notes.extend(beyond_outcomes(&found));
     found.at_level(question.level);
     if let Some(by) = &question.by {
         let chosen: Vec<bool> = found.policies.iter().map(|p| p.chosen_here).collect();
@@ -314,6 +320,24 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         found.by = Some(all);
     }
     Ok(found)
+}
+
+/// A note where a worst case is a mean that no population can have: the model leaves the outcomes' range.
+fn beyond_outcomes(found: &Evaluation) -> Option<String> {
+    let (low, high) = found.diagnostics.outcome_range;
+    let slack = 1e-9 * (high - low);
+    let all = found.policies.iter().flat_map(|p| p.results.iter().map(move |r| (p, r)));
+    let (policy, result) =
+        all.into_iter().find(|(_, r)| r.value < low - slack || r.value > high + slack)?;
+    Some(format!(
+        "no population can have the worst case {} of {} at radius {}: outcomes are from {} to {}, and the \
+         model goes beyond them where few rows are; a tree, a forest or a smaller radius does not",
+        number(result.value),
+        policy.name,
+        number(result.radius),
+        number(low),
+        number(high)
+    ))
 }
 
 /// Why a part of the rows cannot be made what is known of the target, or cannot meet it, where the whole

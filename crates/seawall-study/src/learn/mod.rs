@@ -202,6 +202,7 @@ pub fn learn(
         },
         greedy: found.floor,
         nominal_value: found.nominal,
+        in_target: loaded.target.is_some() || found.balance.is_some(),
         parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
         mixture: learned.mixture().map(|m| MixtureResult {

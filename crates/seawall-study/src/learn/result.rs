@@ -71,8 +71,11 @@ pub struct LearnedPolicy {
     pub greedy_floor: f64,
     /// Bounds of the greedy policy's worst case, the side that is not the floor among them.
     pub greedy: Bounds,
-    /// The policy's mean if nothing shifts, by the outcome model.
+    /// The policy's mean if nothing shifts, or in the target if there is one, by the outcome model.
     pub nominal_value: f64,
+    /// Whether populations around a target were asked about, and not those around the log.
+    #[serde(skip)]
+    pub in_target: bool,
     /// What the policy does.
     pub parameters: Value,
     /// How long it took.

@@ -231,7 +231,9 @@ impl<R: Read> Read for Unpacked<R> {
         let read = guarded(|| self.decoder.read(buffer)).map_err(std::io::Error::other)?;
         read.map_err(|e| {
             let name = self.name;
-            std::io::Error::other(format!("cut short, or not a {name} file ({e})"))
+            std::io::Error::other(format!(
+                "cut short, followed by other bytes, or not a {name} file ({e})"
+            ))
         })
     }
 }

@@ -143,6 +143,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
     let stops = Stops::new(&wanted, slow);
     let cost_radii = question.cost.radii.clone();
     question.context.radii.clone_from(&stops.radii);
+    question.named_radii = stops.of(&own);
     question.cost.radii.truncate(1);
     question.curve = true;
     question.curve_up_to = stops.largest;

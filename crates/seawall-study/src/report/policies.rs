@@ -86,14 +86,14 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
         _ => short(answer.value),
     };
     let mut lines = vec![format!(
-        "Learned over {} set of radius {}: its worst case there is {worst}, and {} if nothing \
-         shifts.",
+        "Learned over {} set of radius {}: its worst case there is {worst}, and {} {}.",
         match answer.set.is_smoothed() {
             true => format!("an {}", answer.set.name()),
             false => format!("a {}", answer.set.name()),
         },
         number(answer.radius),
-        short(answer.nominal_value)
+        short(answer.nominal_value),
+        if answer.in_target { "in the target itself" } else { "if nothing shifts" }
     )];
     if answer.method == Method::Exact {
         lines.push(format!(

@@ -54,6 +54,11 @@ impl Stops {
         (0..self.radii.len()).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(0)
     }
 
+    /// The stops at these radii.
+    pub(super) fn of(&self, radii: &[f64]) -> Vec<f64> {
+        radii.iter().map(|r| self.radii[self.nearest(*r)]).collect()
+    }
+
     /// A mark at the stop nearest to a radius.
     pub(super) fn mark(&self, radius: f64, words: String) -> Mark {
         let stop = self.nearest(radius);

@@ -12,9 +12,18 @@ use std::path::Path;
 
 /// Reads and checks a study file.
 pub fn study(path: &Path) -> Result<Study> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    study_of(path, path.parent().unwrap_or(Path::new(".")), &text)
+    let bytes =
+        std::fs::read(path).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    let text = String::from_utf8(bytes).ok();
+    // Under another name a table of data is meant more often than a study with a slip.
+    let meant = path.extension().is_some_and(|e| e == "toml");
+    match text.filter(|text| meant || text.parse::<toml::Table>().is_ok()) {
+        Some(text) => study_of(path, path.parent().unwrap_or(Path::new(".")), &text),
+        None => Err(Error::input(format!(
+            "{0}: this is no study file; `seawall init {0}` writes one for a table",
+            path.display()
+        ))),
+    }
 }
 
 /// A column of counts, which may be fractions where that is said.

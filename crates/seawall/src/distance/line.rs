@@ -6,15 +6,21 @@ use crate::ambiguity::{Move, Status};
 use crate::kernel::envelope::Envelope;
 use crate::kernel::metric::Metric;
 use crate::population::Population;
+use crate::space::Space;
 
-/// The plan of two populations whose space is one feature of squared differences, none missing.
+/// Whether a space is one feature of squared differences, none missing.
+pub(super) fn on_a_line(space: &Space) -> bool {
+    let square = matches!(space.metrics().as_slice(), [Metric::Square { .. }]);
+    square && !space.column(0).iter().any(|x| x.is_nan())
+}
+
+/// The plan of two populations on a line.
 pub(super) fn coupled(from: &Population, to: &Population) -> Option<Vec<Move>> {
     let space = from.space();
-    let on_a_line = matches!(space.metrics().as_slice(), [Metric::Square { .. }]);
-    let place = if on_a_line { space.column(0) } else { return None };
-    if place.iter().any(|x| x.is_nan()) {
+    if !on_a_line(space) {
         return None;
     }
+    let place = space.column(0);
     let sorted = |population: &Population| {
         let mut all: Vec<(f64, usize, f64)> = population
             .weights()

@@ -40,7 +40,7 @@ use crate::error::{Error, Result};
 use crate::kernel::flow::Flow;
 use crate::kernel::sum::sum;
 use crate::population::Population;
-use crate::progress::{Progress, Stage, Watch};
+use crate::progress::{Progress, Stage, Watch, inside};
 use crate::space::{Kind, Space};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,6 +94,16 @@ pub fn distance(from: &Population, to: &Population, watch: Watch<'_>) -> Result<
         return Ok(line::certified(from, to, plan));
     }
     Transport::new(from, to).solve(watch)
+}
+
+/// The pairs of points with mass that a plan between two populations has to choose from, which is what
+/// the time for their distance goes with; on a line, where quantiles are coupled, as many as points.
+pub fn work(from: &Population, to: &Population) -> f64 {
+    let points = |population: &Population| population.observed() as f64;
+    match line::on_a_line(from.space()) {
+        true => points(from) + points(to),
+        false => points(from) * points(to),
+    }
 }
 
 /// Refuses two populations on spaces that differ, by the feature in which they do.
@@ -171,7 +181,8 @@ impl<'a> Transport<'a> {
         let tight = 1e-14 * self.dear;
         for round in 0..ROUNDS {
             // The best target of each source, and hence the bound.
-            let found = self.priced(&potentials, watch)?;
+            let rounds = inside(watch, Progress::at(Stage::Distance).done(round));
+            let found = self.priced(&potentials, Watch::new(&rounds))?;
             let inner = |k: usize| {
                 let (i, j) = found[k];
                 let cost = space.cost(self.sources[i], self.targets[j]);
@@ -198,7 +209,7 @@ impl<'a> Transport<'a> {
                     added += 1;
                 }
             }
-            for (j, i) in self.priced_back(&flow, watch)? {
+            for (j, i) in self.priced_back(&flow, Watch::new(&rounds))? {
                 let cost = space.cost(self.sources[i], self.targets[j]);
                 let reduced = cost + flow.source_potential(i) - flow.target_potential(j);
                 if reduced < -tight && cost.is_finite() {

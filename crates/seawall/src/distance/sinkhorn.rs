@@ -67,8 +67,7 @@ pub fn entropic(
         return Err(Error::field(Field::Eta, what));
     }
     // The distance is the same both ways; the matrix of Newton's method is the second one's.
-    let points = |p: &Population| p.weights().iter().filter(|w| **w > 0.0).count();
-    let dual = match points(from) >= points(to) {
+    let dual = match from.observed() >= to.observed() {
         true => Dual::new(from, to)?,
         false => Dual::new(to, from)?,
     };

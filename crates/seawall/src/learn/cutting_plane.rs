@@ -10,12 +10,12 @@
 //! The lower bound does not trust the master problem's solver: its multipliers only say how to
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
+use super::Task;
 use super::class::{Convex, Polytope, dot};
 use super::master::{Cut, least, nearest};
-use super::{Task, inside};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Result};
-use crate::progress::{Progress, Stage, Watch};
+use crate::progress::{Progress, Stage, Watch, inside};
 
 /// How far the level is from the lower to the upper bound.
 const LEVEL: f64 = 0.4;

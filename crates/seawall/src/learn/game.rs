@@ -16,11 +16,12 @@ use super::cutting_plane::{Search, minimise};
 use super::node::Node;
 use super::rivals::Rivals;
 use super::search::{Costs, Listing, Points, Window};
-use super::{Ending, Learned, Method, Mixture, Task, check_tolerance, inside};
+use super::{Ending, Learned, Method, Mixture, Task, check_tolerance};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::policy::{Policy, Rule};
-use crate::progress::{Progress, Stage, Watch};
+use crate::progress::{Progress, Stage, Watch, inside};
+use crate::space::Space;
 use rayon::prelude::*;
 
 /// Trees of the game at most.
@@ -49,6 +50,12 @@ impl Trees {
     /// Trees of a depth with no other limits, to a relative gap of 1e-9.
     pub fn new(depth: usize) -> Self {
         Trees { depth, least_share: 0.0, tolerance: 1e-9 }
+    }
+
+    /// Sums that one exact search for the best tree on a space takes, about; learning takes some dozens
+    /// of searches.
+    pub fn work(&self, space: &Space, actions: usize) -> f64 {
+        Points::new(space, actions).work(self.depth)
     }
 
     /// Refuses a depth, a share or a tolerance that is none.

@@ -69,7 +69,7 @@ use crate::log::Log;
 use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
-use crate::progress::{Progress, Stage, Watch};
+use crate::progress::{Progress, Stage};
 use regret::Baseline;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -405,15 +405,6 @@ pub fn greedy(task: &Task<'_>, settings: Settings<'_>) -> Result<Learned> {
     let stopped = !settings.watch.go_on(Progress::at(Stage::Learning));
     let ending = Ending { iterations: 0, tolerance: 1e-9, stopped };
     Ok(task.learned(policy, Method::Exact, bounds, &ending))
-}
-
-/// A watch for the solves inside a search: it stops with the search, and tells the search's own
-/// progress rather than theirs.
-fn inside<'w>(
-    watch: Watch<'w>,
-    progress: Progress<'w>,
-) -> impl Fn(Progress<'_>) -> bool + Sync + use<'w> {
-    move |_| watch.go_on(progress)
 }
 
 /// Runs and restarts at most.

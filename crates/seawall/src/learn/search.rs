@@ -76,6 +76,25 @@ impl Points {
         Points { features, offset, bins, actions, seen: Vec::new() }
     }
 
+    /// Sums that [`Points::best`] takes at a depth, about.
+    pub(super) fn work(&self, depth: usize) -> f64 {
+        let (width, features) = (self.width() as f64, self.features.len() as f64);
+        let points = self.features.first().map_or(0, |f| f.of_point.len()) as f64;
+        let questions = self.questions().count() as f64;
+        let histogram = self.bins as f64 * width;
+        // What goes with the points, which a question divides, and with the levels, which both sides have.
+        let (mut by_point, mut by_level) = (points * features * width, histogram);
+        if depth >= 2 {
+            by_point *= 1.0 + features;
+            by_level += 3.0 * questions * histogram;
+        }
+        for _ in 2..depth {
+            by_point += questions * by_point;
+            by_level += 2.0 * questions * by_level;
+        }
+        by_point + by_level
+    }
+
     /// A leaf takes only what rows of its points have, unless they have none at all.
     pub(super) fn taking_only(self, seen: Vec<bool>) -> Self {
         Points { seen, ..self }

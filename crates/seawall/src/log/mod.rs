@@ -103,7 +103,7 @@ impl Log {
         }
         if let Some(value) = values.iter().find(|v| !v.is_finite() || v.abs() > LARGEST) {
             return Err(Error::input(format!(
-                "an outcome's value is {value}; expected a number of at most {LARGEST:e} in size"
+                "an outcome's value is {value:e}; expected a number of at most {LARGEST:e} in size"
             )));
         }
         for entry in &entries {

@@ -15,6 +15,7 @@
 
 use super::axes::Axes;
 use super::leaves::NONE;
+use crate::ambiguity::Direction;
 use crate::kernel::random::Random;
 use crate::log::Log;
 use std::ops::Range;
@@ -47,6 +48,8 @@ pub(super) struct Cells {
     pub sums: Vec<[f64; 2]>,
     /// The sum of squares of all values less the mean.
     pub squares: f64,
+    /// What low values mean: levels that a node does not hold go to its worse side.
+    direction: Direction,
 }
 
 impl Cells {
@@ -74,7 +77,8 @@ impl Cells {
         }
         let code = |k: usize| contexts.iter().map(move |x| axes.row(*x as usize)[k]);
         let codes = (0..axes.axes.len()).flat_map(code).collect();
-        Some(Cells { contexts, codes, mean, entries, sums, squares })
+        let direction = log.direction();
+        Some(Cells { contexts, codes, mean, entries, sums, squares, direction })
     }
 
     /// How many cells there are.
@@ -271,7 +275,7 @@ impl<'c> Grower<'c> {
             let left = tree.add();
             tree.add();
             tree.nodes[at].gain = best.gain;
-            tree.steps[at] = self.step(best, left, &mut tree.sets);
+            tree.steps[at] = self.step(best, left, first..last, &mut tree.sets);
             let middle = first + self.partition(&tree, at, first..last);
             waiting.push((left + 1, middle, last, depth + 1));
             waiting.push((left, first, middle, depth + 1));
@@ -399,13 +403,22 @@ impl<'c> Grower<'c> {
         best
     }
 
-    /// A split, its set of levels added to the others.
-    fn step(&self, best: Best, left: usize, sets: &mut Vec<u64>) -> Step {
+    /// A split of a node's cells, its set of levels added to the others.
+    fn step(&self, best: Best, left: usize, node: Range<usize>, sets: &mut Vec<u64>) -> Step {
         let axis = &self.axes.axes[best.feature];
         let (feature, left) = (best.feature as u32, left as u32);
         if !axis.ordered {
             let set = sets.len();
-            sets.resize(set + axis.count.div_ceil(64), 0);
+            // Low values are left, and high ones right: levels that the node does not hold go to the
+            // worse of them, whichever that is.
+            let low_is_worse = self.cells.direction == Direction::Reward;
+            sets.resize(set + axis.count.div_ceil(64), if low_is_worse { u64::MAX } else { 0 });
+            if low_is_worse {
+                let codes = self.cells.column(best.feature);
+                for level in self.order[node].iter().map(|&cell| codes[cell as usize]) {
+                    sets[set + level as usize / 64] &= !(1 << (level % 64));
+                }
+            }
             for &level in &self.goes_left {
                 sets[set + level as usize / 64] |= 1 << (level % 64);
             }

@@ -2,7 +2,8 @@
 //!
 //! A split sends levels to the left or to the right. Numeric and ordinal levels are cut at the
 //! midpoint between two neighbours seen in the node; nominal ones are first put in order of
-//! their mean value, which loses nothing for squared error. The split chosen maximises
+//! their mean value, which loses nothing for squared error; levels that the node does not hold go to
+//! the worse side. The split chosen maximises
 //! `S_L²/n_L + S_R²/n_R`, the first one winning ties, features and thresholds in order; ties are
 //! decided in whole numbers (`tally`). As in scikit-learn, a node that may be split is split even where nothing is gained.
 //!
@@ -12,6 +13,7 @@
 use super::leaves::{Leaf, Leaves, NONE};
 use super::split::best_split;
 use super::tally::{Tally, Units};
+use crate::ambiguity::Direction;
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
@@ -234,7 +236,8 @@ pub(super) fn fitted(
     let rows: f64 = cells.iter().map(|c| c.rows).sum();
     let least = settings.min_samples_leaf.max(settings.min_share * rows);
     let settings = &TreeSettings { min_samples_leaf: least, ..*settings };
-    let mut tree = fit(log.contexts(), &mut cells, settings, (scale, &units), watch)?;
+    let rules = Rules { settings, units: &units, direction: log.direction(), watch };
+    let mut tree = fit(log.contexts(), &mut cells, scale, rules)?;
     for node in &mut tree.nodes {
         node.mean = scale.middle + scale.range * node.mean;
     }
@@ -280,18 +283,22 @@ pub(super) fn sums(log: &Log, action: usize, scale: Scale, units: &Units) -> Vec
     cells
 }
 
-fn fit(
-    space: &Space,
-    cells: &mut [Cell],
-    settings: &TreeSettings,
-    (scale, units): (Scale, &Units),
-    watch: Watch<'_>,
-) -> Result<Tree> {
+/// What growing goes by.
+#[derive(Clone, Copy)]
+struct Rules<'r> {
+    settings: &'r TreeSettings,
+    units: &'r Units,
+    direction: Direction,
+    watch: Watch<'r>,
+}
+
+fn fit(space: &Space, cells: &mut [Cell], scale: Scale, rules: Rules<'_>) -> Result<Tree> {
     let mut tree = Tree { nodes: Vec::new() };
-    grow(&mut tree, space, cells, (settings, units, watch), 0)?;
-    if settings.ccp_alpha > 0.0 {
+    grow(&mut tree, space, cells, rules, 0)?;
+    let alpha = rules.settings.ccp_alpha;
+    if alpha > 0.0 {
         let rows = tree.nodes[0].rows;
-        prune(&mut tree, settings.ccp_alpha * rows / (scale.range * scale.range));
+        prune(&mut tree, alpha * rows / (scale.range * scale.range));
     }
     Ok(tree)
 }
@@ -300,9 +307,10 @@ fn grow(
     tree: &mut Tree,
     space: &Space,
     cells: &mut [Cell],
-    (settings, units, watch): (&TreeSettings, &Units, Watch<'_>),
+    rules: Rules<'_>,
     depth: usize,
 ) -> Result<()> {
+    let Rules { settings, units, direction, watch } = rules;
     let at = tree.nodes.len();
     watch.tell(Progress::at(Stage::Fitting).done(at))?;
     let total = |of: fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
@@ -315,18 +323,30 @@ fn grow(
         return Ok(());
     }
     let least = settings.min_samples_leaf;
-    let Some((feature, cut)) = best_split(space, cells, least, units) else {
+    let Some((feature, mut cut)) = best_split(space, cells, least, units) else {
         return Ok(());
     };
+    // Low values are left, where levels that the node does not hold are not looked for.
+    if let (Cut::Levels(left), Direction::Reward) = (&mut cut, direction) {
+        add_unseen(left, space, cells, feature);
+    }
     let mut split = Split { feature, cut, left: at + 1, right: 0 };
     let middle =
         partition(cells, |c| split.goes_left(space, space.code(c.context as usize, feature)));
     let (left, right) = cells.split_at_mut(middle);
-    grow(tree, space, left, (settings, units, watch), depth + 1)?;
+    grow(tree, space, left, rules, depth + 1)?;
     split.right = tree.nodes.len();
-    grow(tree, space, right, (settings, units, watch), depth + 1)?;
+    grow(tree, space, right, rules, depth + 1)?;
     tree.nodes[at].split = Some(split);
     Ok(())
+}
+
+/// Adds the levels of a feature that a node does not hold.
+fn add_unseen(levels: &mut Vec<u32>, space: &Space, cells: &[Cell], feature: usize) {
+    let mut seen = vec![false; space.levels(feature).len()];
+    cells.iter().for_each(|c| seen[space.code(c.context as usize, feature) as usize] = true);
+    levels.extend((0..seen.len() as u32).filter(|level| !seen[*level as usize]));
+    levels.sort_unstable();
 }
 
 /// Moves the cells that go left to the front, keeping both orders; returns how many there are.

@@ -7,7 +7,9 @@ use crate::space::{Kind, Space, Value};
 const SHOWN: usize = 6;
 
 impl Split {
-    /// What sends a context left, and what right: `age ≤ 65`, and `age > 65 or missing`.
+    /// What sends a context left, and what right: `age < 65`, and `age ≥ 65 or missing`. A cut is between
+    /// two numbers; where they are the middles of bins it is where the bins meet, and a bin has its lower
+    /// end.
     pub fn words(&self, space: &Space) -> (String, String) {
         let name = space.names().nth(self.feature).unwrap_or_default();
         let values: Vec<Value<'_>> = space.level_values(self.feature).collect();
@@ -19,7 +21,7 @@ impl Split {
             Cut::AtMost(x) if space.kind(self.feature) == Kind::Numeric => {
                 let at = x / space.scale(self.feature);
                 let right = if missing { " or missing" } else { "" };
-                (format!("{name} ≤ {at}"), format!("{name} > {at}{right}"))
+                (format!("{name} < {at}"), format!("{name} ≥ {at}{right}"))
             }
             cut => {
                 let goes_left = |level: &usize| match cut {
