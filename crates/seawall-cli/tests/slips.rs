@@ -201,8 +201,8 @@ fn a_worst_case_that_no_population_can_have_is_told() {
         let (x, z) = (k % 20, (k / 20) % 10);
         // Of both columns' ends nobody is seen together.
         if x + z < 20 {
-            let y = f64::from(u8::from(k * 7 % 26 < x + z));
-            data += &format!("{x},{z},{},{y}\n", ["a", "b"][k % 2]);
+            let y = (x + z) as f64 / 19.0;
+            data += &format!("{x},{z},{},{y:.4}\n", ["a", "b"][k / 7 % 2]);
         }
     }
     let study = "[data]\npath = \"t.csv\"\n[context]\nx = \"numeric\"\nz = \"numeric\"\n[action]\n\

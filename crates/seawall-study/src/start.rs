@@ -175,6 +175,12 @@ pub struct TargetEstimates {
     pub effective_rows: f64,
 }
 
+/// The doubly robust of two estimates, in the target if there is one; the direct one where there is none.
+pub(crate) fn unshifted(there: Option<&TargetEstimates>, dr: Estimate, dm: Estimate) -> Estimate {
+    let (dr, dm) = there.map_or((dr, dm), |there| (there.dr, there.direct()));
+    if dr.value.is_nan() { dm } else { dr }
+}
+
 impl From<Transported> for TargetEstimates {
     fn from(there: Transported) -> Self {
         let Transported { dm, odds, dr, effective_rows, .. } = there;

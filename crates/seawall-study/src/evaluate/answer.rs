@@ -2,6 +2,7 @@
 
 use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
 use crate::check::Check;
+use crate::start::unshifted;
 use crate::target::TargetAnswer;
 use crate::words::radius;
 use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
@@ -124,6 +125,13 @@ pub struct PolicyResult {
     /// The policy itself.
     #[serde(skip)]
     pub policy: Policy,
+}
+
+impl PolicyResult {
+    /// The doubly robust estimate, in the target if there is one; the direct one if there is none.
+    pub fn estimate(&self) -> Estimate {
+        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
+    }
 }
 
 /// One worst case.

@@ -2,6 +2,7 @@
 //! better, how far nothing reverses that, and what can be said.
 
 use super::{Doubled, Honest, TargetEstimates};
+use crate::start::unshifted;
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
 use seawall::inference::{Interval, Limits};
@@ -159,11 +160,7 @@ impl Comparison {
     /// The best estimate of the difference without a shift: doubly robust, else direct; in the
     /// target if there is one.
     pub fn estimate(&self) -> Estimate {
-        let (dr, dm) = match &self.target {
-            Some(there) => (there.dr, there.direct()),
-            None => (self.nominal.dr, self.nominal.dm),
-        };
-        if dr.value.is_nan() { dm } else { dr }
+        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
     }
 
     /// Whether too little of the log is like the target for anything to be said there.
@@ -264,8 +261,8 @@ impl Comparison {
         match self.beyond_noise() {
             None => format!("{claim} {within}{cost}{beyond}."),
             Some(_) if asked > certain.lower => format!(
-                "As fitted, {claim} {within}{cost}{beyond}; no radius so small was asked about, so nothing \
-                 says how much of that is noise."
+                "As fitted, {claim} {within}{cost}{beyond}; a radius as small as that was not asked about, so \
+                 nothing says how much of it is noise."
             ),
             Some(Some(0.0)) => format!(
                 "{policy} {less} {against} {place}, noise allowed for; in every population {within}{cost} \

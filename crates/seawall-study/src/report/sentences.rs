@@ -203,7 +203,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
         }
         _ => String::new(),
     };
-    let nominal = policy.target.map_or(policy.nominal.dm, |there| there.direct());
+    let nominal = policy.estimate();
     let place = if policy.target.is_some() { "in the target" } else { "if nothing shifts" };
     format!(
         "The mean of {} is {limit} {}{interval}; {} {place}.",

@@ -47,7 +47,7 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
         }
         _ => String::new(),
     };
-    let plain = policy.target.map_or(policy.nominal.dm, |there| there.direct());
+    let plain = policy.estimate();
     Row {
         policy: policy.name.clone(),
         nominal: Digits::new(plain.se, 0.0).of(plain.value),
