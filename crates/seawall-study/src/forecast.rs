@@ -132,9 +132,11 @@ pub fn transport(from: &Population, to: &Population, eta: Option<f64>) -> Result
 
 /// Refuses an entropic distance whose pairs do not fit into memory.
 fn room_for_pairs(from: &Population, to: &Population) -> Result<()> {
-    // A cost each, and once more where a step of Newton's method has their masses.
-    let bytes = 16.0 * pairs(from, to).into_iter().fold(0.0, f64::max);
-    let what = format!("{} × {} pairs of contexts take", from.observed(), to.observed());
+    // A cost each, and once more where a step of Newton's method has their masses. The larger population
+    // has most pairs: those with itself.
+    let most = from.observed().max(to.observed());
+    let bytes = 16.0 * (most as f64).powi(2);
+    let what = format!("{most} × {most} pairs of contexts take");
     memory::needs(bytes, &what, "the exact distance, without eta, looks at few of them")
 }
 

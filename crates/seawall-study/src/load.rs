@@ -465,13 +465,14 @@ impl Loaded {
     pub fn inputs(&self, policies: &[PolicySpec]) -> Vec<PathBuf> {
         let mut inputs = vec![self.study.path.clone()];
         inputs.extend(self.counted.files.iter().cloned());
+        let table = match &self.study.model {
+            ModelSpec::Table(path) => Some(path),
+            _ => None,
+        };
         let asked = self.target.as_ref().and_then(|target| target.file.as_ref());
         let past = self.study.history.as_ref().and_then(|history| history.path.as_ref());
-        for path in [asked, self.study.target.path.as_ref(), past].into_iter().flatten() {
+        for path in [table, asked, self.study.target.path.as_ref(), past].into_iter().flatten() {
             inputs.extend(files(path).unwrap_or_else(|_| vec![path.clone()]));
-        }
-        if let ModelSpec::Table(path) = &self.study.model {
-            inputs.push(path.clone());
         }
         inputs.extend(policies.iter().filter_map(|p| match self.study.meant(p).plain() {
             PolicySpec::File(path) => Some(path.clone()),

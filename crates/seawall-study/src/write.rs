@@ -18,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// Endings that a reader takes for something else than CSV.
-const OTHER_FORMATS: [&str; 14] = [
-    "parquet", "pq", "json", "jsonl", "ndjson", "gz", "zst", "bz2", "xz", "zip", "xlsx", "feather",
-    "arrow", "html",
+const OTHER_FORMATS: [&str; 18] = [
+    "xls", "orc", "avro", "lz4", "parquet", "pq", "json", "jsonl", "ndjson", "gz", "zst", "bz2",
+    "xz", "zip", "xlsx", "feather", "arrow", "html",
 ];
 
 /// A file that is complete but does not have its name yet.

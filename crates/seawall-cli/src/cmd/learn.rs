@@ -8,6 +8,7 @@ use seawall::learn::State;
 use seawall::{Error, Log, Progress, Stage, Watch};
 use seawall_study::forecast;
 use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
+use seawall_study::read::files;
 use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
 use seawall_study::write::{check_csv, check_writable, destination, keep, prepare, rescue};
@@ -93,7 +94,9 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         given.push(spec.clone());
     }
     let mut inputs = loaded.inputs(&given);
-    inputs.extend(outputs.groups.as_ref().and_then(|(history, _)| history.path.clone()));
+    if let Some(path) = outputs.groups.as_ref().and_then(|(history, _)| history.path.as_ref()) {
+        inputs.extend(files(path)?);
+    }
     for output in [&outputs.out, &outputs.trace, &picture, &state].into_iter().flatten() {
         for input in &inputs {
             destination(output, input)?;

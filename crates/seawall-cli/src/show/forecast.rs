@@ -129,7 +129,9 @@ fn words(forecast: &Forecast) -> String {
         ),
         Work::Trees(depth) => (
             "places",
-            format!("trees of depth {depth} are searched for, some dozen times among all of them"),
+            format!(
+                "trees of depth {depth} are searched for among all of them, some dozens of times"
+            ),
             "a lower depth takes far less, and so do wider bins or fewer columns",
         ),
         Work::Plan(others) => (

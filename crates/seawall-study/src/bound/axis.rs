@@ -103,23 +103,26 @@ impl Axis {
         self.check_spread(tables, column, used)
     }
 
-    /// Refuses numbers beside which the differences of others, squared, vanish: they would cost nothing.
+    /// Refuses a number beside which the differences of all others, squared, vanish: they would cost nothing.
     fn check_spread(&self, tables: &[Table], column: usize, used: &[u32]) -> Result<()> {
-        let (Some(low), Some(high)) = (self.numbers.first(), self.numbers.last()) else {
-            return Ok(());
+        let half_range = |numbers: &[f64]| match numbers {
+            [low, .., high] => 0.5 * high - 0.5 * low,
+            _ => 0.0,
         };
-        let range = 0.5 * high - 0.5 * low;
-        let vanishes = |pair: &[f64]| (0.5 * pair[1] - 0.5 * pair[0]) / range < VANISHING;
-        if !self.numbers.windows(2).any(vanishes) {
+        let [low, .., high] = self.numbers[..] else { return Ok(()) };
+        let (outlier, others) = match low.abs() > high.abs() {
+            true => (low, &self.numbers[1..]),
+            false => (high, &self.numbers[..self.numbers.len() - 1]),
+        };
+        if others.len() < 2 || half_range(others) >= VANISHING * half_range(&self.numbers) {
             return Ok(());
         }
-        let size = |code: &&u32| self.coordinates[**code as usize].abs();
-        let farthest = used.iter().filter(|code| !size(code).is_nan());
-        let farthest = farthest.max_by(|a, b| size(a).total_cmp(&size(b))).copied().unwrap_or(0);
+        let farthest = used.iter().find(|code| self.coordinates[**code as usize] == outlier);
+        let farthest = farthest.copied().unwrap_or_default();
         let what = format!(
             "{:e} is so far from the other numbers that their differences vanish beside it; expected \
              numbers of like size, or nothing",
-            self.coordinates[farthest as usize]
+            outlier
         );
         Err(at_row(tables, column, farthest, &self.context.name, &what))
     }

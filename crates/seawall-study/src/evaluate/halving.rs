@@ -144,7 +144,7 @@ pub(super) fn brackets(
         support: question.support,
     };
     let correction = Correction::new(fitted)?;
-    let whole = radii.len() == question.context.radii.len();
+    let whole = radii == question.context.radii;
     let cover = match whole {
         true => covers(&correction, found, &questions, robust, costs.len()),
         // Between the radii that are solved there is no population to correct.
@@ -193,7 +193,7 @@ pub(super) fn both(
 }
 
 /// The radii at which halves are solved: all, or a few of many, the ends among them and those that
-/// somebody named, so that their limits do not depend on which others are asked about.
+/// somebody named.
 fn anchors(question: &Question) -> Vec<f64> {
     let radii = &question.context.radii;
     if radii.len() <= FEW_RADII {
@@ -308,7 +308,7 @@ fn fill(
         let (cost, place) = (at / radii.len(), at % radii.len());
         let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
         let value = values[at];
-        let bracket = match anchors.len() == radii.len() {
+        let bracket = match anchors == radii.as_slice() {
             true => row[place],
             false => {
                 let own = |radius: f64| {

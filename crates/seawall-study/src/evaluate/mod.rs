@@ -325,7 +325,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
 /// A note where a worst case is a mean that no population can have: the model leaves the outcomes' range.
 fn beyond_outcomes(found: &Evaluation) -> Option<String> {
     let (low, high) = found.diagnostics.outcome_range;
-    let slack = 1e-9 * (high - low);
+    let slack = 1e-9 * (high - low) + 1e-12 * low.abs().max(high.abs());
     let all = found.policies.iter().flat_map(|p| p.results.iter().map(move |r| (p, r)));
     let (policy, result) =
         all.into_iter().find(|(_, r)| r.value < low - slack || r.value > high + slack)?;

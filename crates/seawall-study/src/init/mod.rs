@@ -52,7 +52,7 @@ pub fn init(data: &Path, shown: &str, asked: &Asked) -> Result<Made> {
     let target = Target::new(&table.columns, &roles.outcome);
     let contexts = Contexts::choose(&table, &roles, asked, &target).map_err(about)?;
     let chosen = format!(
-        "action {}, {} {}, {}{}",
+        "action {}, {} {}, {}{}{}",
         short(&table.columns[roles.action].name),
         roles.outcome.word(),
         roles.outcome.typed,
@@ -60,6 +60,10 @@ pub fn init(data: &Path, shown: &str, asked: &Asked) -> Result<Made> {
         match contexts.left_out.len() {
             0 => String::new(),
             left => format!(", {} left out (the file says why)", many(left, "column")),
+        },
+        match written::conditions(&table.columns, &roles).1.len() {
+            0 => "",
+            _ => ", rows whose outcome or action is not known left out (where, under [data])",
         }
     );
     let text = written::study(&table, &roles, &contexts, &target, shown);

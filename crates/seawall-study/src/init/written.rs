@@ -57,9 +57,9 @@ fn head(table: &Table, path: &str) -> String {
     )
 }
 
-fn data(all: &[Column], roles: &Roles, path: &str) -> String {
-    let mut text = format!("[data]\npath = {}\n", quoted(path));
-    let mut kept: Vec<(String, &str)> = Vec::new();
+/// Conditions that rows must meet, and why.
+pub(super) fn conditions(all: &[Column], roles: &Roles) -> (Vec<String>, Vec<&'static str>) {
+    let mut kept: Vec<(String, &'static str)> = Vec::new();
     for (at, term) in &roles.outcome.terms {
         let column = &all[*at];
         let missing = match term {
@@ -77,8 +77,14 @@ fn data(all: &[Column], roles: &Roles, path: &str) -> String {
         let condition = format!("{} = {{ not = [{}] }}", key(&action.name), unknown.join(", "));
         kept.push((condition, "nor the action"));
     }
-    let (conditions, mut whys): (Vec<String>, Vec<&str>) = kept.into_iter().unzip();
+    let (conditions, mut whys): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
     whys.dedup();
+    (conditions, whys)
+}
+
+fn data(all: &[Column], roles: &Roles, path: &str) -> String {
+    let mut text = format!("[data]\npath = {}\n", quoted(path));
+    let (conditions, whys) = conditions(all, roles);
     match whys[..] {
         [] => text.push_str(
             "# where = { COLUMN = { not = \"...\" } }   # rows to keep: a value, a list, not, min, max, missing\n",

@@ -206,7 +206,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     let nominal = policy.estimate();
     let place = if policy.target.is_some() { "in the target" } else { "if nothing shifts" };
     format!(
-        "The mean of {} is {limit} {}{interval}; {} {place}.",
+        "The mean of {} is {limit} {}{interval}; {} {place} (doubly robust).",
         isolated(&policy.name),
         digits.of(safe_side(result, direction == Direction::Cost)),
         Digits::new(nominal.se, 0.0).of(nominal.value)

@@ -14,13 +14,21 @@ use std::path::Path;
 pub fn study(path: &Path) -> Result<Study> {
     let bytes =
         std::fs::read(path).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    let text = String::from_utf8(bytes).ok();
+    let named = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Error::input(format!("{}: byte {} is not UTF-8", path.display(), at + 1))
+    });
+    let text = text.and_then(|text| {
+        Source { path, text: &text }.parse()?;
+        Ok(text)
+    });
     // Under another name a table of data is meant more often than a study with a slip.
-    let meant = path.extension().is_some_and(|e| e == "toml");
-    match text.filter(|text| meant || text.parse::<toml::Table>().is_ok()) {
-        Some(text) => study_of(path, path.parent().unwrap_or(Path::new(".")), &text),
-        None => Err(Error::input(format!(
-            "{0}: this is no study file; `seawall init {0}` writes one for a table",
+    match text {
+        Ok(text) => study_of(path, path.parent().unwrap_or(Path::new(".")), &text),
+        Err(error) if named => Err(error),
+        Err(error) => Err(Error::input(format!(
+            "{error}: this is no study file; `seawall init {}` writes one for a table",
             path.display()
         ))),
     }
