@@ -1,6 +1,6 @@
 """What comes of a question: plain, typed data with the names that the program's JSON has.
 
-Every result has `to_dict()`, `to_json()` (the bytes that the program prints with `--json`),
+Every result of a study has `to_dict()`, `to_json()` (the bytes that the program prints with `--json`),
 `to_pandas()`, `to_polars()` and `to_frame()` (its main table: the last one is what `pyarrow.table`, duckdb
 and others that speak Arrow take), a `repr` to read, and in notebooks a small table with the picture of its
 values against the radius.
