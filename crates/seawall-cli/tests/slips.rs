@@ -218,3 +218,21 @@ fn a_worst_case_that_no_population_can_have_is_told() {
     assert_eq!(told, worst > 1.0 + 1e-9, "{worst}");
     assert!(worst > 1.0, "{worst}: the example does not leave the range");
 }
+
+#[test]
+fn rows_that_init_leaves_out_are_told_where_it_ends() {
+    let rows = |y: &str| format!("age,arm,y\n30,A,1\n40,B,{y}\n50,A,0\n60,B,1\n30,B,0\n40,A,1\n");
+    let there = folder(&[("t.csv", rows("0").as_bytes()), ("m.csv", rows("").as_bytes())]);
+    let told = "rows whose outcome or action is not known left out";
+    for (name, is_told) in [("t.csv", false), ("m.csv", true)] {
+        let words = format!("init {name} --action arm --cost y --context age --out {name}.toml");
+        let found = run(there.path(), &words);
+        assert_eq!(
+            (found.code, found.out.contains(told)),
+            (0, is_told),
+            "{}{}",
+            found.out,
+            found.err
+        );
+    }
+}
