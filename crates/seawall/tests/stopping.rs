@@ -27,6 +27,9 @@ const LONG: Duration = Duration::from_secs(2);
 /// A piece of work; it says whether it was stopped.
 type Work = fn(Watch<'_>) -> bool;
 
+/// Tries at most.
+const TRIES: usize = 3;
+
 const WORKS: [(&str, Work); 13] = [
     ("a worst case", worst_case),
     ("the plan of a worst case", plan),
@@ -43,19 +46,26 @@ const WORKS: [(&str, Work); 13] = [
     ("logistic propensities", propensities),
 ];
 
+/// How long a work goes on after it was asked to stop.
+fn lateness(name: &str, work: Work) -> Duration {
+    // Whoever asks to stop waits for the next question too, not for the end of the work alone.
+    let asked = OnceLock::new();
+    let watcher = |_: Progress<'_>| asked.get_or_init(Instant::now).elapsed() < PATIENCE;
+    let stopped = work(Watch::new(&watcher));
+    let after = asked.get().unwrap().elapsed().saturating_sub(PATIENCE);
+    println!("{name}: ended {after:?} after it was to");
+    assert!(stopped, "{name}: does not say that it was stopped");
+    after
+}
+
 #[test]
 fn everything_stops_soon() {
     let mut late = Vec::new();
     for (name, work) in WORKS {
-        // Whoever asks to stop waits for the next question too, not for the end of the work alone.
-        let asked = OnceLock::new();
-        let watcher = |_: Progress<'_>| asked.get_or_init(Instant::now).elapsed() < PATIENCE;
-        let stopped = work(Watch::new(&watcher));
-        let after = asked.get().unwrap().elapsed().saturating_sub(PATIENCE);
-        println!("{name}: ended {after:?} after it was to");
-        assert!(stopped, "{name}: does not say that it was stopped");
-        if after > SOON {
-            late.push(format!("{name}: {after:?}"));
+        // Whoever is late because the machine is busy is not late three times.
+        let after = (0..TRIES).map(|_| lateness(name, work)).find(|after| *after <= SOON);
+        if after.is_none() {
+            late.push(name);
         }
     }
     assert!(late.is_empty(), "ended late: {late:?}");
