@@ -365,7 +365,12 @@ fn an_outcome_may_be_a_sum() {
         ],
     );
     holds_none(&text, &["action = \"NA\"", "ISC14 = {"]);
-    holds(&said, &["action RXASP, cost ISC14 + \"NK 14\" + 3*DDEAD=Y - 0.5*DDEAD=U, 2 contexts."]);
+    holds(
+        &said,
+        &[
+            "action RXASP, cost ISC14 + \"NK 14\" + 3*DDEAD=Y - 0.5*DDEAD=U, 2 contexts, rows whose outcome or action is not known left out",
+        ],
+    );
     let (text, _) = written(&csv, &["--action", "RXASP", "--reward", "-1 * NK 14"]);
     holds(&text, &["reward = { \"NK 14\" = -1 }   # as --reward says"]);
     let say = |cost: &str| refused(&csv, &["--action", "RXASP", "--cost", cost]);
