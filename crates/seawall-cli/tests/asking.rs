@@ -2,10 +2,8 @@
 //! that are next to nothing; and no file that is read is written over.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{folder, json, run};
 use assert_cmd::Command;
-use common::{folder, json, run};
 use serde_json::Value;
 use std::path::Path;
 

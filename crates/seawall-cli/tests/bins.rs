@@ -2,10 +2,8 @@
 //! in tables that are read back and in `apply`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{folder, json, run};
 use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
-use common::{folder, json, run};
 use parquet::arrow::ArrowWriter;
 use std::path::Path;
 use std::sync::Arc;

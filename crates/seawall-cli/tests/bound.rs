@@ -1,10 +1,8 @@
 //! `seawall bound` through the built binary: formats, outputs, and every kind of bad input.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{folder, json, run};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use common::{folder, json, run};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,9 +1,7 @@
 //! Which policy in one population: `evaluate` with several policies, and `learn --against`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {

@@ -1,9 +1,9 @@
 //! `seawall compare`: the same policies under every set, at radii that cover the same.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,8 @@
 //! Completions and manual pages of the built program.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::run;
 use assert_cmd::Command;
-use common::run;
 use tempfile::TempDir;
 
 #[test]

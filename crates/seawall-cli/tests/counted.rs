@@ -2,9 +2,7 @@
 //! the table, the weights, the spelling of numbers, what is left out and what is missing.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{DATA, STUDY, folder, run};
+use crate::common::{DATA, STUDY, folder, run};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;

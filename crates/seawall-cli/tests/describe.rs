@@ -1,9 +1,7 @@
 //! What is known of a target: `[target.known]`, `--known`, and the block that `seawall describe` writes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use seawall::{Fact, Known, Population, Quantity, Watch};
 use seawall_study::load::{Loaded, load};
 use seawall_study::study::{study, study_of};

@@ -1,9 +1,7 @@
 //! `seawall distance`, `seawall radius` and intervals through the built binary.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {

@@ -1,9 +1,7 @@
 //! `seawall demo`, `init`, `check` and `evaluate` through the built binary.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{DATA, STUDY, close, folder, json, run, shared};
+use crate::common::{DATA, STUDY, close, folder, json, run, shared};
 use serde_json::Value;
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[cfg(target_os = "linux")]
-mod common;
+use crate::common;
 
 #[cfg(not(target_os = "linux"))]
 #[test]

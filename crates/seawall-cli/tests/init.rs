@@ -1,10 +1,8 @@
 //! `seawall init`: what it takes a column for, what it leaves out, and what it asks for.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{Run, folder, run, shared};
 use assert_cmd::Command;
-use common::{Run, folder, run, shared};
 use std::fmt::Write;
 use std::path::Path;
 use tempfile::TempDir;

@@ -1,9 +1,7 @@
 //! Sets about people with their outcomes, through the built binary: what they answer, learn and refuse.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{DATA, STUDY, close, folder, json, run};
+use crate::common::{DATA, STUDY, close, folder, json, run};
 use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;

@@ -2,9 +2,7 @@
 //! made like it, and what is refused.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

@@ -1,9 +1,7 @@
 //! `seawall learn`, `apply` and `explain` through the built binary.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,9 +1,7 @@
 //! Sets in which people are spread out or means shift: `sinkhorn`, `moments`, `mmd`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{DATA, STUDY, folder, json, run};
+use crate::common::{DATA, STUDY, folder, json, run};
 
 const SETS: [&str; 4] = [
     "sinkhorn:kappa=0.1",

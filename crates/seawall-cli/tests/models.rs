@@ -1,9 +1,7 @@
 //! Outcome models in a study file: read, refused by line, told in words, drawn.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use std::fmt::Write;
 
 /// Rows of an age, a sex and a stage, two arms, and a cost that rises with age.

@@ -2,9 +2,7 @@
 //! whole wherever a program does.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use std::path::Path;
 use std::process::Command;
 

@@ -2,9 +2,7 @@
 //! subgroups.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;

@@ -2,9 +2,7 @@
 //! is none.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{DATA, STUDY, folder, json, run};
+use crate::common::{DATA, STUDY, folder, json, run};
 use std::path::Path;
 use tempfile::TempDir;
 

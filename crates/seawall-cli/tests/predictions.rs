@@ -2,9 +2,7 @@
 //! rows are.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{close, folder, json, run};
+use crate::common::{close, folder, json, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use tempfile::TempDir;

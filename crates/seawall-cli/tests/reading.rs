@@ -2,14 +2,12 @@
 //! folders, columns that nobody asked for; alike in CSV, JSON lines and Parquet.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{DATA, close, folder, json, run};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
     ListArray, RecordBatch, StringArray, TimestampSecondArray, UInt64Array,
 };
-use common::{DATA, close, folder, json, run};
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 use std::path::Path;

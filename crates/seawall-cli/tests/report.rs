@@ -1,9 +1,7 @@
 //! `seawall report` of a target of which something is known, and of past groups.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use std::path::Path;
 
 const STUDY: &str = r#"[data]

@@ -2,9 +2,7 @@
 //! temporary files change an answer.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! The spread scale, radii by what they must cover, and warnings before numbers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run};
+use crate::common::{folder, json, run};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,9 +1,7 @@
 //! Sets as they are typed, and what each says of itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{DATA, STUDY, folder, json, run};
+use crate::common::{DATA, STUDY, folder, json, run};
 
 #[test]
 fn a_set_has_one_spelling_everywhere() {

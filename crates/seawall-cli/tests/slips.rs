@@ -1,9 +1,7 @@
 //! What first readers tripped over, each kept from coming back.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{DATA, STUDY, close, folder, json, run};
+use crate::common::{DATA, STUDY, close, folder, json, run};
 use serde_json::Value;
 
 #[test]

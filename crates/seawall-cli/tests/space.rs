@@ -1,9 +1,7 @@
 //! The whole space as a support, by the built program.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;

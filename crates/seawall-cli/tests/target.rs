@@ -1,9 +1,7 @@
 //! `--target`: what it would cost in another population, and targets beyond the log.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Run, folder, json, run, shared};
+use crate::common::{Run, folder, json, run, shared};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,9 +1,7 @@
 //! `transfer` and `backtest`: what is known of a target, and what past groups needed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{folder, json, run, shared};
+use crate::common::{folder, json, run, shared};
 use serde_json::Value;
 use std::fmt::Write;
 

@@ -6,9 +6,7 @@
 //! ```
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use rayon::prelude::*;
 use seawall::Field;
 use seawall::transfer::{Allowance, Method, Past, paule_mandel};

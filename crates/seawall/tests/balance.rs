@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::Random;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
-use common::Random;
 use seawall::evaluate::{FitOptions, Fitted, Propensity};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;

@@ -1,9 +1,7 @@
 //! Rows in clusters and rows of a survey: what folds, draws and standard errors make of them.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
 use seawall::inference::{Resampling, bootstrap};

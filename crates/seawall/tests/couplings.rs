@@ -1,9 +1,7 @@
 //! The worst case given what is known of the target, against linear programs written out.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Case, Random, case, coupling_program as program};
+use crate::common::{Case, Random, case, coupling_program as program};
 use seawall::{
     Couplings, Direction, Fact, Feature, Geometry, Kind, Known, Population, Problem, Quantity,
     Settings, Space, Status, Wasserstein,

@@ -1,9 +1,7 @@
 //! What is known of the target in the two steps and in learning, against linear programs and brute force.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Case, Random, coupling_program as program, log};
+use crate::common::{Case, Random, coupling_program as program, log};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::learn::{Groups, Learned, Task, Trees, greedy, groups, trees};
 use seawall::outcome::{Recipe, Values};

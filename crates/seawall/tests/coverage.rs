@@ -12,9 +12,7 @@
 //! `MODEL=forest TRUTH=Smooth` picks one kind of model and one world.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{

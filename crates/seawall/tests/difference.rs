@@ -2,9 +2,7 @@
 //! force, outcomes shifting or not.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Case, Random, linear_program, log, reference, repeatable};
+use crate::common::{Case, Random, linear_program, log, reference, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::learn::{Gradient, Groups, Task, Trees, greedy, groups, softmax, trees};

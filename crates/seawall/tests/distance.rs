@@ -1,9 +1,7 @@
 //! Transport distances against linear programs, and their certificates.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Case, Random, case, repeatable};
+use crate::common::{Case, Random, case, repeatable};
 use proptest::prelude::*;
 use seawall::distance::{Distance, distance, entropic, sinkhorn_divergence};
 use seawall::{Feature, Population, Space, Status, Watch};

@@ -1,9 +1,9 @@
 //! The entropic worst case against dense sums written out, over twelve orders of η.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{Case, case, radii};
+use crate::common::{Case, case, radii};
 use proptest::prelude::*;
 use seawall::{EngineKind, Entropic, Settings, Status, Wasserstein};
 

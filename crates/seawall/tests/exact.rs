@@ -2,9 +2,9 @@
 //! against itself on every engine.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{Case, case, dual, linear_program, radii, reference};
+use crate::common::{Case, case, dual, linear_program, radii, reference};
 use proptest::prelude::*;
 use seawall::{Direction, EngineKind, Problem, Settings, Status, Wasserstein, WorstCase};
 

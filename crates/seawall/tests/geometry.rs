@@ -2,9 +2,9 @@
 //! of one's own is as good as ours or found out.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{Random, case, radii};
+use crate::common::{Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
     Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, Heights, Kl, Maxima,

@@ -1,9 +1,9 @@
 //! What must hold of any worst case, whatever the problem.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{Case, Random, case, radii};
+use crate::common::{Case, Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
     Ambiguity, Entropic, Feature, Kl, Population, Problem, Settings, Space, Wasserstein, WorstCase,

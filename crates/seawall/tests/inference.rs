@@ -1,9 +1,7 @@
 //! Intervals for robust values against simulated truths, and the finite-sample bound by hand.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::World;
+use crate::common::World;
 use seawall::evaluate::{Robust, Support};
 use seawall::inference::{Constants, Resampling, bootstrap, finite_sample};
 use seawall::outcome::{Recipe, Unseen};

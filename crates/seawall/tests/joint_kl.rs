@@ -2,11 +2,9 @@
 //! that is shown, and the identity with KL on contexts.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{Random, log, repeatable};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{Random, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};

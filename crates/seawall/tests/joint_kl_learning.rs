@@ -1,9 +1,7 @@
 //! Learning under joint KL against an enumeration of all policies of a class.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, log};
+use crate::common::{Random, log};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
 use seawall::learn::{Budget, Gradient, Groups, JointTask, Method, Trees};
 use seawall::outcome::{Recipe, Unseen};

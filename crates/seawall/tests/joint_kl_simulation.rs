@@ -2,9 +2,7 @@
 //! run diverges, in two worlds. `SEAWALL_LOGS=50` takes fewer logs than the 1,000 of a cell.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};

@@ -2,9 +2,7 @@
 //! and free couplings of the margins; and what theory says of the ends.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{

@@ -1,11 +1,11 @@
 //! The KL worst case: exact limits, an exponential-cone program, and tiny radii.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
+use crate::common::{Case, case};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{Case, case};
 use proptest::prelude::*;
 use seawall::{Feature, Kl, Population, Problem, Settings, Space, Status, WorstCase};
 use std::sync::Arc;

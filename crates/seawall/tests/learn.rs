@@ -1,9 +1,7 @@
 //! Learning against brute force: joint linear programs for groups, every tree for trees.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, log, repeatable};
+use crate::common::{Random, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{Robust, Support};
 use seawall::learn::{Budget, Groups, Learned, Task, Trees, groups, trees};

@@ -3,10 +3,8 @@
 //! The ordinary run takes some thousands; `scripts/fuzz --problems N` and `scripts/test --slow` the rest.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::certificate::{Found, KINDS, radius_of, set_of, verify};
-use common::problem::{Random, case_of};
+use crate::common::certificate::{Found, KINDS, radius_of, set_of, verify};
+use crate::common::problem::{Random, case_of};
 use rayon::prelude::*;
 use seawall::EngineKind;
 use std::time::Instant;

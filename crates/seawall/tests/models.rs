@@ -1,9 +1,7 @@
 //! Forests, boosted trees and additive models against slow, obvious versions of themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, repeatable};
+use crate::common::{Random, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity};
 use seawall::outcome::{

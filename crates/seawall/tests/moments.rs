@@ -2,11 +2,11 @@
 //! population and its curve.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
+use crate::common::{Case, case};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{Case, case};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use seawall::{

@@ -1,9 +1,7 @@
 //! Nominal estimators against row-by-row formulas, and their intervals against known truths.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, World, log, repeatable};
+use crate::common::{Random, World, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity, logistic};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, choose};

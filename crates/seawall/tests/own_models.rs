@@ -1,7 +1,7 @@
 //! Learners of the user's own, and values that are needed on a support alone.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
 use seawall::inference::{Resampling, bootstrap};

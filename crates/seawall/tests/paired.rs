@@ -2,9 +2,7 @@
 //! where every action costs the same everywhere and an adversary finds only noise.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{Resampling, bootstrap};

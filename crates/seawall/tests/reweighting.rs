@@ -1,14 +1,14 @@
 //! Sets that weigh people anew against cone programs, dense search, identities, limits and extremes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
+use crate::common::{Case, Random, case};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{
     ExponentialConeT, NonnegativeConeT, PowerConeT, SecondOrderConeT, ZeroConeT,
 };
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{Case, Random, case};
 use proptest::prelude::*;
 use seawall::{
     Burg, Chi2, CressieRead, Cvar, Direction, Feature, Geometry, Hellinger, Kl, Population,

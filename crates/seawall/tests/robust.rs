@@ -1,9 +1,7 @@
 //! The two-step robust value against nested linear programs, and what must hold between radii.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Case, Random, linear_program, log, repeatable};
+use crate::common::{Case, Random, linear_program, log, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, Values};

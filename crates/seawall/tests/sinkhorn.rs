@@ -2,11 +2,11 @@
 //! pairs, and what it says of itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
+use crate::common::{Case, Random, case};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-use common::{Case, Random, case};
 use seawall::{
     Direction, EngineKind, Feature, Geometry, Kl, Population, Problem, Set, Settings, Sinkhorn,
     Space, Status, Wasserstein, WorstCase,

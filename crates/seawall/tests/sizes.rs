@@ -2,9 +2,7 @@
 //! what is wrong, and never panics.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, case, log};
+use crate::common::{Random, case, log};
 use seawall::distance::{distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Rows, Support};
 use seawall::inference::{Constants, Replicates};

@@ -1,9 +1,7 @@
 //! Everything that may take long stops soon after it is told to.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use seawall::distance::{distance, entropic};
 use seawall::evaluate::{Robust, Support, logistic};
 use seawall::inference::{Resampling, bootstrap};

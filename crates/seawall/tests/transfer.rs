@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;

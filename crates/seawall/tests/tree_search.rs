@@ -1,9 +1,7 @@
 //! The search for trees: stopped at any moment, and with more levels than anyone would list.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use seawall::evaluate::{Robust, Support};
 use seawall::learn::{Learned, Task, Trees, trees};
 use seawall::outcome::Values;

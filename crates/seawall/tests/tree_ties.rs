@@ -1,9 +1,7 @@
 //! Regression trees whose splits tie: the first in order wins, exactly, whatever the rounding.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{Random, repeatable};
+use crate::common::{Random, repeatable};
 use proptest::prelude::*;
 use seawall::outcome::{Cut, Recipe, Tree, TreeSettings};
 use seawall::{Direction, Entry, Feature, Log, Space, Watch};

@@ -1,9 +1,9 @@
 //! The total variation worst case against a linear program, its limits, its plan and its curve.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
-use common::{Case, case};
+use crate::common::{Case, case};
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection};
 use proptest::prelude::*;
 use seawall::{Direction, Problem, Settings, Status, TotalVariation, WorstCase};

@@ -2,9 +2,7 @@
 //! can matter where none can.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::learn::{Groups, Learned, Task, Trees, WholeTask, groups, trees};
 use seawall::outcome::{AdditiveSettings, Recipe, TreeSettings};

@@ -8,13 +8,12 @@
 //! - A number is shown plainly, however it was spelled: `1.50` and `15e-1` are 1.5, as they are where an
 //!   engine has read them as numbers.
 
-use super::convert::{Fault, beyond_floats, parse_number, text, widened};
+use super::convert::{Fault, beyond_floats, floats, parse_number, text, widened};
 use super::decimal::{Decimal, plain, same};
 use super::moment::Moment;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
+use arrow_array::types::Float32Type;
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::DataType;
 use foldhash::fast::FixedState;
 use std::borrow::Cow;
@@ -110,7 +109,11 @@ impl Distinct {
         let cell = column.slice(row, 1);
         // A dictionary has its other values in every part of it.
         let alone = match cell.data_type() {
-            DataType::Dictionary(_, values) => cast(&cell, values).ok()?,
+            DataType::Dictionary(_, values) if cell.is_null(0) => new_null_array(values, 1),
+            DataType::Dictionary(..) => {
+                let cell = cell.as_any_dictionary();
+                cell.values().slice(*cell.normalized_keys().first()?, 1)
+            }
             _ => cell,
         };
         distinct.take(&alone, &mut codes).ok()?;
@@ -237,9 +240,8 @@ impl Distinct {
         if kind.is_numeric()
             && !kind.is_decimal()
             && !beyond_floats(column)
-            && let Ok(column) = cast(column, &DataType::Float64)
+            && let Some(column) = floats(column)
         {
-            let column = column.as_primitive::<Float64Type>();
             if column.null_count() == 0 {
                 codes.extend(column.values().iter().map(|&x| self.code_of_number(x)));
             } else {
@@ -249,7 +251,7 @@ impl Distinct {
             return Ok(());
         }
         let found = text(column)?;
-        codes.extend(found.as_string::<i32>().iter().map(|text| self.code_of_text(text)));
+        codes.extend(found.iter().map(|text| self.code_of_text(text)));
         if kind == &DataType::Boolean {
             // True counts as 1 where a number is wanted.
             for (text, truth) in [("false", 0.0), ("true", 1.0)] {

@@ -3,7 +3,7 @@
 use super::csv::{self, Layout, Stopped, separator};
 use super::footer;
 use super::guard::guarded;
-use super::json::{self, Flat, NESTED};
+use super::json::{self, JsonBatches};
 use super::names::unknown_column;
 use super::pages;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -79,20 +79,11 @@ pub(super) fn batches(
         Format::JsonLines => {
             let schema = json_schema(path, compression)?;
             let wanted = find(path, &schema, names)?;
-            // The other columns are not looked at: what they hold is nobody's business.
             let (kept, picks) = each_once(&wanted);
-            let schema = schema.project(&kept).map_err(bad)?;
-            let nested = schema.fields().iter().any(|f| f.metadata().contains_key(NESTED));
-            let bytes = open(path, compression)?;
-            let lines: Box<dyn BufRead> =
-                if nested { Box::new(BufReader::new(Flat::new(bytes))) } else { bytes };
-            let mut reader = arrow_json::ReaderBuilder::new(Arc::new(schema))
-                .with_batch_size(BATCH)
-                .with_coerce_primitive(true)
-                .build(lines)
-                .map_err(bad)?;
-            while let Some(batch) = whole(path, || Ok(reader.next()))? {
-                each(batch, &picks)?;
+            let schema = Arc::new(schema.project(&kept).map_err(bad)?);
+            let mut reader = JsonBatches::new(open(path, compression)?, schema);
+            while let Some(batch) = reader.next(BATCH).map_err(bad)? {
+                each(Ok(batch), &picks)?;
             }
             Ok(())
         }

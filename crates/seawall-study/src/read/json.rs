@@ -4,13 +4,18 @@
 //! Numbers are read as the text they are: a float would make one number of many large ones. Lists
 //! and objects are passed on as their text too, but are no values that a column could be read by.
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::builder::{BooleanBuilder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
+use std::sync::Arc;
 
 /// The key of a field's metadata that says that there are lists or objects among its values.
 pub(super) const NESTED: &str = "seawall:nested";
@@ -148,78 +153,148 @@ pub(super) fn schema(reader: impl BufRead) -> Result<Schema, String> {
     Ok(Schema::new(found.columns.into_iter().map(field).collect::<Vec<Field>>()))
 }
 
-/// The lines of a checked file, with every list and object that a column holds made a text.
-pub(super) struct Flat<R> {
+/// The wanted columns of a checked file, some rows at a time.
+pub(super) struct JsonBatches<R> {
     reader: R,
-    line: Vec<u8>,
-    ready: Vec<u8>,
+    schema: SchemaRef,
+    /// Where a wanted column is among those of the schema.
+    places: HashMap<String, usize>,
+    line: String,
 }
 
-impl<R: BufRead> Flat<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Flat { reader, line: Vec::new(), ready: Vec::new() }
+impl<R: BufRead> JsonBatches<R> {
+    pub(super) fn new(reader: R, schema: SchemaRef) -> Self {
+        let names = schema.fields().iter().map(|f| f.name().clone());
+        let places = names.enumerate().map(|(k, name)| (name, k)).collect();
+        JsonBatches { reader, schema, places, line: String::new() }
     }
-}
 
-impl<R: BufRead> Read for Flat<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.ready.is_empty() {
+    /// The next rows, at most so many; None after the last.
+    pub(super) fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, ArrowError> {
+        let broken = |what: &dyn fmt::Display| ArrowError::JsonError(what.to_string());
+        let mut cells: Vec<Cells> = self.schema.fields().iter().map(|f| Cells::of(f)).collect();
+        let mut rows = 0;
+        while rows < most {
             self.line.clear();
-            self.reader.read_until(b'\n', &mut self.line)?;
-            self.ready = flat(&self.line);
+            if self.reader.read_line(&mut self.line).map_err(|e| broken(&e))? == 0 {
+                break;
+            }
+            if self.line.trim().is_empty() {
+                continue;
+            }
+            let row = Row { places: &self.places, cells: vec![None; cells.len()] };
+            let mut parser = serde_json::Deserializer::from_str(&self.line);
+            let row = row.deserialize(&mut parser).map_err(|e| broken(&e))?;
+            for (cells, raw) in cells.iter_mut().zip(row) {
+                cells.push(raw.map(RawValue::get)).map_err(|e| broken(&e))?;
+            }
+            rows += 1;
         }
-        let count = self.ready.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&self.ready[..count]);
-        self.ready.drain(..count);
-        Ok(count)
+        if rows == 0 {
+            return Ok(None);
+        }
+        let columns = cells.into_iter().map(Cells::finish).collect();
+        let count = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &count).map(Some)
     }
 }
 
-/// A line whose object holds texts in place of lists and objects.
-fn flat(line: &[u8]) -> Vec<u8> {
-    let mut flat = Vec::with_capacity(line.len());
-    let (mut depth, mut quoted, mut escaped) = (0, false, false);
-    let mut start = None;
-    for (at, &byte) in line.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => {
-                depth += 1;
-                if depth == 2 {
-                    start = Some(at);
-                }
+/// The wanted values of one object, as they are written.
+struct Row<'a, 'de> {
+    places: &'a HashMap<String, usize>,
+    cells: Vec<Option<&'de RawValue>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Row<'_, 'de> {
+    type Value = Vec<Option<&'de RawValue>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Row<'_, 'de> {
+    type Value = Vec<Option<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            match self.places.get(name.as_ref()) {
+                Some(&k) => self.cells[k] = Some(map.next_value()?),
+                None => drop(map.next_value::<IgnoredAny>()?),
             }
-            b'}' | b']' if !quoted => {
-                depth -= 1;
-                if depth == 1
-                    && let Some(start) = start.take()
-                {
-                    let text = String::from_utf8_lossy(&line[start..=at]).into_owned();
-                    flat.extend(serde_json::Value::String(text).to_string().bytes());
-                    continue;
-                }
-            }
-            _ => {}
         }
-        if start.is_none() {
-            flat.push(byte);
+        Ok(self.cells)
+    }
+}
+
+/// The cells of a column of some rows.
+enum Cells {
+    Truths(BooleanBuilder),
+    Texts(StringBuilder),
+}
+
+impl Cells {
+    fn of(field: &Field) -> Self {
+        match field.data_type() {
+            DataType::Boolean => Cells::Truths(BooleanBuilder::new()),
+            _ => Cells::Texts(StringBuilder::new()),
         }
     }
-    flat
+
+    /// Adds a value as it is written in JSON.
+    fn push(&mut self, raw: Option<&str>) -> serde_json::Result<()> {
+        let raw = raw.filter(|raw| *raw != "null");
+        match self {
+            Cells::Truths(cells) => cells.append_option(raw.map(|raw| raw == "true")),
+            Cells::Texts(cells) => match raw {
+                // A text is the only value whose spelling in JSON is not the value itself.
+                Some(raw) if raw.starts_with('"') => {
+                    cells.append_value(serde_json::from_str::<String>(raw)?);
+                }
+                raw => cells.append_option(raw),
+            },
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Cells::Truths(mut cells) => Arc::new(cells.finish()),
+            Cells::Texts(mut cells) => Arc::new(cells.finish()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::cast::AsArray;
 
     #[test]
-    fn lists_and_objects_become_texts() {
-        let line = br#"{"a\"{": 1.50, "b": [1, {"c": "]"}], "d": {"e": "x\"}"}, "f": "[g]"}"#;
-        let expected =
-            r#"{"a\"{": 1.50, "b": "[1, {\"c\": \"]\"}]", "d": "{\"e\": \"x\\\"}\"}", "f": "[g]"}"#;
-        assert_eq!(String::from_utf8(flat(line)).unwrap(), expected);
+    fn cells_are_as_they_are_written() {
+        let lines = concat!(
+            r#"{"a\"{": 1.50, "b": [1, {"c": "]"}], "d": true, "f": "[g]\n"}"#,
+            "\n\n",
+            r#"{"f": null, "b": 1e400, "other": {}, "d": null, "b": 12345678901234567890}"#
+        );
+        let schema = Arc::new(schema(lines.as_bytes()).unwrap().project(&[0, 1, 2, 3]).unwrap());
+        let mut batches = JsonBatches::new(lines.as_bytes(), schema);
+        let batch = batches.next(9).unwrap().unwrap();
+        assert!(batches.next(9).unwrap().is_none());
+        let column = |k: usize| -> Vec<Option<String>> {
+            let texts = batch.column(k).as_string::<i32>();
+            texts.iter().map(|text| text.map(str::to_owned)).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(column(0), [some("1.50"), None]);
+        assert_eq!(column(1), [some(r#"[1, {"c": "]"}]"#), some("12345678901234567890")]);
+        assert_eq!(column(3), [some("[g]\n"), None]);
+        let truths: Vec<Option<bool>> = batch.column(2).as_boolean().iter().collect();
+        assert_eq!(truths, [Some(true), None]);
     }
 
     #[test]

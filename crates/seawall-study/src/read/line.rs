@@ -5,14 +5,11 @@
 //! range) is infinite: whether that is an error depends on whether its row is used.
 
 use super::bins::Bins;
-use super::convert::{Fault, parse_number, text, widened};
+use super::convert::{Fault, floats, parse_number, text};
 use super::decimal::Decimal;
 use super::distinct::Distinct;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
-use arrow_cast::cast;
-use arrow_schema::DataType;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
@@ -71,19 +68,12 @@ impl Line {
             };
             return Ok(keys.iter().enumerate().map(number).collect());
         }
-        let kind = column.data_type();
-        if kind == &DataType::Float32 {
-            let short = |x: Option<f32>| self.of_float(x.map_or(f64::NAN, widened));
-            return Ok(column.as_primitive::<Float32Type>().iter().map(short).collect());
-        }
-        if ((kind.is_numeric() && !kind.is_decimal()) || kind == &DataType::Boolean)
-            && let Ok(column) = cast(column, &DataType::Float64)
-        {
+        if let Some(column) = floats(column) {
             let number = |x: Option<f64>| self.of_float(x.unwrap_or(f64::NAN));
-            return Ok(column.as_primitive::<Float64Type>().iter().map(number).collect());
+            return Ok(column.iter().map(number).collect());
         }
         let texts = text(column)?;
-        Ok(texts.as_string::<i32>().iter().map(|text| self.of_text(text)).collect())
+        Ok(texts.iter().map(|text| self.of_text(text)).collect())
     }
 }
 

@@ -7,6 +7,7 @@
 //! Not here: what the columns mean.
 
 mod bins;
+mod cell;
 mod convert;
 mod csv;
 mod decimal;

@@ -1,0 +1,61 @@
+//! The integration tests of the core, a module for each subject, in one binary: linked once, and run side
+//! by side.
+
+mod allowance;
+mod balance;
+mod clusters;
+mod common;
+mod couplings;
+mod couplings_learning;
+mod coverage;
+mod difference;
+mod distance;
+mod entropic;
+mod exact;
+mod examples;
+mod extremes;
+mod fixture;
+mod geometry;
+mod halves;
+mod identities;
+mod inference;
+mod joint_kl;
+mod joint_kl_learning;
+mod joint_kl_simulation;
+mod joint_wasserstein;
+mod kl;
+mod learn;
+mod many;
+mod mmd;
+mod models;
+mod moments;
+mod nominal;
+mod own_models;
+mod paired;
+mod policy;
+mod reweighting;
+mod robust;
+mod sinkhorn;
+mod sizes;
+mod stopping;
+mod transfer;
+mod tree_search;
+mod tree_ties;
+mod tv;
+mod whole;
+
+/// A file that is not named above would never run.
+#[test]
+fn every_file_is_a_module() {
+    let main = include_str!("main.rs");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(module) = name.strip_suffix(".rs").filter(|m| *m != "main") {
+            assert!(
+                main.contains(&format!("mod {module};")),
+                "tests/main.rs does not name {module}"
+            );
+        }
+    }
+}
