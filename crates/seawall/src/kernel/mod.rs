@@ -29,6 +29,8 @@ mod pass;
 pub mod plateaus;
 mod precise;
 mod pull;
+/// Small dense quadratic programs: the cutting-plane method's master problem.
+pub mod quadratic;
 pub mod quantile;
 pub mod random;
 pub mod scan;
