@@ -20,6 +20,7 @@ mod known;
 mod learn;
 mod limits;
 mod means_shift;
+mod mirror;
 mod models;
 mod names;
 mod noise;

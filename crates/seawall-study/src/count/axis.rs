@@ -22,6 +22,8 @@ pub(super) struct Axis {
     pub(super) weighed: bool,
     /// For an outcome: what each level adds.
     pub(super) amounts: Vec<f64>,
+    /// For an outcome without levels: what one unit of its number adds.
+    pub(super) factor: f64,
 }
 
 /// What was counted of a column, point by point.
@@ -76,7 +78,7 @@ impl Axis {
                 (feature, Some(levels), on_levels(codes, &level_of, levels))
             }
         };
-        let mut axis = Axis { feature, levels, at, weighed, amounts: Vec::new() };
+        let mut axis = Axis { feature, levels, at, weighed, amounts: Vec::new(), factor: 1.0 };
         if let Some(weight) = context.weight {
             axis.feature = axis.feature.weight(weight);
         }
@@ -102,13 +104,18 @@ impl Axis {
             (Term::Levels(levels), Counted::Values(codes, distinct)) => {
                 Self::of_levels(path, name, levels, codes, distinct)
             }
+            // The axis holds the column's own numbers, not what they cost: rows are dealt to folds in
+            // the order of outcomes, which must be the same for costs and for the rewards they mirror.
             (Term::Weight(weight), Counted::Numbers(mut numbers)) => {
-                numbers.iter_mut().for_each(|x| *x = *x * weight + 0.0);
-                let mut amounts = numbers.clone();
+                numbers.iter_mut().for_each(|x| *x += 0.0);
+                let mut seen = numbers.clone();
+                sort_numbers(&mut seen);
                 let (feature, levels, at) = by_number(name, numbers, most);
-                sort_numbers(&mut amounts);
-                amounts.truncate(levels.unwrap_or(0));
-                Ok(Axis { feature, levels, at, weighed: true, amounts })
+                let (factor, amounts) = match levels {
+                    Some(_) => (1.0, seen.iter().map(|x| x * weight + 0.0).collect()),
+                    None => (*weight, Vec::new()),
+                };
+                Ok(Axis { feature, levels, at, weighed: true, amounts, factor })
             }
             _ => Err(Error::internal("an outcome that was counted in another way")),
         }
@@ -131,16 +138,21 @@ impl Axis {
         let amount =
             |code: usize| levels.iter().find(|(l, _)| matches(l, code)).map_or(0.0, |(_, x)| *x);
         let own: Vec<f64> = (0..distinct.len()).map(amount).collect();
-        let mut amounts: Vec<f64> = used(codes).iter().map(|&code| own[code as usize]).collect();
-        // Levels that were never seen can still happen.
-        amounts.extend(levels.iter().map(|l| l.1));
-        amounts.push(0.0);
-        amounts.sort_unstable_by(f64::total_cmp);
-        amounts.dedup();
-        let level = |&code: &u32| amounts.partition_point(|a| *a < own[code as usize]) as f64;
-        let at = codes.iter().map(level).collect();
+        // In the order of the levels' names, not of what they cost, so that costs and the rewards they
+        // mirror have their outcomes in one order. Levels that were never seen can still happen.
+        let mut named: Vec<&(String, f64)> = levels.iter().collect();
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut amounts: Vec<f64> = Vec::new();
+        for amount in named.iter().map(|l| l.1).chain([0.0]) {
+            if !amounts.contains(&amount) {
+                amounts.push(amount);
+            }
+        }
+        let place = |code: usize| amounts.iter().position(|a| *a == own[code]).unwrap_or(0) as f64;
+        let places: Vec<f64> = (0..own.len()).map(place).collect();
+        let at = codes.iter().map(|&code| places[code as usize]).collect();
         let feature = Feature::nominal(name, amounts.iter().map(f64::to_string));
-        Ok(Axis { feature, levels: Some(amounts.len()), at, weighed: true, amounts })
+        Ok(Axis { feature, levels: Some(amounts.len()), at, weighed: true, amounts, factor: 1.0 })
     }
 }
 

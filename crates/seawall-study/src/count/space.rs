@@ -170,14 +170,14 @@ pub(super) fn outcome_space(
         Axis::outcome(&study.data, name, term, column, most_numbers(on_grid))
     };
     let found = made(columns, MOST_OUTCOMES, |_| false, axis)?;
-    let amounts: Vec<Option<Vec<f64>>> =
-        found.axes.iter().map(|a| a.levels.map(|_| a.amounts.clone())).collect();
+    let amounts: Vec<(Option<Vec<f64>>, f64)> =
+        found.axes.iter().map(|a| (a.levels.map(|_| a.amounts.clone()), a.factor)).collect();
     let on_grid = found.cells <= MOST_OUTCOMES;
     let (space, of) = space_of(found.axes, on_grid).map_err(|e| e.within(study.path.display()))?;
     let amount = |i: usize| {
-        let along = amounts.iter().enumerate().map(|(k, amounts)| match amounts {
+        let along = amounts.iter().enumerate().map(|(k, (amounts, factor))| match amounts {
             Some(amounts) => amounts[space.code(i, k) as usize],
-            None => space.code(i, k),
+            None => space.code(i, k) * factor + 0.0,
         });
         along.sum()
     };

@@ -58,17 +58,18 @@ impl Replicates {
             let none = (f64::NAN, f64::NAN);
             return Ok(Interval { se: f64::NAN, percentile: none, basic: none });
         }
-        sorted.sort_unstable_by(f64::total_cmp);
+        // Sums before sorting, and each tail counted from its own end: negated replicates give the
+        // negated interval to the last digit.
         let count = sorted.len() as f64;
         let mean = sorted.iter().sum::<f64>() / count;
         let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
-        let quantile = |share: f64| {
-            let at = share * (count - 1.0);
-            let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-            low + (high - low) * at.fract()
-        };
-        let tail = 0.5 * (1.0 - level);
-        let (low, high) = (quantile(tail), quantile(1.0 - tail));
+        sorted.sort_unstable_by(f64::total_cmp);
+        let at = 0.5 * (1.0 - level) * (count - 1.0);
+        let (near, far) = (at.floor() as usize, at.ceil() as usize);
+        let between = |a: f64, b: f64| a + (b - a) * at.fract();
+        let last = sorted.len() - 1;
+        let low = between(sorted[near], sorted[far]);
+        let high = between(sorted[last - near], sorted[last - far]);
         Ok(Interval {
             se: (squares / (count - 1.0).max(1.0)).sqrt(),
             percentile: (low, high),

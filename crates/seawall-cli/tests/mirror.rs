@@ -1,0 +1,98 @@
+//! A study of rewards is the mirror of one of costs, to the last digit: folds and sample splits follow the
+//! raw columns of a row, not the cost computed from them.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use crate::common::{folder, json};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A trial whose outcome is a number `y` and an event `e`.
+fn data() -> String {
+    let mut state = 5u64;
+    let mut below = |n: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut text = "x,g,a,y,e\n".to_owned();
+    for _ in 0..300 {
+        let (x, g, a) = (below(5), ["a", "b"][below(2) as usize], ["c", "t"][below(2) as usize]);
+        let y = below(4) + u64::from(x > 2 && a == "t");
+        let event = ["no", "severe", "mild"][below(3) as usize];
+        writeln!(text, "{x},{g},{a},{y},{event}").unwrap();
+    }
+    text
+}
+
+fn study(outcome: &str, model: &str) -> String {
+    format!(
+        "[data]\npath = \"d.csv\"\n[context]\nx = \"numeric\"\ng = \"nominal\"\n[action]\ncolumn = \"a\"\n\
+         [propensity]\ndesign = {{ c = 0.5, t = 0.5 }}\n[outcome]\n{outcome}\n[model]\nkind = \"{model}\"\n"
+    )
+}
+
+/// The size of every number, by where it stands; the two ends of an interval change places.
+fn sizes(value: &Value, path: &str, found: &mut BTreeMap<String, Vec<u64>>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, inner) in fields.iter().filter(|(key, _)| *key != "seconds") {
+                let key = key.replace("lower", "end").replace("upper", "end");
+                sizes(inner, &format!("{path}/{key}"), found);
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|inner| sizes(inner, &format!("{path}[]"), found)),
+        Value::Number(number) => {
+            let size = number.as_f64().unwrap().abs();
+            found.entry(path.to_owned()).or_default().push(size.to_bits());
+        }
+        _ => {}
+    }
+}
+
+fn all_sizes(value: &Value) -> BTreeMap<String, Vec<u64>> {
+    let mut found = BTreeMap::new();
+    sizes(value, "", &mut found);
+    found.values_mut().for_each(|all| all.sort_unstable());
+    found
+}
+
+#[test]
+fn rewards_mirror_costs_to_the_last_digit() {
+    let outcomes = [
+        ("cost = { y = -1 }", "reward = { y = 1 }"),
+        (
+            "cost = { y = 0.5, e = { severe = 3, mild = 1 } }",
+            "reward = { y = -0.5, e = { severe = -3, mild = -1 } }",
+        ),
+    ];
+    let commands = [
+        "evaluate STUDY --policy constant:t --policy greedy --policy uniform --radius 0,0.05 --json",
+        "evaluate STUDY --policy constant:t --policy constant:c --set kl --radius 0.05 --cost-radius 0.01 \
+         --bootstrap 20 --json",
+        "learn STUDY --policy tree:1 --radius 0.05 --json",
+    ];
+    for (costs, rewards) in outcomes {
+        for model in ["cells", "tree", "additive", "boosted", "forest", "auto"] {
+            let files = [("c.toml", study(costs, model)), ("r.toml", study(rewards, model))];
+            let data = data();
+            let there = folder(&[
+                ("d.csv", data.as_bytes()),
+                (files[0].0, files[0].1.as_bytes()),
+                (files[1].0, files[1].1.as_bytes()),
+            ]);
+            for command in commands {
+                if ["additive", "boosted"].contains(&model) && command.contains("--cost-radius") {
+                    continue; // These models have values only, no outcomes to shift.
+                }
+                let one = all_sizes(&json(there.path(), &command.replace("STUDY", "c.toml")));
+                let other = all_sizes(&json(there.path(), &command.replace("STUDY", "r.toml")));
+                assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+                for (path, numbers) in &one {
+                    assert_eq!(numbers, &other[path], "{model}, {command}: {path}");
+                }
+                assert!(one.len() > 20, "{command}: {} places", one.len());
+            }
+        }
+    }
+}
