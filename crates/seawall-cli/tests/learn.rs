@@ -173,7 +173,7 @@ fn every_kind_of_policy_on_the_demo() {
         assert!(number(&found["value"]) >= values[2].1 - 1.0);
     }
     let honest = json(path, &format!("learn {study} --policy tree:1 --honest --json"));
-    assert_eq!(honest["honest"]["halves"].as_array().unwrap().len(), 2);
+    assert_eq!(honest["honest"]["halves"].as_array().unwrap().len(), 10);
     let words = run(path, &format!("learn {study} --policy tree:1"));
     for word in ["If ", "Worst case", "gap", "Floor: no policy whatever", "best constant: "] {
         assert!(words.out.contains(word), "{word:?} is not in {}", words.out);

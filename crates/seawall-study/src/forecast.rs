@@ -95,7 +95,7 @@ pub fn learning(loaded: &Loaded, question: &learn::Question) -> Result<Option<Fo
     if question.context.radius.is_infinite() {
         return Ok(None);
     }
-    let runs = if question.honest { 3.0 } else { 1.0 };
+    let runs = if question.honest { 1.0 + 2.0 * learn::SPLITS as f64 } else { 1.0 };
     let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
     let worst_cases = solves(&robust, question.context.set, SEARCH * runs)?;
     let Spec::Tree(depth) = question.policy else { return Ok(worst_cases) };

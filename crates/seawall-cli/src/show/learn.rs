@@ -5,7 +5,7 @@ use super::{balance, gap, number, one_line};
 use crate::cmd::learn::Outputs;
 use seawall::Direction;
 use seawall::learn::Method;
-use seawall_study::learn::{LearnSupport, LearnedPolicy, Spec};
+use seawall_study::learn::{HeldOutDifference, LearnSupport, LearnedPolicy, Spec};
 use std::io::{Result, Write};
 use std::path::Path;
 
@@ -191,7 +191,8 @@ fn over(answer: &LearnedPolicy) -> String {
     format!("{article} {} set of radius {}", answer.set.name(), number(answer.radius))
 }
 
-/// The values on rows that did not choose the policy, beside the best constant's and the baseline's.
+/// Held-out values, beside the best constant's and the baseline's, and the differences with their standard
+/// errors.
 fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
     let Some(honest) = &answer.honest else {
         let why = match &answer.no_honest {
@@ -200,8 +201,13 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
         };
         return writeln!(out, "These values are from the rows that chose the policy; {why}.");
     };
-    writeln!(out, "\nOn rows that did not choose it (halves, both ways):\n")?;
-    let place = if answer.in_target { "in the target itself" } else { "if nothing shifts" };
+    writeln!(
+        out,
+        "\nHeld-out estimates (learned on one half of the rows, valued on the other; {} sample splits, both \
+         directions):\n",
+        honest.splits
+    )?;
+    let place = if answer.in_target { "in the target" } else { "in the data" };
     let mut header = vec!["policy", "worst case", place];
     let difference =
         answer.against.as_ref().map(|a| format!("worst minus {}", super::label(&a.policy)));
@@ -215,10 +221,25 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
     };
     let own = Some(number(honest.value));
     row(super::label(&answer.policy), honest.worst_case, honest.nominal_value, own);
-    for (what, v) in [("best constant", &honest.best_constant), ("baseline", &honest.baseline)] {
+    let others = [("best constant", &honest.best_constant), ("baseline", &honest.baseline)];
+    for (what, v) in others {
         row(format!("{what}: {}", super::label(&v.policy)), v.value, v.nominal_value, None);
     }
-    writeln!(out, "{shown}")
+    writeln!(out, "{shown}\n")?;
+    let with_se = |d: &HeldOutDifference| match d.value.is_finite() {
+        true => format!("{} (SE {})", to_noise(d.value, d.se), to_noise(d.se, d.se)),
+        false => "too few rows".to_owned(),
+    };
+    for (what, v) in others {
+        writeln!(
+            out,
+            "{} minus {what}: worst case {}, {place} {}.",
+            super::label(&answer.policy),
+            with_se(&v.difference),
+            with_se(&v.nominal_difference)
+        )?;
+    }
+    Ok(())
 }
 
 /// The value on past groups that did not choose the policy.

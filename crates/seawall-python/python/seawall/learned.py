@@ -61,25 +61,36 @@ class Policy:
 
 
 @dataclass(frozen=True)
+class HeldOutDifference:
+    """A mean difference over held-out halves and its half-sample standard error."""
+
+    value: float
+    se: float
+
+
+@dataclass(frozen=True)
 class HonestValue:
-    """A policy valued on both halves: the means of their worst cases and of their doubly robust
-    estimates. Its name is two if the halves chose differently."""
+    """A policy valued on the same held-out rows: the means of its worst cases and of its doubly robust
+    estimates, and the learned policy's differences to it. Several names if the halves chose differently."""
 
     policy: str
     value: float
     nominal_value: float
+    difference: HeldOutDifference
+    nominal_difference: HeldOutDifference
 
 
 @dataclass(frozen=True)
 class Honest:
-    """Values on rows that did not choose the policy: learned on one half, valued on the other, both
-    ways. `value` is the mean of `halves`: of worst cases, or of worst differences to the baseline if it
-    was learned against one. Beside it the best constant policy, chosen on the same halves, and the
+    """Held-out values: learned on one half of the rows, valued on the other, in both directions of several
+    sample splits. `value` is the mean of `halves`: of worst cases, or of worst differences to the baseline
+    if it was learned against one. Beside it the best constant policy, chosen on the same halves, and the
     baseline: the policy learned against, else what the log did."""
 
     value: float
     worst_case: float
     nominal_value: float
+    splits: int
     halves: list[float]
     best_constant: HonestValue
     baseline: HonestValue
@@ -203,11 +214,10 @@ class Learned(_Result):
             certified = "Certified: no worse" if self.against.no_worse else "Not certified to be no worse"
             lines.append(f"{certified} than {self.against.policy} in any population of the set.")
         if self.honest:
-            others = {v.policy: v.value for v in (self.honest.best_constant, self.honest.baseline)}
-            beside = ", ".join(f"{name} {value:.6g}" for name, value in others.items())
-            lines.append(
-                f"On rows that did not choose it, its worst case is {self.honest.worst_case:.6g}; {beside}."
-            )
+            lines.append(f"Held-out worst case {self.honest.worst_case:.6g} ({self.honest.splits} sample splits).")
+            for what, v in (("best constant", self.honest.best_constant), ("baseline", self.honest.baseline)):
+                d = v.difference
+                lines.append(f"Difference to {what} {v.policy} ({v.value:.6g}): {d.value:.3g} (SE {d.se:.2g}).")
         if self.no_honest:
             lines.append(f"Halves of the rows cannot be used to value it: {self.no_honest}.")
         if self.groups:

@@ -1,15 +1,20 @@
-//! Learned on one half of the rows, valued on the other, both ways: with the best constant policy and
-//! the baseline beside it, on the same halves.
+//! Learned on one half of the rows, valued on the other, in both directions of several sample splits: with
+//! the best constant policy and the baseline beside it, on the same halves.
 
-use super::{Found, HonestResult, HonestValue, Question, baseline, worst_of};
+use super::{Found, HeldOutDifference, HonestResult, HonestValue, Question, baseline, worst_of};
 use crate::load::Loaded;
 use crate::start::Carrier;
 use crate::study::PolicySpec;
+use rayon::prelude::*;
 use seawall::evaluate::{Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
-use seawall::{Detail, Error, Result, Settings, Status, Watch};
+use seawall::{Detail, Error, Log, Result, Settings, Status, Watch};
 use std::sync::Arc;
+
+/// Sample splits: one alone says little (its difference to another policy may have either sign), and each
+/// learns twice.
+pub(crate) const SPLITS: usize = 5;
 
 /// One half of the rows, fitted.
 struct Half<'a> {
@@ -59,41 +64,63 @@ impl<'a> Half<'a> {
     }
 }
 
-/// Values on the halves, summed up.
-#[derive(Default)]
-struct Sum {
-    names: Vec<String>,
-    worst: Vec<f64>,
+/// What a policy is worth on the held-out half of one direction of a split.
+struct HeldOut {
+    policy: String,
+    worst: f64,
     nominal: f64,
 }
 
-impl Sum {
-    /// Adds a policy's worst case on a half, and its doubly robust estimate: in the target if there is
-    /// one.
-    fn add(
-        &mut self,
+impl HeldOut {
+    /// A policy's worst case on a half, and its doubly robust estimate: in the target if there is one.
+    fn new(
         (half, there): (&Half<'_>, Option<&Carrier<'_>>),
         policy: &Policy,
         watch: Watch<'_>,
-    ) -> Result<()> {
-        if !self.names.iter().any(|name| name == policy.name()) {
-            self.names.push(policy.name().to_owned());
-        }
-        self.worst.push(half.worst(policy, None)?);
-        self.nominal += match there {
+    ) -> Result<Self> {
+        let nominal = match there {
             Some(there) => there.estimates(policy)?.dr.value,
             None => half.fitted.nominal(policy, watch)?.dr.value,
         };
-        Ok(())
+        Ok(HeldOut { policy: policy.name().to_owned(), worst: half.worst(policy, None)?, nominal })
     }
+}
 
-    fn mean(&self) -> HonestValue {
-        let count = self.worst.len() as f64;
-        HonestValue {
-            policy: self.names.join(" / "),
-            value: self.worst.iter().sum::<f64>() / count,
-            nominal_value: self.nominal / count,
-        }
+/// One direction of a split: the learned policy, and those it is compared with.
+struct Direction {
+    objective: f64,
+    learned: HeldOut,
+    constant: HeldOut,
+    baseline: HeldOut,
+}
+
+fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = numbers.len() as f64;
+    numbers.sum::<f64>() / count
+}
+
+/// The learned policy less another, over all splits: both directions of a split are one after the other.
+fn difference(
+    all: &[Direction],
+    other: fn(&Direction) -> &HeldOut,
+    of: fn(&HeldOut) -> f64,
+) -> HeldOutDifference {
+    let each: Vec<f64> = all.iter().map(|d| of(&d.learned) - of(other(d))).collect();
+    let squares = each.chunks_exact(2).map(|pair| (pair[0] - pair[1]).powi(2) / 4.0);
+    HeldOutDifference { value: mean(each.iter().copied()), se: mean(squares).sqrt() }
+}
+
+/// Another policy's values on the same halves.
+fn compared(all: &[Direction], other: fn(&Direction) -> &HeldOut) -> HonestValue {
+    let mut names: Vec<&str> = all.iter().map(|d| other(d).policy.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    HonestValue {
+        policy: names.join(" / "),
+        value: mean(all.iter().map(|d| other(d).worst)),
+        nominal_value: mean(all.iter().map(|d| other(d).nominal)),
+        difference: difference(all, other, |h| h.worst),
+        nominal_difference: difference(all, other, |h| h.nominal),
     }
 }
 
@@ -111,46 +138,62 @@ pub(super) fn usual(
     loaded.policy(&spec, values, watch)
 }
 
-/// Learns on one half and values on the other, both ways.
+/// Learns on one half and values on the other, both ways, for several splits.
 pub(super) fn halves(
     loaded: &Loaded,
     question: &Question,
     watch: Watch<'_>,
 ) -> Result<HonestResult> {
-    let folds = loaded.log().folds(2)?;
-    let (mut own, mut constant, mut base) = (Sum::default(), Sum::default(), Sum::default());
-    let mut objective = Vec::new();
-    for fold in 0..2 {
-        let rest = loaded.fitted_to(&folds.without(fold)?.shared(), watch)?;
-        let found = Found::new(loaded, &rest, question, None, watch)?;
-        if found.learned.status() == Status::Stopped {
-            return Err(Error::stopped());
-        }
-        let rest = Half::new(loaded, question, rest, watch)?;
-        let here = loaded.fitted_to(&folds.only(fold)?.shared(), watch)?;
-        let here = Half::new(loaded, question, here, watch)?;
-        let start = loaded.start(here.fitted.log())?;
-        let there = start.carrier(&here.fitted, watch)?;
-        let half = (&here, there.as_ref());
-        let against = baseline(loaded, question, &rest.range.worst, watch)?;
-        let policy = found.learned.policy();
-        objective.push(here.worst(policy, against.as_ref())?);
-        own.add(half, policy, watch)?;
-        constant.add(half, &rest.best_constant(against.as_ref())?, watch)?;
-        let usual = match against {
-            Some(policy) => policy,
-            None => usual(loaded, question, &rest.range.worst, watch)?,
-        };
-        base.add(half, &usual, watch)?;
-    }
-    let value = objective.iter().sum::<f64>() / objective.len() as f64;
-    let mean = own.mean();
+    let directions = |split: usize| -> Result<[Direction; 2]> {
+        let seed = loaded.study.deals.seed.wrapping_add(question.gradient.seed);
+        let folds = loaded.log().split(seed, split)?;
+        let (a, b) = (folds.only(0)?.shared(), folds.only(1)?.shared());
+        Ok([
+            direction(loaded, question, (&a, &b), watch)?,
+            direction(loaded, question, (&b, &a), watch)?,
+        ])
+    };
+    let all: Vec<[Direction; 2]> =
+        (0..SPLITS).into_par_iter().map(directions).collect::<Result<_>>()?;
+    let all: Vec<Direction> = all.into_iter().flatten().collect();
     Ok(HonestResult {
-        value,
-        worst_case: mean.value,
-        nominal_value: mean.nominal_value,
-        halves: objective,
-        best_constant: constant.mean(),
-        baseline: base.mean(),
+        value: mean(all.iter().map(|d| d.objective)),
+        worst_case: mean(all.iter().map(|d| d.learned.worst)),
+        nominal_value: mean(all.iter().map(|d| d.learned.nominal)),
+        splits: SPLITS,
+        halves: all.iter().map(|d| d.objective).collect(),
+        best_constant: compared(&all, |d| &d.constant),
+        baseline: compared(&all, |d| &d.baseline),
+    })
+}
+
+/// Learns on some rows and values on others.
+fn direction(
+    loaded: &Loaded,
+    question: &Question,
+    (learned_on, valued_on): (&Arc<Log>, &Arc<Log>),
+    watch: Watch<'_>,
+) -> Result<Direction> {
+    let own = loaded.fitted_to(learned_on, watch)?;
+    let found = Found::new(loaded, &own, question, None, watch)?;
+    if found.learned.status() == Status::Stopped {
+        return Err(Error::stopped());
+    }
+    let own = Half::new(loaded, question, own, watch)?;
+    let other = Half::new(loaded, question, loaded.fitted_to(valued_on, watch)?, watch)?;
+    let start = loaded.start(other.fitted.log())?;
+    let there = start.carrier(&other.fitted, watch)?;
+    let held_out = |policy: &Policy| HeldOut::new((&other, there.as_ref()), policy, watch);
+    let against = baseline(loaded, question, &own.range.worst, watch)?;
+    let policy = found.learned.policy();
+    let usual = match &against {
+        Some(policy) => policy.clone(),
+        None => usual(loaded, question, &own.range.worst, watch)?,
+    };
+    Ok(Direction {
+        objective: other.worst(policy, against.as_ref())?,
+        learned: held_out(policy)?,
+        constant: held_out(&own.best_constant(against.as_ref())?)?,
+        baseline: held_out(&usual)?,
     })
 }

@@ -10,10 +10,12 @@ mod spec;
 pub use by_group::by_group;
 pub use changes::Changes;
 pub use result::{
-    AgainstResult, GroupsResult, HonestResult, HonestValue, LearnSupport, LearnedPolicy,
-    MixtureResult, RunsResult,
+    AgainstResult, GroupsResult, HeldOutDifference, HonestResult, HonestValue, LearnSupport,
+    LearnedPolicy, MixtureResult, RunsResult,
 };
 pub use spec::Spec;
+
+pub(crate) use honest::SPLITS;
 
 use described::{names, parameters};
 

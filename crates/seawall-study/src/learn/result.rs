@@ -171,18 +171,19 @@ pub struct AgainstResult {
     pub nominal_difference: f64,
 }
 
-/// Values on rows that did not choose the policy: learned on one half, valued on the other, both
-/// ways.
+/// Held-out values: learned on one half of the rows, valued on the other, in both directions of several
+/// sample splits.
 #[derive(Clone, Debug, Serialize)]
 pub struct HonestResult {
-    /// The mean of the two halves' worst cases; of worst differences to the baseline, if it was
-    /// learned against one.
+    /// The mean held-out worst case; of worst differences to the baseline, if it was learned against one.
     pub value: f64,
-    /// The mean of the two halves' worst cases.
+    /// The mean held-out worst case.
     pub worst_case: f64,
-    /// The mean of the two halves' doubly robust estimates.
+    /// The mean of the held-out doubly robust estimates.
     pub nominal_value: f64,
-    /// What `value` is the mean of.
+    /// How many sample splits there were.
+    pub splits: usize,
+    /// What `value` is the mean of: two numbers a split.
     pub halves: Vec<f64>,
     /// The best constant policy, chosen and valued on the same halves.
     pub best_constant: HonestValue,
@@ -190,13 +191,26 @@ pub struct HonestResult {
     pub baseline: HonestValue,
 }
 
-/// A policy valued on both halves.
+/// A policy valued on the same held-out rows, and the learned policy's difference to it.
 #[derive(Clone, Debug, Serialize)]
 pub struct HonestValue {
-    /// The policy; two if the halves chose differently.
+    /// The policy; several names if the halves chose differently.
     pub policy: String,
-    /// The mean of the two halves' worst cases.
+    /// The mean held-out worst case.
     pub value: f64,
-    /// The mean of the two halves' doubly robust estimates.
+    /// The mean of the held-out doubly robust estimates.
     pub nominal_value: f64,
+    /// The learned policy's worst case less this one's.
+    pub difference: HeldOutDifference,
+    /// The learned policy's doubly robust estimate less this one's.
+    pub nominal_difference: HeldOutDifference,
+}
+
+/// A mean over held-out halves with its half-sample standard error `√mean (Δ_AB − Δ_BA)²/4`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HeldOutDifference {
+    /// The mean.
+    pub value: f64,
+    /// Its standard error.
+    pub se: f64,
 }

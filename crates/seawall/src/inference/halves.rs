@@ -38,7 +38,7 @@
 use crate::ambiguity::Direction;
 use crate::error::{Error, Field, Result};
 use crate::evaluate::critical;
-use crate::log::{FOLD_SEED, Log};
+use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -160,8 +160,7 @@ pub fn halves(
         };
         watch.tell(progress())?;
         let inside = |_: Progress<'_>| watch.go_on(progress());
-        let deal = FOLD_SEED.wrapping_add(seed).wrapping_add(((halving + 1) as u64) << 40);
-        let folds = log.folds_of(2, deal)?;
+        let folds = log.split(seed, halving)?;
         let found = ask(&folds.only(0)?, &folds.only(1)?, halving, Watch::new(&inside))?;
         // A solve that was stopped may have given what it had.
         watch.tell(progress())?;

@@ -3,6 +3,7 @@
 use super::{Entry, Log, clusters_of};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
+use crate::space::Space;
 use std::collections::HashMap;
 
 /// The seed by which rows are dealt to folds.
@@ -18,7 +19,8 @@ impl Log {
     /// whole. What is left of a fractional weight goes to one fold whole.
     ///
     /// At random, and not in the log's order: that order sorts by outcome, and folds that agree
-    /// in their outcomes would make every model look better than it is.
+    /// in their outcomes would make every model look better than it is. Which rows go together
+    /// depends on what the rows hold, not on the order of actions or columns.
     pub fn folds(&self, count: usize) -> Result<Folds<'_>> {
         self.folds_of(count, FOLD_SEED)
     }
@@ -44,12 +46,19 @@ impl Log {
         Ok(Folds { log: self, count, dealt })
     }
 
+    /// Sample split number `split` of a seed: the rows dealt to two halves.
+    pub fn split(&self, seed: u64, split: usize) -> Result<Folds<'_>> {
+        self.folds_of(2, FOLD_SEED.wrapping_add(seed).wrapping_add(((split + 1) as u64) << 40))
+    }
+
     /// `[entry · count + fold]`: each row to a fold.
     fn dealt_by_row(&self, count: usize, random: &mut Random) -> Vec<f64> {
         // How much each fold still lacks: what is dealt next goes to each in proportion.
         let mut lacking = vec![self.total / count as f64; count];
         let mut dealt = vec![0.0; self.entries.len() * count];
-        for (entry, dealt) in self.entries.iter().zip(dealt.chunks_mut(count)) {
+        for &at in self.dealing_order() {
+            let entry = &self.entries[at as usize];
+            let dealt = &mut dealt[at as usize * count..][..count];
             if entry.rows() > MANY {
                 share_out(entry, &mut lacking, dealt, random);
                 continue;
@@ -77,6 +86,28 @@ impl Log {
             }
         }
         dealt
+    }
+
+    /// The entries in an order that depends on what their rows hold and on nothing else: not on the
+    /// order of the actions or columns in a study, nor on the file's.
+    fn dealing_order(&self) -> &[u32] {
+        self.dealing.get_or_init(|| {
+            let keys: Vec<u64> = {
+                let contexts = point_keys(&self.contexts, self.entries.iter().map(|e| e.context));
+                let outcomes = point_keys(&self.outcomes, self.entries.iter().map(|e| e.outcome));
+                let actions: Vec<u64> = self.actions.iter().map(|a| text_key(a)).collect();
+                let key = |e: &Entry| {
+                    let action = actions[e.action as usize];
+                    let part = contexts[&e.context] ^ mixed(action).rotate_left(17);
+                    mixed(part.wrapping_add(mixed(outcomes[&e.outcome])))
+                };
+                self.entries.iter().map(key).collect()
+            };
+            let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+            // Entries that differ in what has no key (a propensity, a weight) stay in the log's order.
+            order.sort_by_key(|&at| keys[at as usize]);
+            order.into()
+        })
     }
 
     /// The same by whole clusters: in random order, each to the fold that has least.
@@ -140,6 +171,35 @@ impl Folds<'_> {
             _ => 0.0,
         })
     }
+}
+
+/// A key for each of some points: a sum over columns of what they hold, so that their order is free.
+fn point_keys(space: &Space, points: impl Iterator<Item = u32>) -> HashMap<u32, u64> {
+    let columns: Vec<u64> = space.names().map(text_key).collect();
+    let mut keys = HashMap::new();
+    for point in points {
+        keys.entry(point).or_insert_with(|| {
+            columns.iter().enumerate().fold(0u64, |key, (k, column)| {
+                let held = (space.code(point as usize, k) + 0.0).to_bits();
+                key.wrapping_add(mixed(column ^ mixed(held)))
+            })
+        });
+    }
+    keys
+}
+
+/// FNV-1a of a text.
+fn text_key(text: &str) -> u64 {
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |key, byte| {
+        (key ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
+
+/// The finalizer of SplitMix64: equal only for equal inputs, and as if random.
+fn mixed(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
 }
 
 /// The place that a number from 0 to 1 falls on, each as long as it is heavy.

@@ -20,7 +20,7 @@ use crate::matrix::Matrix;
 use crate::population::{DistinctRows, Population};
 use crate::space::{Feature, Space};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Values beyond this have squares that do not exist.
 const LARGEST: f64 = 1e150;
@@ -85,6 +85,8 @@ pub struct Log {
     rows: f64,
     /// How many clusters have rows; None if every row stands for itself.
     clusters: Option<usize>,
+    /// The order in which entries are dealt to folds, once it was asked for.
+    dealing: OnceLock<Arc<[u32]>>,
 }
 
 impl Log {
@@ -133,9 +135,19 @@ impl Log {
         if let Some((name, _)) = actions.iter().zip(&taken).find(|(_, taken)| !**taken) {
             return Err(Error::input(format!("no row of the log has the action {name:?}")));
         }
-        let (total, rows, clusters) = (0.0, 0.0, None);
-        let log =
-            Log { contexts, actions, outcomes, values, direction, entries, total, rows, clusters };
+        let (total, rows, clusters, dealing) = (0.0, 0.0, None, OnceLock::new());
+        let log = Log {
+            contexts,
+            actions,
+            outcomes,
+            values,
+            direction,
+            entries,
+            total,
+            rows,
+            clusters,
+            dealing,
+        };
         log.reweighted(|_, e| e.weight)
     }
 
@@ -228,6 +240,7 @@ impl Log {
             total,
             rows,
             clusters,
+            dealing: OnceLock::new(),
         })
     }
 

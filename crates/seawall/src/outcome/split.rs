@@ -1,7 +1,8 @@
 //! The best split of a node of a regression tree, found without sorting the node.
 //!
 //! Every cut between two neighbouring levels of every feature is a candidate; the first of those
-//! with the largest gain wins, and what is equal is decided by [`Units::above`]. Levels of a feature
+//! with the largest gain wins, and what is equal is decided by [`Units::above`]. Features come in the
+//! order of their names, so that ties do not depend on the order of columns. Levels of a feature
 //! that has them are counted. Numbers off a grid are looked at by bin ([`Bins`]): with `n` rows,
 //! `C = Σ (y − ȳ)` up to a cut, and `N` rows in the node, the gain is `C² N² / (n (N − n))`. Within a bin
 //! that starts at `C₀` and whose values above and below the node's mean sum to `P` and `Q`,
@@ -70,6 +71,14 @@ pub(super) fn best_split(
     node.search(None).flatten()
 }
 
+/// The features in the order of their names.
+fn by_name(space: &Space) -> Vec<usize> {
+    let names: Vec<&str> = space.names().collect();
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_unstable_by_key(|&feature| names[feature]);
+    order
+}
+
 /// The cells of a node, and what a split of it must leave on either side.
 struct Node<'n> {
     space: &'n Space,
@@ -91,7 +100,7 @@ impl Node<'_> {
     fn search(&self, above: Option<(&[Scan<'_>], f64)>) -> Option<Option<(usize, Cut)>> {
         let mut best: Option<Gain> = None;
         let mut chosen = None;
-        for feature in 0..self.features() {
+        for feature in by_name(self.space) {
             let mut better = None;
             let levels =
                 match above.and_then(|(scans, height)| Some((scans[feature].as_ref()?, height))) {
@@ -345,7 +354,7 @@ mod tests {
         let mut best: Option<(Gain, usize, Cut)> = None;
         let mut whole = Tally::default();
         cells.iter().for_each(|c| whole.add(c.tally));
-        for feature in 0..space.names().len() {
+        for feature in by_name(space) {
             let nominal = matches!(space.kind(feature), Kind::Nominal | Kind::Fixed);
             let mut all: Vec<(f64, f64, f64, Tally)> = Vec::new();
             for c in cells {

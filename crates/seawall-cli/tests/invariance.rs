@@ -1,5 +1,5 @@
-//! A study of rewards is the mirror of one of costs, to the last digit: folds and sample splits follow the
-//! raw columns of a row, not the cost computed from them.
+//! What must not matter: whether outcomes are costs or the rewards they mirror, and the order of actions and
+//! columns in a study. Folds and sample splits follow what a row holds, not the cost computed from it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{folder, json};
@@ -95,4 +95,50 @@ fn rewards_mirror_costs_to_the_last_digit() {
             }
         }
     }
+}
+
+/// Held-out values of learned rules once changed sign with the order of the actions in the study.
+#[test]
+fn held_out_values_do_not_depend_on_the_order_of_actions_and_columns() {
+    let outcome = "[outcome]\ncost = { y = 1, e = { severe = 3, mild = 1 } }\n";
+    let actions = ["c = { a = \"c\" }\n", "t = { a = \"t\" }\n"];
+    let columns = ["x = \"numeric\"\n", "g = \"nominal\"\n"];
+    let ordered = |first: usize| {
+        format!(
+            "[data]\npath = \"d.csv\"\n[context]\n{}{}[action]\n{}{}[propensity]\n\
+             design = {{ c = 0.5, t = 0.5 }}\n{outcome}[model]\nkind = \"tree\"\n",
+            columns[first],
+            columns[1 - first],
+            actions[first],
+            actions[1 - first]
+        )
+    };
+    let (one, other, data) = (ordered(0), ordered(1), data());
+    let there = folder(&[
+        ("d.csv", data.as_bytes()),
+        ("one.toml", one.as_bytes()),
+        ("other.toml", other.as_bytes()),
+    ]);
+    let held_out = |study: &str, seed: u64| {
+        let asked = format!("learn {study} --policy tree:1 --radius 0.02 --seed {seed} --json");
+        json(there.path(), &asked)["honest"].clone()
+    };
+    let (a, b) = (held_out("one.toml", 0), held_out("other.toml", 0));
+    assert_eq!(a["splits"], 5);
+    for path in ["/value", "/nominal_value", "/best_constant/value", "/best_constant/difference/se"]
+    {
+        let (a, b) = (a.pointer(path).unwrap(), b.pointer(path).unwrap());
+        let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+        assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{path}: {a} and {b}");
+    }
+    // The difference is that of the means, and its standard error is told.
+    let of = |path: &str| a.pointer(path).unwrap().as_f64().unwrap();
+    let difference = of("/worst_case") - of("/best_constant/value");
+    assert!((of("/best_constant/difference/value") - difference).abs() < 1e-9);
+    assert!(
+        of("/best_constant/difference/se") > 0.0
+            && of("/best_constant/nominal_difference/se") > 0.0
+    );
+    // Another seed is another set of splits.
+    assert_ne!(a["value"], held_out("one.toml", 1)["value"]);
 }
