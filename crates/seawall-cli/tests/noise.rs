@@ -112,6 +112,67 @@ fn a_value_is_never_outside_its_limits() {
     }
 }
 
+/// The data's own population is in every ball, so some population there costs at least what the estimate's
+/// lower limit says. (The held-out value's own lower limit is wider.)
+#[test]
+fn the_lower_limit_is_never_below_that_of_the_estimate_without_shift() {
+    let there = there(400);
+    let found = json(there.path(), "evaluate s.toml --json");
+    for policy in found["policies"].as_array().unwrap() {
+        let plain = number(&policy["nominal"]["dr"]["lower"]);
+        for result in policy["results"].as_array().unwrap() {
+            let (low, value) = (number(&result["limits"]["lower"]), number(&result["value"]));
+            assert!(low >= plain.min(value), "{low} below {plain}: {result}");
+        }
+    }
+    for pair in found["comparisons"].as_array().unwrap() {
+        let plain = &pair["nominal"]["dr"];
+        for result in pair["results"].as_array().unwrap() {
+            let (low, worst) = (number(&result["limits"]["lower"]), number(&result["worst"]));
+            let (high, best) = (number(&result["best_limits"]["upper"]), number(&result["best"]));
+            assert!(low >= number(&plain["lower"]).min(worst), "{result}");
+            assert!(high <= number(&plain["upper"]).max(best), "{result}");
+        }
+    }
+}
+
+/// One effective row supports no confidence statement, wherever it would be made.
+#[test]
+fn below_30_effective_rows_no_limits_are_given() {
+    let there = there(400);
+    let path = there.path();
+    // Of the target's people the log has a handful: the effective sample size is small.
+    let mut log = data(400);
+    log.push_str("75,M,c,treat,1,1,h1,0.3,0.3\n75,M,c,wait,1,1,h1,0.3,0.3\n");
+    let rare = log.replace("70,", "60,");
+    std::fs::write(path.join("d.csv"), rare).unwrap();
+    std::fs::write(path.join("t.csv"), "age,sex,site\n".to_owned() + &"75,M,c\n".repeat(50))
+        .unwrap();
+    let asked = "evaluate s.toml --target t.csv --bootstrap 20";
+    let found = json(path, &format!("{asked} --json"));
+    for policy in found["policies"].as_array().unwrap() {
+        assert!(number(&policy["target"]["effective_rows"]) < 30.0, "{policy}");
+        for result in policy["results"].as_array().unwrap() {
+            assert!(result["limits"].is_null() && result["interval"].is_null(), "{result}");
+        }
+    }
+    for result in found["comparisons"][0]["results"].as_array().unwrap() {
+        assert!(result["limits"].is_null() && result["best_limits"].is_null(), "{result}");
+        assert_eq!(result["verdict"], "too close to call");
+    }
+    let shown = run(path, asked).out;
+    assert!(!shown.contains("95% confidence"), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("below 30: no confidence limits are given"), "{words}");
+    assert_eq!(run(path, "report s.toml --target t.csv --out r.html").code, 0);
+    let page = std::fs::read_to_string(path.join("r.html")).unwrap();
+    assert!(page.contains("too few rows for a statement about its mean"));
+    assert!(!page.contains("is at most"), "the paragraph claims nothing");
+    // The same study about its own people has both.
+    let own = json(path, "evaluate s.toml --json");
+    assert!(own["policies"][0]["results"][0]["limits"]["upper"].is_number());
+}
+
 #[test]
 fn halves_are_seeded_threaded_and_can_be_left_out() {
     let there = there(300);

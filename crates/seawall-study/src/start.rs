@@ -160,6 +160,9 @@ pub(crate) enum Carrier<'a> {
     Balanced(Box<Centre<'a>>),
 }
 
+/// Fewer effective rows than these support no confidence statement.
+pub(crate) const FEW_ROWS: f64 = 30.0;
+
 /// What a policy would cost in the target; or by how much more than another.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TargetEstimates {

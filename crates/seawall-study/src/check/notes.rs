@@ -4,8 +4,8 @@ use super::{Check, twins};
 use crate::count::RowPredictions;
 use crate::load::Loaded;
 use crate::memory::size;
-use crate::start::TargetEstimates;
-use crate::words::{number, percent, rows, supported};
+use crate::start::{FEW_ROWS, TargetEstimates};
+use crate::words::{number, percent, supported};
 use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::{Kind, Set};
 
@@ -13,8 +13,6 @@ use seawall::{Kind, Set};
 const MANY_LEVELS: usize = 1000;
 /// Below this, a propensity makes a ratio that one row can dominate.
 const SMALL: f64 = 0.01;
-/// Fewer rows of an action than these say little.
-const FEW_ROWS: f64 = 30.0;
 /// Fewer rows a context than these, on average, make shares that are mostly 0 or 1.
 const SINGLETONS: f64 = 5.0;
 /// An error on rows left out below this share of the outcome's variance is too good to be true.
@@ -139,6 +137,13 @@ fn propensities(check: &Check, notes: &mut Vec<String>) {
 /// Notes about a policy's estimates.
 pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<String> {
     let mut notes = Vec::new();
+    let effective = nominal.overlap.effective_sample_size;
+    if effective < FEW_ROWS {
+        notes.push(format!(
+            "the effective sample size of {name} is {}, below {FEW_ROWS}: no confidence limits are given",
+            number(effective)
+        ));
+    }
     let ratio = nominal.overlap.mean_ratio;
     // By chance alone the mean of the ratios is off by this.
     let chance = (1.0 / nominal.overlap.effective_sample_size - 1.0 / rows).max(0.0).sqrt();
@@ -169,9 +174,9 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<Stri
 pub(crate) fn target_note(name: &str, there: &TargetEstimates) -> Option<String> {
     if there.effective_rows < FEW_ROWS {
         return Some(format!(
-            "the log weighed like the target is worth {} of {name}: its estimates and intervals there \
-             mean nothing",
-            rows(there.effective_rows)
+            "the effective sample size of {name} after reweighting to the target is {}, below {FEW_ROWS}: \
+             no confidence limits are given",
+            number(there.effective_rows)
         ));
     }
     let apart = (there.dm?.value - there.dr.value).abs();

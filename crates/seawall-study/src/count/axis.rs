@@ -11,6 +11,9 @@ use std::path::Path;
 /// Off a grid, a column of more different numbers than these has no levels: any number is a place.
 pub(super) const MOST_NUMBERS: usize = 4096;
 
+/// What the levels are called that an outcome does not list.
+const ANY_OTHER: &str = "any other level";
+
 /// One coordinate of a space being made: the feature, and where each point counted is along it.
 pub(super) struct Axis {
     pub(super) feature: Feature,
@@ -142,16 +145,18 @@ impl Axis {
         // mirror have their outcomes in one order. Levels that were never seen can still happen.
         let mut named: Vec<&(String, f64)> = levels.iter().collect();
         named.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut amounts: Vec<f64> = Vec::new();
-        for amount in named.iter().map(|l| l.1).chain([0.0]) {
+        let (mut amounts, mut labels): (Vec<f64>, Vec<&str>) = (Vec::new(), Vec::new());
+        let any = named.iter().map(|l| (l.1, l.0.as_str())).chain([(0.0, ANY_OTHER)]);
+        for (amount, label) in any {
             if !amounts.contains(&amount) {
                 amounts.push(amount);
+                labels.push(label);
             }
         }
         let place = |code: usize| amounts.iter().position(|a| *a == own[code]).unwrap_or(0) as f64;
         let places: Vec<f64> = (0..own.len()).map(place).collect();
         let at = codes.iter().map(|&code| places[code as usize]).collect();
-        let feature = Feature::nominal(name, amounts.iter().map(f64::to_string));
+        let feature = Feature::nominal(name, labels);
         Ok(Axis { feature, levels: Some(amounts.len()), at, weighed: true, amounts, factor: 1.0 })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
 use crate::check::Check;
-use crate::start::unshifted;
+use crate::start::{FEW_ROWS, unshifted};
 use crate::target::TargetAnswer;
 use crate::words::radius;
 use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
@@ -74,6 +74,24 @@ impl Evaluation {
         pairs
     }
 
+    /// Takes limits and intervals away where too few rows support them.
+    pub(super) fn withhold_unsupported(&mut self) {
+        for policy in self.policies.iter_mut().filter(|p| p.is_thin()) {
+            for result in &mut policy.results {
+                (result.limits, result.interval, result.estimate) = (None, None, None);
+                (result.doubly_robust, result.fitted_se) = (None, None);
+            }
+        }
+        for pair in self.comparisons.iter_mut().filter(|c| c.is_thin()) {
+            let certain = pair.certain_radii.iter_mut().chain([&mut pair.certain_radius]);
+            certain.for_each(|radius| radius.interval = None);
+            for result in &mut pair.results {
+                (result.limits, result.best_limits, result.doubly_robust) = (None, None, None);
+                (result.interval, result.best_interval) = (None, None);
+            }
+        }
+    }
+
     /// Gives the estimates without a shift intervals of a level.
     pub(super) fn at_level(&mut self, level: f64) {
         let clusters = self.diagnostics.clusters;
@@ -128,6 +146,16 @@ pub struct PolicyResult {
 }
 
 impl PolicyResult {
+    /// The effective sample size: in the target if there is one.
+    pub fn effective_rows(&self) -> f64 {
+        self.target.map_or(self.overlap.effective_sample_size, |there| there.effective_rows)
+    }
+
+    /// Whether too few rows support a confidence statement.
+    pub fn is_thin(&self) -> bool {
+        self.effective_rows() < FEW_ROWS
+    }
+
     /// The doubly robust estimate, in the target if there is one; the direct one if there is none.
     pub fn estimate(&self) -> Estimate {
         unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)

@@ -72,7 +72,8 @@ pub(super) fn comparisons(
         watch.tell(progress)?;
         let nominal = fitted.nominal_difference(policy, against, watch)?;
         let target = carrier.map(|c| c.difference(policy, against)).transpose()?;
-        let pair = Pair { question, robust, policy, against };
+        let effective_rows = policies[a].effective_rows().min(policies[b].effective_rows());
+        let pair = Pair { question, robust, policy, against, effective_rows };
         let one = pair.worst(&ranges, (nominal, target), watch)?;
         let reversed_by = pair.reversed_by(&one, &ranges, watch)?;
         found.push(Comparison { reversed_by, ..one });
@@ -122,6 +123,7 @@ struct Pair<'a> {
     robust: &'a Robust,
     policy: &'a Policy,
     against: &'a Policy,
+    effective_rows: f64,
 }
 
 impl Pair<'_> {
@@ -220,6 +222,7 @@ impl Pair<'_> {
             curves,
             values,
             reversed_by: None,
+            effective_rows: self.effective_rows,
             knowing: set.needs_known(),
             direction: robust.direction(),
         })

@@ -2,15 +2,12 @@
 //! better, how far nothing reverses that, and what can be said.
 
 use super::{Doubled, Honest, TargetEstimates};
-use crate::start::unshifted;
+use crate::start::{FEW_ROWS, unshifted};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
 use seawall::inference::{Interval, Limits};
 use seawall::{Curve, Direction, Status, WorstCase};
 use serde::Serialize;
-
-/// Fewer effective rows than these say nothing of a target.
-const FEW_ROWS: f64 = 30.0;
 
 /// One policy against another, in the same population.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +41,9 @@ pub struct Comparison {
     /// What kind of population would reverse it just beyond the certain radius, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reversed_by: Option<String>,
+    /// The effective sample size of the two policies, the smaller one: in the target if there is one.
+    #[serde(skip)]
+    pub effective_rows: f64,
     /// Whether only populations count that meet what is known of the target.
     #[serde(skip)]
     pub knowing: bool,
@@ -163,9 +163,9 @@ impl Comparison {
         unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
     }
 
-    /// Whether too little of the log is like the target for anything to be said there.
+    /// Whether too few rows support a confidence statement.
     pub fn is_thin(&self) -> bool {
-        self.target.is_some_and(|there| there.effective_rows < FEW_ROWS)
+        self.effective_rows < FEW_ROWS
     }
 
     /// What can be said at one of the radii: by the bounds, and by the limits there, or without them by
@@ -221,11 +221,11 @@ impl Comparison {
         };
         let plain = self.estimate();
         let place = if self.target.is_some() { "in the target" } else { "if nothing shifts" };
-        if let Some(there) = self.target.filter(|_| self.is_thin()) {
+        if self.is_thin() {
+            let place = if self.target.is_some() { " after reweighting to the target" } else { "" };
             return format!(
-                "{policy} and {against} cannot be told apart in the target: the log weighed like it is \
-                 worth {}.",
-                crate::words::rows(there.effective_rows)
+                "{policy} vs {against}: undecided. The effective sample size{place} is {}, below {FEW_ROWS}.",
+                number(self.effective_rows)
             );
         }
         if plain.lower <= 0.0 && plain.upper >= 0.0 {

@@ -11,7 +11,7 @@ use super::{
 use crate::load::Loaded;
 use crate::start::{Bounded, Start};
 use crate::words::number;
-use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
+use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
     Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
 };
@@ -303,6 +303,21 @@ fn fill(
     let direction = found.direction;
     let smoothed = question.context.set.is_smoothed() || question.cost.set.is_smoothed();
     let (low, high) = found.diagnostics.outcome_range;
+    // The population of the data, or of the target, is in every such set: some population there costs at
+    // least what the estimate's own lower limit says.
+    let unshifted = |limits: Limits, estimate: Estimate, value: f64| {
+        let plain = estimate.at_level(asked.level, clusters);
+        if !question.context.set.contains_nominal() || plain.lower.is_nan() || plain.upper.is_nan()
+        {
+            return limits;
+        }
+        match direction {
+            Direction::Cost => Limits { lower: limits.lower.max(plain.lower.min(value)), ..limits },
+            Direction::Reward => {
+                Limits { upper: limits.upper.min(plain.upper.max(value)), ..limits }
+            }
+        }
+    };
     // The value as fitted at the radii that were solved, to read the others off.
     let of = |number: usize, values: &[f64], at: usize| -> (Halved, Limits, Option<(f64, f64)>) {
         let (cost, place) = (at / radii.len(), at % radii.len());
@@ -333,9 +348,10 @@ fn fill(
             Direction::Reward => r.exact_lower.unwrap_or(r.value),
         };
         let values: Vec<f64> = policy.results.iter().map(safe).collect();
+        let estimate = policy.estimate();
         for (at, result) in policy.results.iter_mut().enumerate() {
             let (halved, limits, cover) = of(k, &values, at);
-            let limits = within(limits, (low, high), values[at]);
+            let limits = unshifted(within(limits, (low, high), values[at]), estimate, values[at]);
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
             result.fitted_se = Some(halved.fitted_se);
@@ -356,9 +372,11 @@ fn fill(
             (true, Direction::Reward) => r.lower,
         };
         let values: Vec<f64> = c.results.iter().map(safe).collect();
+        let estimate = c.estimate();
         for (at, result) in c.results.iter_mut().enumerate() {
             let (halved, limits, cover) = of(first + k, &values, at);
             let limits = within(limits, (low - high, high - low), values[at]);
+            let limits = unshifted(limits, estimate, values[at]);
             result.honest = Some(Honest { value: halved.honest, se: halved.honest_se });
             result.doubly_robust = cover.map(|cover| doubled(&halved, cover));
             result.limits = known(&halved, limits);

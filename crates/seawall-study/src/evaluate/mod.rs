@@ -304,6 +304,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             ));
         }
     }
+    found.withhold_unsupported();
     for c in &mut found.comparisons {
         let verdicts: Vec<Verdict> = (0..c.results.len()).map(|k| c.verdict(k)).collect();
         c.results.iter_mut().zip(verdicts).for_each(|(r, verdict)| r.verdict = Some(verdict));

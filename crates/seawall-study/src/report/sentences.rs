@@ -192,6 +192,13 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
 /// What a policy would come to, at worst and if nothing shifts.
 fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f64>) -> String {
     let result = &policy.results[k];
+    if policy.is_thin() {
+        return format!(
+            "For {} the effective sample size is {}: too few rows for a statement about its mean.",
+            isolated(&policy.name),
+            number(policy.effective_rows())
+        );
+    }
     let limit = if direction == Direction::Cost { "at most" } else { "at least" };
     let digits = worst_case(policy, result);
     // The interval of a smoothed value is not that of its bound.

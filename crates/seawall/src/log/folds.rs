@@ -3,7 +3,7 @@
 use super::{Entry, Log, clusters_of};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
-use crate::space::Space;
+use crate::space::{Kind, Space};
 use std::collections::HashMap;
 
 /// The seed by which rows are dealt to folds.
@@ -176,11 +176,21 @@ impl Folds<'_> {
 /// A key for each of some points: a sum over columns of what they hold, so that their order is free.
 fn point_keys(space: &Space, points: impl Iterator<Item = u32>) -> HashMap<u32, u64> {
     let columns: Vec<u64> = space.names().map(text_key).collect();
+    // Levels by what they are called: their numbers depend on which others were seen.
+    let level = |k: usize| match space.kind(k) {
+        Kind::Numeric => Vec::new(),
+        _ => space.levels(k).iter().map(|label| text_key(label)).collect::<Vec<u64>>(),
+    };
+    let levels: Vec<Vec<u64>> = (0..columns.len()).map(level).collect();
     let mut keys = HashMap::new();
     for point in points {
         keys.entry(point).or_insert_with(|| {
             columns.iter().enumerate().fold(0u64, |key, (k, column)| {
-                let held = (space.code(point as usize, k) + 0.0).to_bits();
+                let code = space.code(point as usize, k);
+                let held = match levels[k].get(code as usize) {
+                    Some(label) => *label,
+                    None => (space.coordinate(k, code) + 0.0).to_bits(),
+                };
                 key.wrapping_add(mixed(column ^ mixed(held)))
             })
         });
