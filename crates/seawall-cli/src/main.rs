@@ -1,5 +1,7 @@
 //! The program `seawall`. This file only turns results into exit codes: 0 for an answer, 2 for
 //! input or options that cannot be used, 130 for a run that was interrupted, 1 for anything else.
+//!
+//! Modules, each importing only from those before it: `args`, `show`, `interrupt`, `cmd`.
 
 mod args;
 mod cmd;

@@ -10,6 +10,9 @@
 //! - [`run`]: work off the interpreter's lock, with progress and Ctrl-C;
 //! - [`frame`]: columns as an Arrow table.
 //!
+//! Modules, each importing only from those before it: `error`, `answers`, `frame`, `learner`, `policy`,
+//! `run`, `arrays`, `study`, `transfer`, `compare`.
+//!
 //! What a result is called and how it looks is the business of the Python files beside this.
 
 mod answers;

@@ -24,6 +24,10 @@
 //! 9. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
 //! 10. [`inference`]: intervals for robust values, finite-sample bounds.
 //!
+//! Modules, each importing only from those before it: `kernel`, `error`, `progress`, `matrix`, `space`,
+//! `population`, `known`, `steps`, `ambiguity`, `distance`, `log`, `outcome`, `policy`, `evaluate`,
+//! `transfer`, `learn`, `inference`.
+//!
 //! ```
 //! use seawall::{Feature, Population, Problem, Settings, Wasserstein};
 //!

@@ -18,6 +18,11 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 //!
+//! Modules, each importing only from those before it: `settings`, `plan`, `problem`, `curve`, `worst_case`,
+//! `solver`, `reach`, `engine`, `geometry`, `gibbs`, `set`, `entropic`, `wasserstein`, `whole`, `tv`,
+//! `tilted`, `sinkhorn`, `people`, `ladder`, `moments`, `mmd`, `kl`, `divergence`, `hellinger`, `burg`,
+//! `chi2`, `cvar`, `cressie_read`, `joint_wasserstein`, `joint_kl`, `joint_kl_dr`, `couplings`.
+//!
 //! A further set is one file of this folder and one line of the table below.
 
 mod curve;
