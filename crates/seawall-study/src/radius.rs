@@ -219,12 +219,14 @@ fn comparable(
 
 /// Distances between random halves of the log on the columns that count, within strata.
 fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) -> Result<Spread> {
+    let log = loaded.log();
+    let features = counted(log.contexts(), used);
     let mut halves = Vec::new();
     for split in 0..request.splits {
         let progress = Progress::at(Stage::Halves).done(split).out_of(request.splits);
         watch.tell(progress)?;
         let inside = |_: Progress<'_>| watch.go_on(progress);
-        let folds = loaded.log().folds_of(2, request.seed.wrapping_add(split as u64))?;
+        let folds = log.halves_on(&features, request.seed.wrapping_add(split as u64))?;
         let (a, b) = (folds.only(0)?.population()?, folds.only(1)?.population()?);
         let (a, b, _) = comparable(&a, &b, used)?;
         halves.push(distance(&a, &b, Watch::new(&inside))?.value);

@@ -3,7 +3,8 @@
 use super::{Entry, Log, clusters_of};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
-use crate::space::{Kind, Space};
+use crate::space::{Space, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The seed by which rows are dealt to folds.
@@ -27,6 +28,28 @@ impl Log {
 
     /// The same, dealt by another seed.
     pub fn folds_of(&self, count: usize, seed: u64) -> Result<Folds<'_>> {
+        self.deal(count, seed, || Cow::Borrowed(self.dealing_order()))
+    }
+
+    /// Two halves whose populations on some of the contexts' columns depend on the seed and on these columns
+    /// alone.
+    pub fn halves_on(&self, features: &[usize], seed: u64) -> Result<Folds<'_>> {
+        self.deal(2, seed, || {
+            let contexts = self.entries.iter().map(|e| e.context);
+            let keys = point_keys(&self.contexts, features.iter().copied(), contexts);
+            let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+            order.sort_by_key(|&at| keys[&self.entries[at as usize].context]);
+            Cow::Owned(order)
+        })
+    }
+
+    /// Deals the rows, one by one in some order or by clusters.
+    fn deal<'o>(
+        &'o self,
+        count: usize,
+        seed: u64,
+        order: impl FnOnce() -> Cow<'o, [u32]>,
+    ) -> Result<Folds<'o>> {
         if count < 2 {
             return Err(Error::field(Field::Folds, format!("is {count}; expected at least 2")));
         }
@@ -41,7 +64,7 @@ impl Log {
         let mut random = Random::new(seed, count as u64);
         let dealt = match clusters_of(&self.entries) {
             Some(clusters) => self.dealt_by_cluster(count, clusters, &mut random),
-            None => self.dealt_by_row(count, &mut random),
+            None => self.dealt_by_row(count, &order(), &mut random),
         };
         Ok(Folds { log: self, count, dealt })
     }
@@ -52,11 +75,11 @@ impl Log {
     }
 
     /// `[entry · count + fold]`: each row to a fold.
-    fn dealt_by_row(&self, count: usize, random: &mut Random) -> Vec<f64> {
+    fn dealt_by_row(&self, count: usize, order: &[u32], random: &mut Random) -> Vec<f64> {
         // How much each fold still lacks: what is dealt next goes to each in proportion.
         let mut lacking = vec![self.total / count as f64; count];
         let mut dealt = vec![0.0; self.entries.len() * count];
-        for &at in self.dealing_order() {
+        for &at in order {
             let entry = &self.entries[at as usize];
             let dealt = &mut dealt[at as usize * count..][..count];
             if entry.rows() > MANY {
@@ -93,8 +116,11 @@ impl Log {
     fn dealing_order(&self) -> &[u32] {
         self.dealing.get_or_init(|| {
             let keys: Vec<u64> = {
-                let contexts = point_keys(&self.contexts, self.entries.iter().map(|e| e.context));
-                let outcomes = point_keys(&self.outcomes, self.entries.iter().map(|e| e.outcome));
+                let all = |space: &Space| 0..space.names().len();
+                let contexts = self.entries.iter().map(|e| e.context);
+                let contexts = point_keys(&self.contexts, all(&self.contexts), contexts);
+                let outcomes = self.entries.iter().map(|e| e.outcome);
+                let outcomes = point_keys(&self.outcomes, all(&self.outcomes), outcomes);
                 let actions: Vec<u64> = self.actions.iter().map(|a| text_key(a)).collect();
                 let key = |e: &Entry| {
                     let action = actions[e.action as usize];
@@ -173,27 +199,32 @@ impl Folds<'_> {
     }
 }
 
-/// A key for each of some points: a sum over columns of what they hold, so that their order is free.
-fn point_keys(space: &Space, points: impl Iterator<Item = u32>) -> HashMap<u32, u64> {
-    let columns: Vec<u64> = space.names().map(text_key).collect();
-    // Levels by what they are called: their numbers depend on which others were seen.
-    let level = |k: usize| match space.kind(k) {
-        Kind::Numeric => Vec::new(),
-        _ => space.levels(k).iter().map(|label| text_key(label)).collect::<Vec<u64>>(),
-    };
-    let levels: Vec<Vec<u64>> = (0..columns.len()).map(level).collect();
-    let mut keys = HashMap::new();
-    for point in points {
-        keys.entry(point).or_insert_with(|| {
-            columns.iter().enumerate().fold(0u64, |key, (k, column)| {
-                let code = space.code(point as usize, k);
-                let held = match levels[k].get(code as usize) {
-                    Some(label) => *label,
-                    None => (space.coordinate(k, code) + 0.0).to_bits(),
-                };
-                key.wrapping_add(mixed(column ^ mixed(held)))
+/// A key for each of some points: a sum over some columns of what they hold as it was recorded, so that neither
+/// the order of columns, nor which other rows there are, nor a column in which all rows agree matters.
+fn point_keys(
+    space: &Space,
+    features: impl Iterator<Item = usize>,
+    points: impl Iterator<Item = u32>,
+) -> HashMap<u32, u64> {
+    let mut keys: HashMap<u32, u64> = points.map(|point| (point, 0)).collect();
+    let names: Vec<&str> = space.names().collect();
+    for k in features {
+        let held: Vec<(u32, u64)> = keys
+            .keys()
+            .map(|&point| match space.value(point as usize, k) {
+                Value::Number(number) => (point, (number + 0.0).to_bits()),
+                Value::Level(label) => (point, text_key(label)),
+                Value::Missing => (point, u64::MAX),
             })
-        });
+            .collect();
+        if held.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+            continue;
+        }
+        let column = text_key(names[k]);
+        for (point, value) in held {
+            let key = keys.entry(point).or_default();
+            *key = key.wrapping_add(mixed(column ^ mixed(value)));
+        }
     }
     keys
 }

@@ -360,6 +360,11 @@ impl Space {
         self.features[feature].label(self.code(point, feature))
     }
 
+    /// What a point holds for a feature.
+    pub(crate) fn value(&self, point: usize, feature: usize) -> Value<'_> {
+        self.features[feature].value(self.code(point, feature))
+    }
+
     /// A point in words: `age=35, sex=F`.
     pub fn describe(&self, point: usize) -> String {
         let mut words = String::new();
