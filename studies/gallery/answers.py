@@ -75,9 +75,11 @@ def evaluated(said, digits):
         found = rounded(estimate(pair), digits)
         found["radii"] = []
         for at in pair["results"]:
-            found["radii"].append({"radius": at["radius"], "worst": round(at["worst"], digits),
-                                   "best": round(at["best"], digits), "lower": round(at["limits"]["lower"], digits),
-                                   "upper": round(at["limits"]["upper"], digits), "verdict": at["verdict"]})
+            told = {"radius": at["radius"], "worst": round(at["worst"], digits), "best": round(at["best"], digits)}
+            # Too few effective rows have no limits.
+            if at["limits"]:
+                told |= {end: round(at["limits"][end], digits) for end in ("lower", "upper")}
+            found["radii"].append(told | {"verdict": at["verdict"]})
         out["differences"][f"{short(pair['policy'])} − {short(pair['against'])}"] = found
     if "target" in said:
         cover = said["target"]["coverage"]

@@ -88,7 +88,8 @@ def differences(answer, top):
             shown.append((place, "no shift", found))
             shown += [(place, f"radius {at['radius']:g}", at) for at in found.get("radii", [])]
     start = MIDDLE + 70
-    axis = Axis([number for _, _, at in shown for number in (at["lower"], at["upper"])], start, WIDTH - 16, True)
+    ends = [at[end] for _, _, at in shown for end in ("lower", "upper", "worst", "best") if end in at]
+    axis = Axis(ends, start, WIDTH - 16, True)
     out, y, before = [], top, None
     for place, words, at in shown:
         if place is not before:
@@ -99,7 +100,8 @@ def differences(answer, top):
         if place["kind"] == "happened":
             words = "happened"
         out.append(text(start - 6, y, words, 11, "end"))
-        out.append(line(axis.at(at["lower"]), y - 4, axis.at(at["upper"]), y - 4, colour, 1.5))
+        if "lower" in at:
+            out.append(line(axis.at(at["lower"]), y - 4, axis.at(at["upper"]), y - 4, colour, 1.5))
         if "worst" in at:
             ends = sorted(axis.at(at[end]) for end in ("worst", "best"))
             out.append(line(ends[0] - 1, y - 4, ends[1] + 1, y - 4, colour, 7))
