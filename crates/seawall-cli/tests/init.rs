@@ -244,7 +244,7 @@ fn leaks_are_left_out() {
     holds(
         &text,
         &[
-            "where = { died = { missing = false } }   # the outcome is not always known",
+            "missing = \"drop\"   # the outcome is not always known",
             "# vital: left out: a leak: it explains 100% of the variance of the outcome\n",
             "# days_to_death: left out: a leak: it is there when the outcome is not 0\n",
             "# follow_up: left out: a leak: it is missing when the outcome is\n",
@@ -356,7 +356,8 @@ fn an_outcome_may_be_a_sum() {
         &text,
         &[
             "cost = { ISC14 = 1, \"NK 14\" = 1, DDEAD = { Y = 3, U = -0.5 } }   # as --cost says\n",
-            "where = { DDEAD = { missing = false }, RXASP = { not = [\"NA\"] } }",
+            "where = { RXASP = { not = [\"NA\"] } }   # the action is not always known",
+            "missing = \"drop\"   # the outcome is not always known",
             "action = \"N\"\n",
             "AGE = { kind",
             "SEX = { kind",

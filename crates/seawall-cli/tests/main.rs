@@ -21,6 +21,7 @@ mod known;
 mod learn;
 mod limits;
 mod means_shift;
+mod missing;
 mod models;
 mod names;
 mod noise;

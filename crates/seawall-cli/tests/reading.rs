@@ -70,7 +70,11 @@ fn missing_numbers_are_left_out_by_the_filter_that_the_message_recommends() {
     std::fs::write(path.join("s.toml"), STUDY).unwrap();
     std::fs::write(path.join("d.csv"), csv).unwrap();
     let found = run(path, "check s.toml --json");
-    assert!(found.err.contains("where = { ... = { missing = false } }"), "{}", found.err);
+    assert!(
+        found.err.contains("row 2, column \"y\": the value is missing, in 3 rows"),
+        "{}",
+        found.err
+    );
     let keep = filter("y = { missing = false }");
     let found = checked(path, ("[data]", &keep), ("d.csv", csv));
     assert_eq!(found["left_out"]["conditions"], 3);

@@ -27,13 +27,17 @@ fn what_a_first_reader_tripped_over() {
     );
     let found = with(("died = { Y = 3 }", "died = { 1 = 3 }"), (",N\n", ",1.0\n"));
     assert_eq!(found.code, 0, "{}", found.err);
-    // Missing outcomes by level are counted in a note; missing numbers are refused by row.
-    let found = with(("", ""), ("0.25,0,Y", "0.25,0,"));
-    assert!(found.code == 2, "{}", found.out);
-    let found = with(("Y = 3", "N = 1"), ("0.25,0,Y", "0.25,0,"));
-    assert!(found.out.contains("1 rows have no value in \\\"died\\\""), "{}", found.out);
-    let found = with(("", ""), ("0.25,0,Y", "0.25,NA,Y"));
-    assert!(found.err.contains("row 3, column \"events\": the value is missing"), "{}", found.err);
+    // Missing outcomes are refused by row, unless the study says that they count as 0.
+    for (row, column) in [("0.25,0,", "died"), ("0.25,0,NA", "died"), ("0.25,NA,Y", "events")] {
+        let found = with(("Y = 3", "N = 1"), ("0.25,0,Y", row));
+        let told = format!("row 3, column \"{column}\": the value is missing, in this row alone");
+        assert!(found.code == 2 && found.err.contains(&told), "{row}: {}", found.err);
+        let zero = ("died = { Y = 3 } }", "died = { N = 1 } }\nmissing = 0");
+        let found = with(zero, ("0.25,0,Y", row));
+        assert_eq!(found.code, 0, "{row}: {}", found.err);
+        let note = format!("1 rows have no value in \\\"{column}\\\"");
+        assert!(found.out.contains(&note), "{row}: {}", found.out);
+    }
     // NA is a missing number where numbers are expected.
     let found = with(("max = 80", "max = 80, missing = true"), ("47,south", "NA,south"));
     assert_eq!(found.code, 0, "{}", found.err);
@@ -221,7 +225,7 @@ fn a_worst_case_that_no_population_can_have_is_told() {
 fn rows_that_init_leaves_out_are_told_where_it_ends() {
     let rows = |y: &str| format!("age,arm,y\n30,A,1\n40,B,{y}\n50,A,0\n60,B,1\n30,B,0\n40,A,1\n");
     let there = folder(&[("t.csv", rows("0").as_bytes()), ("m.csv", rows("").as_bytes())]);
-    let told = "rows whose outcome or action is not known left out";
+    let told = "rows whose outcome is not known left out (missing, under [outcome])";
     for (name, is_told) in [("t.csv", false), ("m.csv", true)] {
         let words = format!("init {name} --action arm --cost y --context age --out {name}.toml");
         let found = run(there.path(), &words);

@@ -147,6 +147,57 @@ fn few_groups_make_a_prediction_and_none_the_worst_coupling() {
     assert!(alone["condition"].as_str().unwrap().contains("assumed not to move"));
 }
 
+/// The estimate for a sample weighs rows by the odds of belonging to it, and so does the balance table.
+#[test]
+fn the_balance_shown_is_that_of_the_weights_used() {
+    let study = STUDY.replace("[history]\nby = \"site\"\n", "");
+    let mut target = "age,sex\n".to_owned();
+    (0..200).for_each(|k| {
+        let (age, sex) = (35 + 10 * [0, 1, 2, 2, 3, 3, 3][k % 7], ["F", "M", "M"][k % 3]);
+        writeln!(target, "{age},{sex}").unwrap();
+    });
+    let log = rows(0..20, extra);
+    let files: [(&str, &[u8]); 3] = [
+        ("study.toml", study.as_bytes()),
+        ("log.csv", log.as_bytes()),
+        ("there.csv", target.as_bytes()),
+    ];
+    let there = folder(&files);
+    let found = json(there.path(), "transfer study.toml --target there.csv --json");
+    let balance = &found["transfers"][0]["balance"];
+    assert_eq!(balance["status"], "by odds");
+    // Raking would meet every share; a logistic model with a ridge comes near.
+    let off = |fact: &Value| (number(&fact["after"]) - number(&fact["wanted"])).abs();
+    let most = list(&balance["facts"]).iter().map(off).fold(0.0, f64::max);
+    assert!(most > 1e-6 && most < 0.1, "{balance}");
+    let evaluated = json(there.path(), "evaluate study.toml --target there.csv --json --halves 0");
+    let dr = number(&evaluated["policies"][0]["target"]["dr"]["value"]);
+    assert!((number(&found["transfers"][0]["centre"]) - dr).abs() < 1e-12);
+    let worth = |action: &str| number(&balance["effective_rows"][action]);
+    let both = number(&evaluated["target"]["coverage"]["effective_rows"]);
+    assert!((worth("a") + worth("b") - both).abs() < 0.05 * both, "{balance} {both}");
+    let shown = run(there.path(), "transfer study.toml --target there.csv").out;
+    assert!(shown.contains("Balance: by the odds of belonging to the target."), "{shown}");
+}
+
+/// Facts about a fixed column are what the balanced log has; nobody is moved across it to meet them.
+#[test]
+fn couplings_move_nobody_across_a_fixed_column() {
+    let allowed = |study: &str| {
+        let log = rows(0..20, extra);
+        let there = folder(&[("study.toml", study.as_bytes()), ("log.csv", log.as_bytes())]);
+        let asked = "transfer study.toml --known sex:F=0.3,M=0.7 --method couplings --json";
+        number(&json(there.path(), asked)["transfers"][0]["allowance"]["couplings"])
+    };
+    let free = allowed(STUDY);
+    let sex = STUDY.replace("sex = \"nominal\"", "sex = \"fixed\"");
+    // Both are fixed: nobody can move at all, so no other coupling is left.
+    let age = "age = { kind = \"numeric\", bin = 10 }";
+    let both = allowed(&sex.replace(age, "age = \"fixed\""));
+    assert!(free > 1e-3 && both.abs() < 1e-9, "{free} {both}");
+    assert!(allowed(&sex) < free + 1e-12);
+}
+
 #[test]
 fn groups_of_another_table_leave_nothing_out_of_the_log() {
     let study = STUDY.replace("[history]\nby = \"site\"\n", "");

@@ -152,7 +152,7 @@ impl<'a> People<'a> {
         }
         People {
             path: own.study.data.display().to_string(),
-            left_out: own.counted.filtered + own.counted.no_action,
+            left_out: own.counted.filtered + own.counted.no_action + own.counted.no_outcome,
             size: log.effective_rows(),
             space: log.contexts(),
             weights,

@@ -61,6 +61,7 @@ const TABLE: &[Names] = &[
     names(Field::MinSamplesLeaf, None, Some(("model", "min_samples_leaf")), None),
     names(Field::MinSamplesSplit, None, Some(("model", "min_samples_split")), None),
     names(Field::MinShare, None, Some(("model", "min_share")), None),
+    names(Field::MissingOutcome, None, Some(("outcome", "missing")), Some("missing_outcome")),
     names(Field::Model, None, Some(("model", "kind")), Some("model")),
     names(Field::Pairs, None, Some(("model", "pairs")), None),
     names(Field::Penalty, None, Some(("model", "penalty")), None),

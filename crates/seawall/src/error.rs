@@ -65,6 +65,8 @@ pub enum Field {
     MinSamplesLeaf,
     MinSamplesSplit,
     MinShare,
+    /// What becomes of rows without an outcome.
+    MissingOutcome,
     Model,
     Pairs,
     Penalty,
@@ -120,6 +122,7 @@ impl Field {
             Field::MinSamplesLeaf => "min_samples_leaf",
             Field::MinSamplesSplit => "min_samples_split",
             Field::MinShare => "min_share",
+            Field::MissingOutcome => "missing",
             Field::Model => "model",
             Field::Pairs => "pairs",
             Field::Penalty => "penalty",

@@ -14,7 +14,7 @@
 
 use crate::error::{Error, Result};
 use crate::population::Population;
-use crate::space::{Kind, Space, Value};
+use crate::space::{Kind, Space};
 use std::sync::Arc;
 
 /// Shares that sum to 1 but for this are all of a column's.
@@ -23,7 +23,8 @@ const WHOLE: f64 = 1e-9;
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// The mean of a numeric column among those who have a value.
+    /// The mean of a numeric column among those who have a value; of a bin the mean of its numbers, where
+    /// that is known ([`Space::with_level_moments`]).
     Mean,
     /// The share of a level, by its place among the column's levels.
     Share(usize),
@@ -78,7 +79,9 @@ impl Fact {
     /// `φ` at a point of a space.
     pub fn at(&self, space: &Space, point: usize) -> f64 {
         match self.quantity {
-            Quantity::Mean => space.number_at(point, self.feature).map_or(0.0, |x| x - self.value),
+            Quantity::Mean => {
+                space.moments_at(point, self.feature).map_or(0.0, |m| m.mean - self.value)
+            }
             Quantity::Share(level) => {
                 f64::from(u8::from(space.code(point, self.feature) == level as f64))
             }
@@ -143,7 +146,8 @@ impl Known {
         open.measured_on(population)
     }
 
-    /// The same facts as they are in another population of the space, with what is left open here.
+    /// The same facts as they are in another population of the space, with what is left open here. What
+    /// levels stand for there is what that population's own space says.
     pub fn measured_on(&self, population: &Population) -> Result<Self> {
         self.space.same_as(population.space())?;
         let fact = |fact: &Fact| {
@@ -158,7 +162,7 @@ impl Known {
             }
         };
         let facts = self.facts.iter().map(fact).collect();
-        Ok(Known { space: population.space().clone(), facts, limits: self.limits.clone() })
+        Ok(Known { space: self.space.clone(), facts, limits: self.limits.clone() })
     }
 
     /// The same facts about another space that has the columns and levels by name.
@@ -201,6 +205,13 @@ impl Known {
         self.limits.push((feature, radius));
         self.limits.sort_unstable_by_key(|(k, _)| *k);
         Ok(self)
+    }
+
+    /// The same without what is said of columns other than those chosen; limits stay.
+    #[must_use]
+    pub fn about(mut self, chosen: impl Fn(usize) -> bool) -> Self {
+        self.facts.retain(|fact| chosen(fact.feature));
+        self
     }
 
     /// What moves along single columns cost at most on average, by column.
@@ -262,7 +273,7 @@ fn measure(fact: &Fact, population: &Population) -> f64 {
     match fact.quantity {
         Quantity::Share(_) => some.map(|(i, p)| p * fact.at(space, i)).sum(),
         Quantity::Mean => {
-            let number = |i: usize| space.number_at(i, fact.feature);
+            let number = |i: usize| space.moments_at(i, fact.feature).map(|m| m.mean);
             let (mut sum, mut mass) = (0.0, 0.0);
             for (x, p) in some.filter_map(|(i, p)| number(i).map(|x| (x, p))) {
                 (sum, mass) = (sum + p * x, mass + p);
@@ -315,7 +326,7 @@ fn check(space: &Space, fact: &Fact) -> Result<()> {
 
 /// The least and the largest number of a numeric column.
 fn numbers(space: &Space, feature: usize) -> (f64, f64) {
-    let all = (0..space.len()).filter_map(|i| space.number_at(i, feature));
+    let all = (0..space.len()).filter_map(|i| space.moments_at(i, feature)).map(|m| m.mean);
     all.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (least.min(x), most.max(x)))
 }
 
@@ -358,13 +369,10 @@ fn can_be(space: &Space, facts: &[Fact], mean: &Fact) -> bool {
         own.map_or((0.0, 1.0), |f| (f.low, f.high))
     };
     let from = |origin: f64| -> Vec<(f64, (f64, f64))> {
-        let levels = space.level_values(mean.feature).enumerate();
-        levels
-            .map(|(level, value)| match value {
-                Value::Number(x) => (x - origin, range(level)),
-                _ => (0.0, range(level)),
-            })
-            .collect()
+        let number = |level: usize| space.level_moments(mean.feature, level).map(|m| m.mean);
+        let above = |level: usize| number(level).map_or(0.0, |x| x - origin);
+        let levels = 0..space.levels(mean.feature).len();
+        levels.map(|level| (above(level), range(level))).collect()
     };
     let slack = WHOLE * (1.0 + mean.value.abs());
     let mut upward = from(mean.low);

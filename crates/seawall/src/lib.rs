@@ -85,4 +85,6 @@ pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
 pub use population::{DistinctRows, Population};
 pub use progress::{Progress, Stage, Watch};
-pub use space::{Extension, Feature, Grid, Kind, NewLevel, Points, Space, Support, Value};
+pub use space::{
+    Extension, Feature, Grid, Kind, LevelMoments, NewLevel, Points, Space, Support, Value,
+};

@@ -26,7 +26,7 @@ const CHANGES: usize = 2;
 pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
     let names = short_names(found);
     let facts = &found.diagnostics;
-    let left = facts.left_out.conditions + facts.left_out.no_action;
+    let left = facts.left_out.rows();
     let left = if left > 0 { format!(", {left} left out") } else { String::new() };
     let files = match facts.files.as_slice() {
         [one] => file_name(one),

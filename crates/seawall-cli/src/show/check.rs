@@ -168,11 +168,16 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
     };
     let left = found.left_out;
     write!(out, "{files}: {} rows read, {} used", found.rows_read, rows(found))?;
-    match (left.conditions, left.no_action) {
-        (0, 0) => writeln!(out, ", none left out.")?,
-        (conditions, no_action) => writeln!(
+    let outcome = match left.no_outcome {
+        0 => String::new(),
+        rows => format!(", {rows} have no outcome"),
+    };
+    match left.rows() {
+        0 => writeln!(out, ", none left out.")?,
+        _ => writeln!(
             out,
-            "; left out: {conditions} do not meet the conditions, {no_action} meet no action."
+            "; left out: {} do not meet the conditions, {} meet no action{outcome}.",
+            left.conditions, left.no_action
         )?,
     }
     writeln!(

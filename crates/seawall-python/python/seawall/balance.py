@@ -31,8 +31,9 @@ class FactBalance:
 
 @dataclass(frozen=True, repr=False)
 class Balance(_Result):
-    """How the log was made like the target: `"matched"` or `"matched in part"`, the share of the log's
-    own margins `mixed` in, how many rows each action's weighted ones are worth, and the target's share
+    """How the log was made like the target: `"matched"` or `"matched in part"` by what is known of it,
+    `"by odds"` where rows weigh by the odds of belonging to a sample; the share of the log's own margins
+    `mixed` in, how many rows each action's weighted ones are worth, and the target's share
     on levels that no row has (`unseen`). The table is column by column."""
 
     status: str

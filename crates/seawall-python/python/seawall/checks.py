@@ -17,6 +17,7 @@ class LeftOut:
 
     conditions: int
     no_action: int
+    no_outcome: int = 0
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,9 @@ class Study(_Elsewhere):
         The column of actions, or for each action the conditions that a row must meet.
     cost, reward
         The outcome, lower or higher being better: a column, or a sum over columns.
+    missing_outcome
+        What a row without a value there means: `"drop"` leaves it out, 0 counts it as 0, and a dictionary says
+        either by column, `{"dead": 0}`. Where nothing is said it is an error.
     propensity
         The column of logged propensities, `"cells"`, `"logistic"`, or `{"design": {...}}`.
     model
@@ -125,6 +128,7 @@ class Study(_Elsewhere):
         action: str | Mapping[str, Any],
         cost: str | Mapping[str, Any] | None = None,
         reward: str | Mapping[str, Any] | None = None,
+        missing_outcome: str | float | Mapping[str, Any] | None = None,
         propensity: str | Mapping[str, Any] | None = None,
         model: Any = None,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
@@ -175,7 +179,7 @@ class Study(_Elsewhere):
             _section("data", {"path": path, "where": where, "weight": weight} | columns_named),
             _section("context", columns),
             _section("action", actions),
-            _section("outcome", {"cost": cost, "reward": reward}),
+            _section("outcome", {"cost": cost, "reward": reward, "missing": missing_outcome}),
         ]
         if model is not None:
             parts.append(_section("model", {"kind": model} if isinstance(model, str) else model))

@@ -127,6 +127,15 @@ pub struct LeftOut {
     pub conditions: usize,
     /// They meet no action.
     pub no_action: usize,
+    /// They have no outcome, and the study says to leave such rows out.
+    pub no_outcome: usize,
+}
+
+impl LeftOut {
+    /// All of them.
+    pub fn rows(&self) -> usize {
+        self.conditions + self.no_action + self.no_outcome
+    }
 }
 
 /// One action.
@@ -260,7 +269,11 @@ pub(crate) fn facts(
     let mut check = Check {
         files: counted.files.iter().map(|f| f.display().to_string()).collect(),
         rows_read: counted.rows,
-        left_out: LeftOut { conditions: counted.filtered, no_action: counted.no_action },
+        left_out: LeftOut {
+            conditions: counted.filtered,
+            no_action: counted.no_action,
+            no_outcome: counted.no_outcome,
+        },
         rows: log.total(),
         effective_rows: study.survey_weight.as_ref().map(|_| log.effective_rows()),
         clusters: log.clusters(),

@@ -97,11 +97,6 @@ impl Check {
 pub(super) fn outcome_complaint(term: &Term, distinct: &Distinct, code: usize) -> Option<String> {
     match (term, distinct.number(code).filter(|x| x.is_finite())) {
         (Term::Levels(_), _) | (Term::Weight(_), Some(_)) => None,
-        (Term::Weight(_), None) if distinct.is_missing_number(code) => Some(
-            "the value is missing; expected a number for the outcome: leave such rows out with \
-             where = { ... = { missing = false } }"
-                .to_owned(),
-        ),
         (Term::Weight(_), None) => {
             let text = distinct.text(code).cloned().unwrap_or_default();
             Some(format!(

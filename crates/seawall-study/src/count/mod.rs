@@ -13,6 +13,7 @@ mod axis;
 mod check;
 mod combine;
 mod exact_sum;
+mod outcome;
 mod place;
 mod predicted;
 mod row;
@@ -39,7 +40,7 @@ use crate::read::{
 use crate::study::{Actions, Condition, Context, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use check::outcome_complaint;
+use outcome::Lacking;
 use predicted::Predicted;
 use row::RowColumns;
 use seawall::{Entry, Error, Kind, Log, Progress, Result, Stage, Watch};
@@ -62,8 +63,10 @@ pub struct Counted {
     pub filtered: usize,
     /// Rows that met no action.
     pub no_action: usize,
-    /// The rows, by outcome column, that have no value there and count as 0.
-    pub missing_outcomes: Vec<(String, f64)>,
+    /// Rows left out because they have no outcome.
+    pub no_outcome: usize,
+    /// The rows, by outcome column, that have no value there and count as 0, as the study says.
+    pub missing_outcomes: Vec<(String, usize)>,
     /// Combinations of context, action, outcome and propensity that were counted.
     pub combinations: usize,
     /// Why the contexts are no grid; None if they are.
@@ -189,6 +192,9 @@ struct Counter<'s> {
     read: usize,
     filtered: usize,
     no_action: usize,
+    no_outcome: usize,
+    /// By column of the outcome.
+    lacking: Vec<Lacking<'s>>,
 }
 
 impl Context {
@@ -301,6 +307,8 @@ impl<'s> Counter<'s> {
             read: 0,
             filtered: 0,
             no_action: 0,
+            no_outcome: 0,
+            lacking: Lacking::of(study),
         }
     }
 
@@ -326,6 +334,9 @@ impl<'s> Counter<'s> {
         for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
             fits.resize(seen(column), false);
         }
+        for (lacking, &column) in self.lacking.iter_mut().zip(&self.outcomes) {
+            lacking.prepare(&columns.distinct[column]);
+        }
         for row in 0..columns.rows {
             let at = (file, from + row);
             let (times, left_out) = self.standing(columns, row, at)?;
@@ -347,10 +358,18 @@ impl<'s> Counter<'s> {
                     continue;
                 }
             };
+            if !self.has_outcome(columns, row, at, times as usize)? {
+                // What is missing is for the study to say that reads the table.
+                if let Some(groups) = &mut self.groups {
+                    groups.take((columns, row), Ok(action), times);
+                }
+                continue;
+            }
             self.check_context(columns, row, at)?;
-            self.check_outcome(columns, row, at)?;
             let facts = self.rows.row(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
             gather(columns, &self.outcomes, row, &mut self.numbers);
+            // What is still missing counts as 0.
+            self.numbers.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
             let codes = codes_of(columns, &self.outcomes, row);
             let outcome = self.outcome_ids.id(codes, &self.numbers);
             gather(columns, &self.contexts, row, &mut self.numbers);
@@ -471,33 +490,20 @@ impl<'s> Counter<'s> {
         Ok(())
     }
 
-    /// Refuses an outcome value that cannot be counted.
-    fn check_outcome(
-        &mut self,
-        columns: &Columns<'_>,
-        row: usize,
-        at: (&Path, usize),
-    ) -> Result<()> {
-        for (&column, (_, term)) in self.outcomes.iter().zip(&self.study.outcome) {
-            // Any level will do: what is not listed adds nothing.
-            if columns.numbers[column].get(row).is_some_and(|x| !x.is_finite()) {
-                let value = Distinct::of_row(&columns.arrays[column], row);
-                let what = value.and_then(|value| outcome_complaint(term, &value, 0));
-                return Err(self.error(at, column, what.unwrap_or_default()));
-            }
-        }
-        Ok(())
-    }
-
     fn finish(
         mut self,
         files: Vec<PathBuf>,
         (distinct, binned): (&[Distinct], &[Option<BinnedColumn>]),
     ) -> Result<Counted> {
         let (path, rows) = (&self.study.data, self.read);
+        self.check_missing()?;
         if self.tally.is_empty() {
+            let outcome = match self.no_outcome {
+                0 => String::new(),
+                n => format!(", {n} have no outcome"),
+            };
             return Err(Error::input(format!(
-                "{}: none of {rows} rows is left: {} do not meet the conditions, {} no action",
+                "{}: none of {rows} rows is left: {} do not meet the conditions, {} no action{outcome}",
                 path.display(),
                 self.filtered,
                 self.no_action
@@ -529,7 +535,8 @@ impl<'s> Counter<'s> {
             group: group_of.get(e.facts.group as usize).copied().unwrap_or(Entry::ALONE),
         });
         let entries: Vec<Entry> = entries.collect();
-        let missing_outcomes = outcomes.missing_rows(study, &counts);
+        let zeros = study.outcome.iter().zip(&self.lacking).map(|(o, l)| (o.0.clone(), l.zeros()));
+        let missing_outcomes = zeros.filter(|(_, rows)| *rows > 0).collect();
         let combinations = entries.len();
         let predictions = match predicted {
             Some(p) => {
@@ -550,6 +557,7 @@ impl<'s> Counter<'s> {
             rows,
             filtered: self.filtered,
             no_action: self.no_action,
+            no_outcome: self.no_outcome,
             missing_outcomes,
             combinations,
             too_large,

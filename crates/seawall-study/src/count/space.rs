@@ -1,7 +1,6 @@
 //! The spaces of contexts and of outcomes, made of what was counted.
 
 use super::axis::{Axis, Counted as Column, MOST_NUMBERS};
-use super::exact_sum::ExactSum;
 use super::place::{TooLarge, bytes_per_cell, cells, most_cells, space_of, too_large};
 use super::tally::Counted;
 use super::tuples::Tuples;
@@ -145,8 +144,6 @@ pub(super) struct Outcomes {
     pub(super) values: Vec<f64>,
     /// Where each outcome counted is.
     pub(super) of: Vec<u32>,
-    /// For each column, whether each outcome counted has no value there.
-    lacking: Vec<Vec<bool>>,
 }
 
 /// The outcome space.
@@ -158,13 +155,6 @@ pub(super) fn outcome_space(
 ) -> Result<Outcomes> {
     let (codes, numbers) = ids.into_columns();
     let columns = seen.columns(of, &codes, numbers)?;
-    let lacks = |column: &Column<'_>| match column {
-        Column::Values(codes, distinct) => {
-            codes.iter().map(|&code| distinct.is_missing(code as usize)).collect()
-        }
-        _ => Vec::new(),
-    };
-    let lacking = columns.iter().map(lacks).collect();
     let axis = |k: usize, column: Column<'_>, on_grid: bool| {
         let (name, term) = &study.outcome[k];
         Axis::outcome(&study.data, name, term, column, most_numbers(on_grid))
@@ -182,23 +172,5 @@ pub(super) fn outcome_space(
         along.sum()
     };
     let values = (0..space.len()).map(amount).collect();
-    Ok(Outcomes { space, values, of, lacking })
-}
-
-impl Outcomes {
-    /// The rows without a value in an outcome column that gives numbers by level.
-    pub(super) fn missing_rows(&self, study: &Study, counted: &Counted) -> Vec<(String, f64)> {
-        let mut found = Vec::new();
-        for ((name, _), lacking) in study.outcome.iter().zip(&self.lacking) {
-            let lacks = |outcome: u32| lacking.get(outcome as usize).is_some_and(|lacks| *lacks);
-            let own = counted.entries.iter().filter(|e| lacks(e.outcome));
-            let mut rows = ExactSum::ZERO;
-            own.for_each(|e| rows.add_product(e.facts.units, e.facts.unit));
-            let rows = rows.value();
-            if rows > 0.0 {
-                found.push((name.clone(), rows));
-            }
-        }
-        found
-    }
+    Ok(Outcomes { space, values, of })
 }

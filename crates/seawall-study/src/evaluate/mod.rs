@@ -252,7 +252,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     let rows = log.actions().iter().zip(log.action_totals());
     let mut found = Evaluation {
         rows: log.total(),
-        left_out: left_out.conditions + left_out.no_action,
+        left_out: left_out.rows(),
         actions: rows.map(|(name, n)| (name.clone(), count(n))).collect(),
         cells: diagnostics.cells,
         observed_cells: diagnostics.observed_cells,

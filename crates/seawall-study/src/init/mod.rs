@@ -61,9 +61,16 @@ pub fn init(data: &Path, shown: &str, asked: &Asked) -> Result<Made> {
             0 => String::new(),
             left => format!(", {} left out (the file says why)", many(left, "column")),
         },
-        match written::conditions(&table.columns, &roles).1.len() {
-            0 => "",
-            _ => ", rows whose outcome or action is not known left out (where, under [data])",
+        match (
+            written::lacks_outcome(&table.columns, &roles.outcome),
+            written::condition(&table.columns, &roles).is_some(),
+        ) {
+            (false, false) => "",
+            (true, false) =>
+                ", rows whose outcome is not known left out (missing, under [outcome])",
+            (false, true) => ", rows whose action is not known left out (where, under [data])",
+            (true, true) =>
+                ", rows whose outcome or action is not known left out (missing, under [outcome]; where, under [data])",
         }
     );
     let text = written::study(&table, &roles, &contexts, &target, shown);

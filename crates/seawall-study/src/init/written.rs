@@ -57,43 +57,38 @@ fn head(table: &Table, path: &str) -> String {
     )
 }
 
-/// Conditions that rows must meet, and why.
-pub(super) fn conditions(all: &[Column], roles: &Roles) -> (Vec<String>, Vec<&'static str>) {
-    let mut kept: Vec<(String, &'static str)> = Vec::new();
-    for (at, term) in &roles.outcome.terms {
+/// Whether rows are left out because their outcome is not known.
+pub(super) fn lacks_outcome(all: &[Column], outcome: &Outcome) -> bool {
+    let missing = |(at, term): &(usize, Term)| {
         let column = &all[*at];
-        let missing = match term {
+        let unknown = column.unknown_actions();
+        match term {
             Term::Weight(_) => column.missing(),
-            Term::Levels(_) => column.missing_as(Kind::Nominal),
-        };
-        if missing {
-            let condition = format!("{} = {{ missing = false }}", key(&column.name));
-            kept.push((condition, "the outcome is not always known"));
+            Term::Levels(levels) => {
+                let listed = |text: &&str| levels.iter().any(|(level, _)| level == text);
+                column.missing_as(Kind::Nominal) || !unknown.iter().all(listed)
+            }
         }
-    }
+    };
+    outcome.terms.iter().any(missing)
+}
+
+/// The condition that rows must meet where their action is not always known.
+pub(super) fn condition(all: &[Column], roles: &Roles) -> Option<String> {
     let action = &all[roles.action];
     let unknown: Vec<String> = action.unknown_actions().into_iter().map(quoted).collect();
-    if !unknown.is_empty() {
-        let condition = format!("{} = {{ not = [{}] }}", key(&action.name), unknown.join(", "));
-        kept.push((condition, "nor the action"));
-    }
-    let (conditions, mut whys): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
-    whys.dedup();
-    (conditions, whys)
+    let some = (!unknown.is_empty()).then(|| unknown.join(", "))?;
+    Some(format!("{} = {{ not = [{some}] }}", key(&action.name)))
 }
 
 fn data(all: &[Column], roles: &Roles, path: &str) -> String {
     let mut text = format!("[data]\npath = {}\n", quoted(path));
-    let (conditions, whys) = conditions(all, roles);
-    match whys[..] {
-        [] => text.push_str(
+    match condition(all, roles) {
+        None => text.push_str(
             "# where = { COLUMN = { not = \"...\" } }   # rows to keep: a value, a list, not, min, max, missing\n",
         ),
-        ["nor the action"] => {
-            text.push_str(&format!("where = {{ {} }}   # the action is not always known\n", conditions.join(", ")));
-        }
-        _ => {
-            text.push_str(&format!("where = {{ {} }}   # {}\n", conditions.join(", "), whys.join(", ")));
+        Some(condition) => {
+            text.push_str(&format!("where = {{ {condition} }}   # the action is not always known\n"));
         }
     }
     if let Some(weight) = roles.weight {
@@ -215,9 +210,15 @@ fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &Targe
 fn outcome(all: &[Column], outcome: &Outcome) -> String {
     let head = "[outcome]   # cost: lower is better; reward: higher is better";
     let word = outcome.word();
+    let missing = match lacks_outcome(all, outcome) {
+        true => {
+            "missing = \"drop\"   # the outcome is not always known: such rows are left out; 0 counts them as 0\n"
+        }
+        false => "",
+    };
     if let [(at, Term::Weight(1.0))] = outcome.terms[..] {
         let (name, seen) = (quoted(&all[at].name), all[at].seen());
-        return format!("{head}\n{word} = {name}   # {}: {seen}\n", outcome.why);
+        return format!("{head}\n{word} = {name}   # {}: {seen}\n{missing}", outcome.why);
     }
     let term = |(at, term): &(usize, Term)| {
         let amount = match term {
@@ -234,7 +235,7 @@ fn outcome(all: &[Column], outcome: &Outcome) -> String {
         [(at, _)] => format!("; a number for each level, 0 for others: {}", all[at].seen()),
         _ => String::new(),
     };
-    format!("{head}\n{word} = {{ {} }}   # {}{seen}\n", terms.join(", "), outcome.why)
+    format!("{head}\n{word} = {{ {} }}   # {}{seen}\n{missing}", terms.join(", "), outcome.why)
 }
 
 fn model() -> String {

@@ -51,13 +51,13 @@ pub fn by_group(
     let request = Request { policies: Vec::new(), level, method: None, compare: true };
     let noise = own_noise(&loaded, &knowledge);
     let grouped = grouped_errors(&loaded, &recorded, &knowledge, &contrasts, watch)?;
+    let balance = aim.summary(watch)?;
     let mut transfers = Vec::new();
     for (at, (contrast, centre)) in contrasts.iter().zip(&centres).enumerate() {
         let se = grouped.as_ref().map_or(centre.se, |all| all[at].se);
         let bounded =
             Own { recorded: &recorded, scores: &scores, at }.allowance(&request, se, noise)?;
-        let balance = aim.balance.summary();
-        transfers.push(bounded.around(contrast, centre, (level, log.direction()), balance));
+        transfers.push(bounded.around(contrast, centre, (level, log.direction()), balance.clone()));
     }
     let value = transfers.pop().ok_or_else(|| Error::internal("a policy without a value"))?;
     let difference = transfers.pop().ok_or_else(|| Error::internal("no difference"))?;

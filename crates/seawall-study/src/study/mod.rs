@@ -59,6 +59,8 @@ pub struct Study {
     pub direction: Direction,
     /// The outcome: a sum over columns.
     pub outcome: Vec<(String, Term)>,
+    /// By column of the outcome: what becomes of rows without a value there.
+    pub missing_outcome: Vec<MissingOutcome>,
     /// The outcome model.
     pub model: ModelSpec,
     /// What to do where an action was never seen.
@@ -207,6 +209,18 @@ pub enum Actions {
         /// The column of propensities.
         propensity: Option<String>,
     },
+}
+
+/// What becomes of rows without a value in a column of the outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingOutcome {
+    /// They are an error.
+    #[default]
+    Refused,
+    /// They are left out.
+    Dropped,
+    /// They count as 0 there.
+    Zero,
 }
 
 /// What a column adds to the outcome.

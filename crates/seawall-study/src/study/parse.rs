@@ -2,8 +2,8 @@
 
 use super::toml_file::{Source, Table, Value};
 use super::{
-    Actions, Condition, Context, ReportSpec, Scale, Study, Term, history, model, policies, robust,
-    target,
+    Actions, Condition, Context, MissingOutcome, ReportSpec, Scale, Study, Term, history, model,
+    policies, robust, target,
 };
 use crate::memory;
 use crate::read::{DeclaredLevels, Moment};
@@ -86,7 +86,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     }
 
     let actions = actions(file.need("action")?.table()?)?;
-    let (direction, outcome) = outcome(file.need("outcome")?.table()?)?;
+    let (direction, outcome, missing_outcome) = outcome(file.need("outcome")?.table()?)?;
     let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
@@ -123,6 +123,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         actions,
         direction,
         outcome,
+        missing_outcome,
         model,
         unseen,
         propensity,
@@ -314,7 +315,10 @@ fn actions(mut table: Table<'_>) -> Result<Actions> {
     Ok(Actions::Rules(rules))
 }
 
-fn outcome(mut table: Table<'_>) -> Result<(Direction, Vec<(String, Term)>)> {
+/// Whether lower or higher is better, the terms, and for each what becomes of rows without a value.
+type Outcome = (Direction, Vec<(String, Term)>, Vec<MissingOutcome>);
+
+fn outcome(mut table: Table<'_>) -> Result<Outcome> {
     let (direction, value) = match (table.take("cost"), table.take("reward")) {
         (Some(cost), None) => (Direction::Cost, cost),
         (None, Some(reward)) => (Direction::Reward, reward),
@@ -323,9 +327,12 @@ fn outcome(mut table: Table<'_>) -> Result<(Direction, Vec<(String, Term)>)> {
         }
         (None, None) => return Err(table.error("[outcome] needs cost = ... or reward = ...")),
     };
-    table.finish(&["cost", "reward"])?;
+    let missing = table.take("missing");
+    table.finish(&["cost", "reward", "missing"])?;
     if !value.is_table() {
-        return Ok((direction, vec![(value.text()?, Term::Weight(1.0))]));
+        let terms = vec![(value.text()?, Term::Weight(1.0))];
+        let missing = missing_outcome(missing, &terms)?;
+        return Ok((direction, terms, missing));
     }
     let term = |(name, v): (String, Value<'_>)| {
         if v.is_number() {
@@ -342,5 +349,31 @@ fn outcome(mut table: Table<'_>) -> Result<(Direction, Vec<(String, Term)>)> {
         value.at = at;
         return Err(value.error(format!("{name:?} names no column")));
     }
-    Ok((direction, terms))
+    let missing = missing_outcome(missing, &terms)?;
+    Ok((direction, terms, missing))
+}
+
+/// `missing = "drop"`, `missing = 0`, or `missing = { COL = "drop", ... }`; refused where nothing is said.
+fn missing_outcome(
+    value: Option<Value<'_>>,
+    terms: &[(String, Term)],
+) -> Result<Vec<MissingOutcome>> {
+    let Some(value) = value else { return Ok(vec![MissingOutcome::Refused; terms.len()]) };
+    let one = |v: &Value<'_>| match (v.text(), v.number()) {
+        (Ok(word), _) if word == "drop" => Ok(MissingOutcome::Dropped),
+        (_, Ok(0.0)) => Ok(MissingOutcome::Zero),
+        _ => Err(v.error("expected \"drop\" (leave such rows out) or 0 (count them as 0)")),
+    };
+    if !value.is_table() {
+        return Ok(vec![one(&value)?; terms.len()]);
+    }
+    let mut found = vec![MissingOutcome::Refused; terms.len()];
+    for (name, v) in value.table()?.rest() {
+        let at = terms.iter().position(|(column, _)| *column == name).ok_or_else(|| {
+            let columns: Vec<&str> = terms.iter().map(|(column, _)| column.as_str()).collect();
+            v.error(format!("no such column in the outcome; there are {}", columns.join(", ")))
+        })?;
+        found[at] = one(&v)?;
+    }
+    Ok(found)
 }

@@ -96,10 +96,12 @@ pub fn balance_words(balance: &BalanceSummary) -> String {
     if balance.unseen > 0.0 {
         why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
     }
-    match balance.status {
-        BalanceStatus::Matched => "matched".to_owned(),
-        BalanceStatus::MatchedInPart => format!("matched in part ({})", why.join("; ")),
-    }
+    let status = match balance.status {
+        BalanceStatus::Matched => "matched",
+        BalanceStatus::MatchedInPart => "matched in part",
+        BalanceStatus::ByOdds => "by the odds of belonging to the target",
+    };
+    if why.is_empty() { status.to_owned() } else { format!("{status} ({})", why.join("; ")) }
 }
 
 /// What a policy would cost in the target, or by how much more than another.

@@ -7,8 +7,8 @@ use crate::study::PolicySpec;
 use crate::target::PlacedTarget;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support};
 use seawall::policy::Policy;
-use seawall::transfer::{Balance, Centre, EFFECTIVE, Target, Transport};
-use seawall::{Couplings, Known, Log, Result, Settings, Wasserstein, Watch};
+use seawall::transfer::{Balance, BalanceSummary, Centre, EFFECTIVE, Odds, Target, Transport};
+use seawall::{Couplings, Kind, Known, Log, Result, Settings, Wasserstein, Watch};
 use std::sync::Arc;
 
 /// What is known of a target.
@@ -147,28 +147,56 @@ fn sample(log: &Log) -> Result<Target> {
 /// A log that is weighed to be like a target.
 pub(crate) struct Aim<'a> {
     fitted: &'a Fitted,
-    pub(crate) balance: Balance,
     known: Known,
-    sample: Option<Target>,
+    weights: Weights<'a>,
+}
+
+/// What rows weigh by.
+enum Weights<'a> {
+    /// The odds of belonging to a sample.
+    Odds(&'a Target),
+    /// What makes the log what is known.
+    Balanced(Box<Balance>),
 }
 
 impl<'a> Aim<'a> {
-    pub(crate) fn new(fitted: &'a Fitted, knowledge: &Knowledge) -> Result<Self> {
+    pub(crate) fn new(fitted: &'a Fitted, knowledge: &'a Knowledge) -> Result<Self> {
         let known = knowledge.facts()?;
-        let balance = Balance::new(fitted.log(), &known, EFFECTIVE)?;
-        let sample = match knowledge {
-            Knowledge::Sample(sample) => Some(sample.clone()),
-            Knowledge::Facts(_) => None,
+        let weights = match knowledge {
+            Knowledge::Sample(sample) => Weights::Odds(sample),
+            Knowledge::Facts(_) => {
+                Weights::Balanced(Box::new(Balance::new(fitted.log(), &known, EFFECTIVE)?))
+            }
         };
-        Ok(Aim { fitted, balance, known, sample })
+        Ok(Aim { fitted, known, weights })
+    }
+
+    /// How like the target the weights of the estimates make the log.
+    pub(crate) fn summary(&self, watch: Watch<'_>) -> Result<BalanceSummary> {
+        let log = self.fitted.log();
+        match &self.weights {
+            Weights::Balanced(balance) => Ok(balance.summary()),
+            Weights::Odds(sample) => {
+                BalanceSummary::of_odds(log, sample, &Odds::new(log, sample, watch)?)
+            }
+        }
+    }
+
+    /// The balanced log, where single columns are all that is known.
+    pub(crate) fn balance(&self) -> Option<&Balance> {
+        match &self.weights {
+            Weights::Balanced(balance) => Some(balance),
+            Weights::Odds(_) => None,
+        }
     }
 
     /// The doubly robust estimates in the target.
     pub(crate) fn estimates(&self, all: &[Contrast], watch: Watch<'_>) -> Result<Vec<Estimate>> {
-        if let Some(sample) = &self.sample {
-            return transported(self.fitted, sample, all, watch);
-        }
-        let centre = Centre::new(self.fitted, &self.balance, watch)?;
+        let balance = match &self.weights {
+            Weights::Odds(sample) => return transported(self.fitted, sample, all, watch),
+            Weights::Balanced(balance) => balance,
+        };
+        let centre = Centre::new(self.fitted, balance, watch)?;
         let estimate = |c: &Contrast| match &c.against {
             None => centre.estimate(&c.policy),
             Some(against) => centre.difference(&c.policy, against),
@@ -176,8 +204,8 @@ impl<'a> Aim<'a> {
         all.iter().map(estimate).collect()
     }
 
-    /// By how much the worst coupling of what is known is above the balanced log, for a difference as for
-    /// a policy.
+    /// By how much the worst coupling of what is known is above the balanced log or the sample, for a
+    /// difference as for a policy.
     pub(crate) fn couplings(
         &self,
         all: &[Contrast],
@@ -185,8 +213,14 @@ impl<'a> Aim<'a> {
         watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
         let log = self.fitted.log();
-        let robust = Robust::around(log, self.balance.population(), support)?;
-        let robust = Arc::new(robust.knowing(&self.known)?);
+        let from = match &self.weights {
+            Weights::Odds(sample) => sample.population(),
+            Weights::Balanced(balance) => balance.population(),
+        };
+        let robust = Robust::around(log, from, support)?;
+        // Nobody crosses a fixed column: its shares are those of where people come from.
+        let known = self.known.clone().about(|k| log.contexts().kind(k) != Kind::Fixed);
+        let robust = Arc::new(robust.knowing(&known)?);
         let settings = Settings { watch, ..Settings::default() };
         let costs = Wasserstein.at(0.0);
         let values = self.fitted.values_on(robust.points(), costs, settings)?;

@@ -78,7 +78,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
     let aim = Aim::new(fitted, &knowledge)?;
     let centres = aim.estimates(&contrasts, watch)?;
     check_finite(&contrasts, &centres)?;
-    let balance = aim.balance.summary();
+    let balance = aim.summary(watch)?;
     let mut bounds: Vec<Bounded> = Vec::new();
     let mut left_out = LeftOutGroups::default();
     match &recorded {
@@ -377,7 +377,7 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
 
 /// What to know before believing it.
 fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
-    let mut notes: Vec<String> = balance_note(&aim.balance).into_iter().collect();
+    let mut notes: Vec<String> = aim.balance().and_then(balance_note).into_iter().collect();
     if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
         let what = match history {
             true => {

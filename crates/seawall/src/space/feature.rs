@@ -10,7 +10,7 @@
 //! Positions are held scaled by a power of two so that their range is in [1, 2): differences of
 //! whole numbers stay exact (ties stay ties) and no square overflows.
 
-use super::{NewLevel, Value, bits};
+use super::{LevelMoments, NewLevel, Value, bits};
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
 use serde::{Deserialize, Serialize};
@@ -257,6 +257,7 @@ impl Feature {
             weight: reported,
             missing_level,
             numbers,
+            moments: Vec::new(),
         })
     }
 
@@ -363,7 +364,9 @@ pub(super) struct Checked {
     pub(super) weight: f64,
     missing_level: Option<usize>,
     /// A numeric feature's levels, as given.
-    numbers: Vec<f64>,
+    pub(super) numbers: Vec<f64>,
+    /// What each number stands for where levels are bins; empty where it stands for itself.
+    pub(super) moments: Vec<LevelMoments>,
 }
 
 impl Checked {
@@ -422,6 +425,13 @@ impl Checked {
         found.labels = all.iter().map(|level| level.0.clone()).collect();
         found.coords = all.iter().map(|level| level.1).collect();
         found.numbers = all.iter().filter_map(|level| level.2).collect();
+        if !self.moments.is_empty() {
+            let kept = |level: &(String, f64, Option<f64>, Option<usize>)| match level.3 {
+                Some(old) => self.moments[old],
+                None => LevelMoments { mean: level.2.unwrap_or(f64::NAN), variance: 0.0 },
+            };
+            found.moments = all.iter().map(kept).collect();
+        }
         if let Some(old) = self.missing_level {
             of_old[old] = all.len();
             found.missing_level = Some(all.len());
@@ -442,6 +452,7 @@ impl Checked {
             coords: vec![self.coords[level]],
             missing_level: self.missing_level.filter(|m| *m == level).map(|_| 0),
             numbers: self.numbers.get(level).copied().into_iter().collect(),
+            moments: self.moments.get(level).copied().into_iter().collect(),
             ..self.clone()
         }
     }
@@ -454,6 +465,7 @@ impl Checked {
             line: Some(self.scale),
             missing_level: None,
             numbers: Vec::new(),
+            moments: Vec::new(),
             ..self.clone()
         }
     }

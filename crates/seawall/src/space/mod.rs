@@ -15,6 +15,7 @@ mod extended;
 mod feature;
 mod grid;
 mod level;
+mod moments;
 mod places;
 mod points;
 
@@ -22,6 +23,7 @@ pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
 pub use feature::{Feature, Kind};
 pub use grid::Grid;
+pub use moments::LevelMoments;
 pub(crate) use places::Places;
 pub use points::Points;
 
@@ -333,6 +335,30 @@ impl Space {
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
     pub fn number_at(&self, point: usize, feature: usize) -> Option<f64> {
         self.features[feature].number_of(self.code(point, feature))
+    }
+
+    /// Mean and variance of the numbers that a point's value of a numeric feature stands for: of those
+    /// in its bin where that is known ([`with_level_moments`](Self::with_level_moments)), else of its
+    /// number alone. None if it is missing or the feature is no number.
+    pub fn moments_at(&self, point: usize, feature: usize) -> Option<LevelMoments> {
+        self.features[feature].moments_of(self.code(point, feature))
+    }
+
+    /// The same of one of the levels.
+    pub fn level_moments(&self, feature: usize, level: usize) -> Option<LevelMoments> {
+        self.features[feature].moments_of(level as f64)
+    }
+
+    /// The same space, where the levels of a numeric feature stand for numbers with these moments, by the
+    /// level's number; where there are none, for that number alone. Costs do not change, means do.
+    pub fn with_level_moments(
+        &self,
+        feature: usize,
+        of: impl Fn(f64) -> Option<LevelMoments>,
+    ) -> Result<Self> {
+        let mut space = self.clone();
+        space.features[feature] = self.features[feature].with_moments(of)?;
+        Ok(space)
     }
 
     /// Something of every point's value of a feature, worked out once a level.

@@ -9,10 +9,15 @@
 //! effective rows, `(Σ ω)² / Σ ω²`. Levels that no row of the log has cannot be weighed: their shares
 //! are dropped, the column's others scaled up, and the mass is told.
 //!
+//! Odds of belonging to a sample of the target are judged by the same table, which is of the weights that
+//! an estimate uses.
+//!
 //! Not here: estimates under these weights ([`Centre`](super::Centre)), and populations that the log
 //! has nobody of (worst cases).
 
 use super::goals::{Goals, Task, clash, effective_rows, measured};
+use super::odds::Odds;
+use super::target::Target;
 use super::tilt::{Moments, Tilt};
 use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
@@ -34,6 +39,10 @@ pub enum BalanceStatus {
     /// the log has.
     #[serde(rename = "matched in part")]
     MatchedInPart,
+    /// Rows weigh by the odds of belonging to a sample of the target, which make no mean exactly that of
+    /// the sample.
+    #[serde(rename = "by odds")]
+    ByOdds,
 }
 
 /// One column before and after: the standardised difference to what is known of it.
@@ -232,6 +241,27 @@ impl Balance {
     }
 }
 
+impl BalanceSummary {
+    /// How like a sample of the target its odds make the log, by the margins of the sample's columns.
+    pub fn of_odds(log: &Log, target: &Target, odds: &Odds) -> Result<Self> {
+        let (known, here) = (Known::margins_of(target.population())?, log.population()?);
+        let own = measured(&known, &here);
+        let unseen = Goals::new(&known, &own)?.unseen;
+        let weigh = |(x, p): (usize, &f64)| if *p > 0.0 { p * odds.at(x) } else { 0.0 };
+        let weights = here.weights().iter().enumerate().map(weigh).collect();
+        let after = measured(&known, &Population::from_weights(here.space().clone(), weights)?);
+        let rows = effective_rows(log, |x| odds.at(x)).into_iter().map(|n| target.within() * n);
+        Ok(BalanceSummary {
+            status: BalanceStatus::ByOdds,
+            mixed: 0.0,
+            effective_rows: log.actions().iter().cloned().zip(rows).collect(),
+            unseen: unseen.iter().copied().fold(0.0, f64::max),
+            columns: columns(&known, &own, &after, &here, &unseen),
+            facts: facts(&known, &own, &after),
+        })
+    }
+}
+
 fn facts(known: &Known, own: &[f64], after: &[f64]) -> Vec<FactBalance> {
     let all = known.facts().iter().zip(own).zip(after);
     let fact = |((fact, before), after): ((&Fact, &f64), &f64)| FactBalance {
@@ -261,9 +291,10 @@ fn columns(
         Quantity::Mean => {
             let numbers = here.weights().iter().enumerate().filter(|(_, p)| **p > 0.0);
             let (mut squares, mut mass) = (0.0, 0.0);
-            for (x, p) in numbers.filter_map(|(i, p)| Some((space.number_at(i, fact.feature)?, p)))
+            for (x, p) in numbers.filter_map(|(i, p)| Some((space.moments_at(i, fact.feature)?, p)))
             {
-                (squares, mass) = (squares + p * (x - own).powi(2), mass + p);
+                squares += p * ((x.mean - own).powi(2) + x.variance);
+                mass += p;
             }
             if mass > 0.0 { (squares / mass).sqrt() } else { 0.0 }
         }

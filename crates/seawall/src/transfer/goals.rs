@@ -280,8 +280,8 @@ pub(super) fn measured(known: &Known, population: &Population) -> Vec<f64> {
             if let Some(share) = level(space, x, feature).and_then(|level| shares.get_mut(level)) {
                 *share += p;
             }
-            if let Some(number) = space.number_at(x, feature) {
-                (sum, mass) = (sum + p * number, mass + p);
+            if let Some(number) = space.moments_at(x, feature) {
+                (sum, mass) = (sum + p * number.mean, mass + p);
             }
         }
         values.extend(of_column.iter().map(|fact| match fact.quantity {

@@ -7,7 +7,7 @@ pub mod problem;
 pub use problem::{Case, Random, case, dual, radii, reference};
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
-use seawall::{Direction, Entry, Fact, Feature, Known, Log, Quantity, Space};
+use seawall::{Direction, Entry, Fact, Feature, Kind, Known, Log, Quantity, Space};
 use std::sync::Arc;
 
 /// The same problems on every run: a failure can be found again, and a change is not blamed for
@@ -175,7 +175,8 @@ pub fn coupling_program(
     let (space, n) = (case.space(), case.space().len());
     let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Maximize);
     let mut columns = Vec::new();
-    let free = radius == f64::INFINITY && known.limits().is_empty() && !cheapest;
+    let walls = (0..space.names().len()).any(|k| space.kind(k) == Kind::Fixed);
+    let free = radius == f64::INFINITY && known.limits().is_empty() && !cheapest && !walls;
     let sources: Vec<usize> = match free {
         true => vec![0],
         false => (0..n).filter(|&i| case.weights()[i] > 0.0).collect(),

@@ -12,8 +12,8 @@
 //! ([`Known::moving_at_most`]): `Σ γ c_k ≤ ε_k`.
 //!
 //! With an **infinite** radius nobody's place matters, only the facts: all couplings of the known
-//! margins, one row for each fact and none for the sources. A fixed column is then as free as its
-//! margin says; with a radius, or with a limit, nobody crosses it.
+//! margins, one row for each fact and none for the sources. Nobody crosses a fixed column at any radius:
+//! where there is one, moves are free but for it, and every combination of fixed levels keeps its mass.
 //!
 //! A mean is one among those who have a value: a population in which nobody has one meets it.
 //!
@@ -35,6 +35,7 @@ use super::worst_case::{Certificate, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::kernel::bracket::Vertex;
 use crate::kernel::masses::Masses;
+use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::known::Known;
 use pricing::Pricing;
@@ -119,12 +120,14 @@ enum Asked {
 }
 
 impl<'a> Solver<'a> {
-    /// The program, everyone at home.
+    /// The program, everyone at home; where it is not limited, without limits on columns and, if nothing
+    /// else asks where people come from, across fixed columns.
     fn search(&self, asked: Asked, limited: bool) -> Search<'a> {
         let (problem, geometry) = (&self.problem, &self.problem.geometry);
         let (space, weights) = (problem.space(), problem.population().weights());
         let limits = if limited { self.known.limits() } else { &[] };
-        let free = asked == Asked::Within(f64::INFINITY) && limits.is_empty();
+        let walls = limited && space.metrics().contains(&Metric::Wall);
+        let free = asked == Asked::Within(f64::INFINITY) && limits.is_empty() && !walls;
         let (mut right, mut room) = (self.facts.right.clone(), self.facts.room.clone());
         let costs = (!free).then(|| {
             let dearest = space.dearest();

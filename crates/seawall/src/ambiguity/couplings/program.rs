@@ -73,7 +73,7 @@ impl Facts {
     /// missing.
     fn mean(&mut self, fact: &Fact, space: &Space, column: &mut Column) {
         let k = fact.feature;
-        let numbers = || (0..space.len()).map(|i| space.number_at(i, k));
+        let numbers = || (0..space.len()).map(|i| space.moments_at(i, k).map(|m| m.mean));
         let far = numbers().flatten().fold(0.0, |far: f64, x| far.max((x - fact.value).abs()));
         let scale = if far > 0.0 { far.recip() } else { 1.0 };
         if fact.is_exact() || numbers().all(|x| x.is_some()) {
@@ -116,8 +116,8 @@ impl Column {
             into.push((*row, 1.0));
         }
         for &(row, origin, scale) in &self.means {
-            if let Some(x) = space.number_at(point, self.feature) {
-                into.push((row, (x - origin) * scale));
+            if let Some(x) = space.moments_at(point, self.feature) {
+                into.push((row, (x.mean - origin) * scale));
             }
         }
     }
