@@ -24,6 +24,7 @@ mod means_shift;
 mod models;
 mod names;
 mod noise;
+mod out_of_scale;
 mod policy_names;
 mod predictions;
 mod reading;
