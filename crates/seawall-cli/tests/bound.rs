@@ -445,7 +445,7 @@ fn scales_that_cannot_be_computed_are_refused() {
     let ask = "bound t.csv --value v --context a --context b";
     let folder = folder(file);
     let found = run(folder.path(), &format!("{ask} --radius 0.1 --set entropic --eta 1e300"));
-    assert_eq!(found.code, 1);
+    assert_eq!(found.code, 2);
     assert!(found.err.contains("out of scale"), "{}", found.err);
     let heavy = "bound t.csv --value v --context a:nominal:1e308 --context b:nominal:1e308";
     refused(file, &format!("{heavy} --radius 0.1"), &["lower the weights"]);
@@ -562,6 +562,6 @@ fn too_many_points_are_refused_with_what_helps() {
         folder.path(),
         "bound t.csv --value v --context x:nominal --radius 0.1 --set sinkhorn:kappa=1e-300",
     );
-    assert!(found.code != 0 && found.err.contains("out of scale"), "{}", found.err);
+    assert!(found.code == 2 && found.err.contains("out of scale"), "{}", found.err);
     assert!(!found.err.contains("sum to"), "{}", found.err);
 }

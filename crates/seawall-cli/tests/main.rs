@@ -25,6 +25,7 @@ mod missing;
 mod models;
 mod names;
 mod noise;
+mod out_of_scale;
 mod policy_names;
 mod predictions;
 mod reading;

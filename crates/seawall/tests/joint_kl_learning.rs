@@ -264,3 +264,33 @@ fn a_softmax_that_is_stopped_keeps_its_policy_and_has_bounds() {
     let full = task.softmax(Gradient::default(), Settings::default()).unwrap();
     assert!(found.lower() <= full.lower() + 1e-12 || found.upper() >= full.upper() - 1e-12);
 }
+
+/// Eight rows of outcomes 0 and 1. Where nobody of a context had an action, a softmax gives those who had the
+/// worse outcome ever smaller chances, down to the smallest numbers there are.
+#[test]
+fn softmax_of_a_few_rows_is_a_number() {
+    for seed in 0..40 {
+        let r = &mut Random(seed);
+        let column = vec![(0..8).map(|_| r.below(2) as f64).collect()];
+        let taken: Vec<&str> =
+            (0..8).map(|k| if k < 2 { ["a", "b"][k] } else { ["a", "b"][r.below(2)] }).collect();
+        let costs: Vec<f64> = (0..8).map(|_| r.below(2) as f64).collect();
+        let x = [Feature::nominal("x", ["n", "y"])];
+        let log = Log::from_rows(x, column, &taken, &costs, None, Direction::Cost).unwrap();
+        let fitted = fit(&log);
+        let robust = fitted.robust(Support::All).unwrap();
+        for radius in [0.0, 0.01, 0.1, 1.0] {
+            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let found = task.softmax(Gradient::default(), Settings::default());
+            let found = found.unwrap_or_else(|e| panic!("seed {seed} at {radius}: {e}"));
+            assert!(
+                (-1e-9..=1.0 + 1e-9).contains(&found.value()),
+                "seed {seed}: {}",
+                found.value()
+            );
+            let own = worst(&fitted, found.policy(), radius).unwrap();
+            assert!((own - found.value()).abs() <= 1e-12, "seed {seed} at {radius}");
+            assert!(found.lower() <= found.upper());
+        }
+    }
+}

@@ -145,3 +145,36 @@ fn a_search_that_ends_early_shows_a_population_of_the_set() {
         }
     }
 }
+
+#[test]
+fn almost_nobody_with_the_worst_outcome() {
+    // A share q of people at 1 costs q log(q/p) + (1 − q) log((1 − q)/(1 − p)).
+    let space = Arc::new(Space::points([Feature::numeric("x")], vec![vec![0.0, 1.0]]).unwrap());
+    for k in (1..=323).step_by(7).chain(305..324) {
+        let p: f64 = format!("1e-{k}").parse().unwrap();
+        let population = Population::from_weights(space.clone(), vec![1.0, p]).unwrap();
+        for values in [[0.0, 1.0], [0.0, 1e-300], [-3.0, 1e300]] {
+            let problem = Problem::new(&population, &values).unwrap();
+            for radius in [1e-300, 1e-12, 0.01, 0.1, 1.0, 100.0, 700.0] {
+                let worst = Kl.at(radius).worst_case(&problem, Settings::default());
+                let worst = worst.unwrap_or_else(|e| panic!("{p:e} {radius:e}: {e}"));
+                let size = values[1] - values[0];
+                assert!(worst.gap() <= 1e-9 * size, "{p:e} {radius:e}: {worst:?}");
+                let q = (worst.value() - values[0]) / size;
+                // The smallest numbers have few digits.
+                let rough = 1e-9 + 1e-322 / p;
+                let least = p / (1.0 + p) - 1e-15;
+                assert!(q >= least && q <= 1.0 + rough, "{p:e} {radius:e}: {q}");
+                let total: f64 = worst.weights().iter().sum();
+                assert!((total - 1.0).abs() <= rough, "{p:e} {radius:e}: {total}");
+                // All of the radius is spent, unless everybody has the worst outcome.
+                let q = q.min(1.0);
+                let rest = if q < 1.0 { (1.0 - q) * ((-q).ln_1p() + p.ln_1p()) } else { 0.0 };
+                let own = if q > 0.0 { q * (q.ln() - p.ln() + p.ln_1p()) } else { 0.0 };
+                let spent = own + rest;
+                let over = if q < 1.0 { (spent - radius).abs() } else { spent - radius };
+                assert!(over <= 1e3 * rough, "{p:e} {radius:e}: {q:e} spends {spent:e}");
+            }
+        }
+    }
+}

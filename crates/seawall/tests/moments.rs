@@ -17,8 +17,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the module says that both constraints are wider by.
+/// What the module says that both constraints are wider by, and at most where the set has no inside.
 const WIDER: f64 = 1e-8;
+const THIN: f64 = 1e-9;
 
 fn set(seed: u64) -> Moments {
     let pairs = [(0.1, 1.5), (0.5, 1.0), (0.0, 2.0), (1.0, 3.0), (0.02, 1.1), (0.0, 1.0)];
@@ -237,7 +238,14 @@ fn compared(seed: u64) -> Result<(usize, usize), TestCaseError> {
     for radius in [0.0, 0.3, 1.0] {
         let worst = solve(&case, set, radius);
         let what = format!("seed {seed}, {} at {radius}", Set::from(set));
-        prop_assert!(worst.value() >= last - 1e-9 * size, "{what}");
+        // A thin set may be widened by more at one radius than at another.
+        let thin = radius * set.gamma1.min(set.gamma2 - 1.0) == 0.0;
+        let rising = if thin { 1e-5 } else { 1e-9 };
+        prop_assert!(
+            worst.value() >= last - rising * size,
+            "{what}: {} after {last}",
+            worst.value()
+        );
         last = worst.value();
         prop_assert!(worst.gap() <= 1e-6 * size, "{what}: gap {}", worst.gap());
         let weights = worst.weights();
@@ -250,25 +258,19 @@ fn compared(seed: u64) -> Result<(usize, usize), TestCaseError> {
         let least = Set::from(set).containing(&geometry, &other).unwrap().unwrap();
         prop_assert!(least <= radius + 1e-9, "{what}: {least}");
         if told {
+            let slack = if thin { THIN + 1e-12 } else { WIDER + 1e-10 };
             let (mean, second) = moments(&case, &worst.weights());
-            prop_assert!(
-                mean.sqrt() <= (radius * set.gamma1).sqrt() + WIDER + 1e-10,
-                "{what}: {mean}"
-            );
-            let most = 1.0 + radius * (set.gamma2 - 1.0) + WIDER + 1e-10;
-            prop_assert!(second <= most, "{what}: {second}");
-            // The set as stated, and the one that it is widened to where it is thin.
+            prop_assert!(mean.sqrt() <= (radius * set.gamma1).sqrt() + slack, "{what}: {mean}");
+            let most = 1.0 + radius * (set.gamma2 - 1.0);
+            prop_assert!(second <= most + slack, "{what}: {second}");
+            // The set as stated. The program's cuts are let past by 2e-10, whose root a thin set's value is
+            // off by.
             let stated = cone_program(&case, set, radius, 0.0);
             let near = 1e-6 * size.max(1.0);
-            let mut off = (worst.value() - stated).abs();
-            let thin = radius * set.gamma1.min(set.gamma2 - 1.0) == 0.0;
-            if off > near && thin {
-                let wider = cone_program(&case, set, radius, WIDER);
-                off = (stated - worst.value()).max(worst.value() - wider).max(0.0);
-                let most = stated + 1e-4 * size.max(1.0);
-                prop_assert!(worst.value() <= most, "{what}: {} {stated}", worst.value());
-            }
-            prop_assert!(off.is_nan() || off <= near, "{what}: {} {stated}", worst.value());
+            let below = if thin { 2e-5 * size.max(1.0) } else { near };
+            let off = worst.value() - stated;
+            let fits = off.is_nan() || (-below..=near).contains(&off);
+            prop_assert!(fits, "{what}: {} {stated}", worst.value());
             counts = (counts.0 + 1, counts.1 + usize::from(off.is_nan()));
         }
     }

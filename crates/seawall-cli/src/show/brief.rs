@@ -157,7 +157,8 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
             let se = |r: &RobustValue| Some(r.shown_se()).filter(|se| !se.is_nan());
             cells.extend(row.iter().map(|r| safe(r, found, se(r).unwrap_or(dm.se))));
             rows.push(cells);
-            if let Some(interval) = interval_name(found) {
+            let told = row.iter().any(|r| r.shown().is_some());
+            if let Some(interval) = interval_name(found).filter(|_| told) {
                 let mut cells = vec![String::new(), interval];
                 cells.extend(costs.then(String::new));
                 cells.extend(row.iter().map(|r| {

@@ -27,7 +27,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
             name,
             told(t.centre),
             told(t.se),
-            told(t.bound),
+            if t.bound.is_nan() { "none".to_owned() } else { told(t.bound) },
             told(t.allowance.sampling),
             told(t.allowance.between),
             told(t.allowance.couplings),
@@ -35,6 +35,12 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "{shown}")?;
     let Some(first) = answer.transfers.first() else { return Ok(()) };
+    if answer.transfers.iter().chain(&answer.differences).all(|t| t.bound.is_nan()) {
+        for note in &answer.notes {
+            wrapped(&format!("note: {note}"), out)?;
+        }
+        return Ok(());
+    }
     let how = first.method.explained();
     wrapped(&format!("Bounds at {}: {how}; {}.", percent(first.level), answer.direction), out)?;
     if !first.groups.is_empty() {

@@ -87,13 +87,14 @@ class LeftOutGroups:
 @dataclass(frozen=True, repr=False)
 class Transfer(_Result):
     """What a policy would cost in the target, or by how much more than another (`against`): the estimate
-    (`centre`), and the `bound` that the cost is not above (the reward not below). The table is of the
-    past groups, `held` of which the allowance would have been enough for."""
+    (`centre`), and the `bound` that the cost is not above (the reward not below), None where the effective
+    sample size is below 30. The table is of the past groups, `held` of which the allowance would have been
+    enough for."""
 
     policy: str
     centre: float
     se: float
-    bound: float
+    bound: float | None
     level: float
     method: str
     allowance: Allowance
@@ -116,6 +117,8 @@ class Transfer(_Result):
     def _title(self) -> str:
         side = "at most" if self.direction == "lower is better" else "at least"
         held = f"; held for {self.held} of {len(self.groups)} past groups" if self.groups else ""
+        if self.bound is None:
+            return f"{self.name}: {self.centre:.6g} in the target, no bound: too few rows ({self.direction})"
         return (
             f"{self.name}: {self.centre:.6g} in the target, {side} {self.bound:.6g} at {_percent(self.level)} "
             f"({_METHODS.get(self.method, self.method)}; {self.direction}){held}"
@@ -206,7 +209,7 @@ class Transfers(_Result):
             "against": [t.against for t in rows],
             "centre": [float(t.centre) for t in rows],
             "se": [float(t.se) for t in rows],
-            "bound": [float(t.bound) for t in rows],
+            "bound": [None if t.bound is None else float(t.bound) for t in rows],
             "sampling": [float(t.allowance.sampling) for t in rows],
             "between": [float(t.allowance.between) for t in rows],
             "couplings": [float(t.allowance.couplings) for t in rows],

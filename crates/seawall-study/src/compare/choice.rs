@@ -15,7 +15,10 @@ impl Ground<'_> {
         for k in (0..self.policies.len()).filter(|k| *k != policy) {
             let found =
                 self.fitted.nominal_difference(&self.policies[policy], &self.policies[k], watch)?;
-            let found = if found.dr.value.is_nan() { found.dm } else { found.dr };
+            let mut found = if found.dr.value.is_nan() { found.dm } else { found.dr };
+            if self.thin[policy] || self.thin[k] {
+                (found.lower, found.upper) = (f64::NAN, f64::NAN);
+            }
             let end = match direction {
                 Direction::Cost => found.upper,
                 Direction::Reward => -found.lower,

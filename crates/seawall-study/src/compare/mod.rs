@@ -23,7 +23,7 @@ use crate::evaluate::told_apart;
 use crate::forecast;
 use crate::load::Loaded;
 use crate::shift;
-use crate::start::nothing_known;
+use crate::start::{FEW_ROWS, nothing_known};
 use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
 use crate::words::{away, percent, short};
@@ -162,6 +162,8 @@ struct Ground<'a> {
     /// What the first policy costs where nothing shifts, and the estimate's own noise.
     nominal: f64,
     estimate: Estimate,
+    /// Whether too few rows support a confidence statement about each policy.
+    thin: Vec<bool>,
     /// And in what is to be covered.
     there: Option<Estimate>,
 }
@@ -196,6 +198,10 @@ impl<'a> Ground<'a> {
         };
         let nominal = robust.population().mean(&robust.values(first, &range.worst)?)?;
         let estimate = fitted.nominal(first, watch)?.dm;
+        let thin = |policy: &Policy| -> Result<bool> {
+            Ok(fitted.nominal(policy, watch)?.overlap.effective_sample_size < FEW_ROWS)
+        };
+        let thin = policies.iter().map(thin).collect::<Result<_>>()?;
         let there = aimed.estimate(fitted, first, watch)?;
         let greedy = specs.iter().position(|spec| loaded.study.is_greedy(spec));
         let with_outcomes = OnceLock::new();
@@ -209,6 +215,7 @@ impl<'a> Ground<'a> {
             greedy,
             nominal,
             estimate,
+            thin,
             there,
         })
     }
@@ -232,6 +239,13 @@ impl<'a> Ground<'a> {
         let there = self.there.map(|e| e.value);
         let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
         let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
+        if (containing || nothing || there.is_none()) && self.thin[0] && value == limit {
+            return Err(Error::input(format!(
+                "{}: its effective sample size is below {FEW_ROWS}, so there is no confidence limit to \
+                 cover; give a target (--target) or radii of your own (evaluate)",
+                self.policies[0].name()
+            )));
+        }
         if !value.is_finite() {
             return Err(Error::input(format!(
                 "{}: no confidence limit to cover: one cluster says nothing of the spread between them",

@@ -92,6 +92,26 @@ impl Evaluation {
         }
     }
 
+    /// Takes the intervals of estimates away where too few rows support them.
+    pub(super) fn withhold_unsupported_estimates(&mut self) {
+        let none = |e: &mut Estimate| (e.lower, e.upper) = (f64::NAN, f64::NAN);
+        for policy in &mut self.policies {
+            let n = &mut policy.nominal;
+            if n.overlap.effective_sample_size < FEW_ROWS {
+                [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(none);
+            }
+            if let Some(t) = policy.target.as_mut().filter(|t| t.effective_rows < FEW_ROWS) {
+                t.each().for_each(none);
+            }
+        }
+        for c in self.comparisons.iter_mut().filter(|c| c.is_thin()) {
+            [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(none);
+            if let Some(t) = &mut c.target {
+                t.each().for_each(none);
+            }
+        }
+    }
+
     /// Gives the estimates without a shift intervals of a level.
     pub(super) fn at_level(&mut self, level: f64) {
         let clusters = self.diagnostics.clusters;

@@ -311,6 +311,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     }
     found.diagnostics.notes.extend(beyond_outcomes(&found));
     found.at_level(question.level);
+    found.withhold_unsupported_estimates();
     if let Some(by) = &question.by {
         let chosen: Vec<bool> = found.policies.iter().map(|p| p.chosen_here).collect();
         let policies: Vec<Policy> = found.policies.iter().map(|p| p.policy.clone()).collect();

@@ -141,7 +141,7 @@ fn row(t: &Transfer) -> Row {
         policy: t.policy.clone(),
         centre: short(t.centre),
         se: short(t.se),
-        bound: short(t.bound),
+        bound: if t.bound.is_nan() { "none".to_owned() } else { short(t.bound) },
         allowance: short(t.allowance.total()),
         sampling: short(t.allowance.sampling),
         between: short(t.allowance.between),

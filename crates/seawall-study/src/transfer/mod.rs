@@ -23,8 +23,9 @@ pub(crate) use knowledge::{Aim, Contrast, Knowledge, observed};
 pub(crate) use recorded::{Group, Recorded};
 
 use crate::load::Loaded;
-use crate::start::balance_note;
+use crate::start::{FEW_ROWS, balance_note};
 use crate::study::{HistorySpec, PolicySpec};
+use crate::words::number;
 use score::weight;
 pub(crate) use score::{Score, Trial, each, possible, quick};
 use seawall::evaluate::{Estimate, Support};
@@ -113,15 +114,20 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
     let transfers = all.map(|((contrast, centre), bounded)| {
         bounded.around(contrast, centre, (level, direction), balance.clone())
     });
+    let mut transfers: Vec<Transfer> = transfers.collect();
+    let thin = withhold_unsupported(&contrasts, fitted.log(), &aim, &mut transfers)?;
     let (transfers, differences): (Vec<Transfer>, Vec<Transfer>) =
-        transfers.partition(|t| t.against.is_none());
+        transfers.into_iter().partition(|t| t.against.is_none());
     Ok(Transfers {
         direction,
         known: knowledge_words(&knowledge)?,
         by: recorded.as_ref().map(|r| r.by.words()),
         in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
         condition: condition(recorded.as_ref(), transfers.first()),
-        notes: notes(&loaded, &aim, &contrasts, recorded.is_some()),
+        notes: thin
+            .into_iter()
+            .chain(notes(&loaded, &aim, &contrasts, recorded.is_some()))
+            .collect(),
         left_out,
         transfers,
         differences,
@@ -373,6 +379,42 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
         None => String::new(),
     };
     format!("{covers}; {elsewhere}.{claim}")
+}
+
+/// Takes bounds away where too few rows support them; a note for each.
+fn withhold_unsupported(
+    contrasts: &[Contrast],
+    log: &Log,
+    aim: &Aim<'_>,
+    transfers: &mut [Transfer],
+) -> Result<Vec<String>> {
+    let (people, rows) = (log.population()?, aim.balance.effective_rows());
+    // A mean of arms, each weighed by how often the policy takes it.
+    let effective = |policy: &Policy| {
+        let mut shares = vec![0.0; rows.len()];
+        for (x, weight) in people.weights().iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            shares.iter_mut().zip(policy.row(x)).for_each(|(share, p)| *share += weight * p);
+        }
+        let taken = shares.iter().zip(rows).filter(|(share, _)| **share > 0.0);
+        taken.map(|(share, rows)| share * share / rows).sum::<f64>().recip()
+    };
+    let mut notes = Vec::new();
+    for (contrast, transfer) in contrasts.iter().zip(transfers) {
+        let own = effective(&contrast.policy);
+        let least = contrast.against.as_ref().map_or(own, |other| own.min(effective(other)));
+        if least < FEW_ROWS {
+            transfer.bound = f64::NAN;
+            if contrast.against.is_none() {
+                notes.push(format!(
+                    "the effective sample size of {} after reweighting to the target is {}, below \
+                     {FEW_ROWS}: no bound is given",
+                    contrast.policy.name(),
+                    number(least)
+                ));
+            }
+        }
+    }
+    Ok(notes)
 }
 
 /// What to know before believing it.

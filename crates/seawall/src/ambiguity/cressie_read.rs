@@ -13,7 +13,7 @@ use super::set::{About, Argument, Parameter, Shift, Takes};
 use super::settings::Settings;
 use super::solver::Solve;
 use super::{Chi2, Hellinger, Set};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Every population whose Cressie–Read divergence of order k is at most the radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +86,14 @@ impl Shift for CressieRead {
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
+        let k = self.k;
+        // The divergence divides by k (k − 1).
+        if !(k * (k - 1.0)).is_finite() {
+            let k = Argument::Number(k);
+            return Err(Error::config(format!(
+                "k = {k} is out of scale: choose one whose square is a number"
+            )));
+        }
         Ok(Box::new(Solver::new(self.power(), problem, settings)))
     }
 }

@@ -110,7 +110,8 @@ impl<'a> Solver<'a> {
         let scaled = eta / problem.heights.scale();
         // Twice the largest value times η must exist, and one over it.
         if !(scaled.is_normal() && (4.0 * scaled).is_finite()) {
-            return Err(Error::numeric(format!(
+            let eta = Argument::Number(eta);
+            return Err(Error::config(format!(
                 "eta = {eta} is out of scale with these values: choose one so that eta times the \
                  values is a number"
             )));
@@ -263,9 +264,10 @@ impl Solve for Solver<'_> {
         }
         let mass = weights.as_ref().map_or(1.0, |all| sum(all.len(), |j| all[j]));
         if mass.is_nan() || (mass - 1.0).abs() > 1e-6 {
-            return Err(Error::numeric(format!(
-                "the smoothed population's weights sum to {mass}, not 1: this eta is too sharp for \
-                 the values; take a smaller one, or the exact set"
+            let eta = Argument::Number(self.eta * self.problem.heights.scale());
+            return Err(Error::config(format!(
+                "eta = {eta} is too sharp for these values: rounding leaves nothing of the smoothed \
+                 population; take a smaller one, or wasserstein"
             )));
         }
         let certificate = Certificate {

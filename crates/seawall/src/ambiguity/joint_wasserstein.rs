@@ -207,7 +207,8 @@ impl<'a> PeopleSolver<'a> {
     fn new(people: People, kappa: f64, settings: Settings<'a>) -> Result<Self> {
         let scaled = kappa / people.units().scale();
         if !(scaled.is_normal() && scaled.recip().is_normal()) {
-            return Err(Error::numeric(format!(
+            let kappa = Argument::Number(kappa);
+            return Err(Error::config(format!(
                 "kappa = {kappa} is out of scale with these outcomes: choose one so that kappa times \
                  an outcome, and an outcome over kappa, are numbers"
             )));

@@ -141,12 +141,12 @@ impl<'a> Solver<'a> {
             self.total(|p, f| [p * (beta * (f - centre)).exp()])[0].ln()
         };
         // Under the tilt: the mean of f over the centre, then its variance and the divergence.
-        let share = |p: f64, f: f64| p * (beta * (f - centre) - log_total).exp();
+        let share = |p: f64, f: f64| times_exp(p, beta * (f - centre) - log_total);
         let [off] = self.total(|p, f| [share(p, f) * (f - centre)]);
         let [variance, kl] = self.total(|p, f| {
             let deviation = f - centre - off;
             let log_ratio = beta * (f - centre) - log_total;
-            [share(p, f) * deviation * deviation, p * divergence(log_ratio)]
+            [share(p, f) * deviation * deviation, spent(p, log_ratio)]
         });
         let vertex = Vertex::new(Price::At(1.0 / beta), kl, centre + off);
         Tilt { beta, log_total, centre, vertex, slope: beta * variance }
@@ -159,7 +159,7 @@ impl<'a> Solver<'a> {
             let weights = self.problem.population().weights();
             for &i in self.problem.sources() {
                 let log_ratio = log_ratio(self.problem.heights.at(i as usize));
-                plan.push_paid(i, i, weights[i as usize] * log_ratio.exp(), log_ratio);
+                plan.push_paid(i, i, times_exp(weights[i as usize], log_ratio), log_ratio);
             }
         }
         plan
@@ -173,21 +173,25 @@ impl<'a> Solver<'a> {
             true => (bracket.radius - right.cost) / (left.cost - right.cost),
             false => 0.0,
         };
-        let (dear, cheap) = (self.ratio(left.price), self.ratio(right.price));
-        self.plan(|f| (share * dear(f) + (1.0 - share) * cheap(f)).ln())
+        let (dear, cheap) = (self.log_ratio(left.price), self.log_ratio(right.price));
+        self.plan(|f| {
+            let (a, b) = (share.ln() + dear(f), (-share).ln_1p() + cheap(f));
+            let most = a.max(b);
+            if most == f64::NEG_INFINITY { most } else { most + (-(a - b).abs()).exp().ln_1p() }
+        })
     }
 
-    /// The new weight over the old one of a point of some height, at a price.
-    fn ratio(&mut self, price: Price) -> Box<dyn Fn(f64) -> f64> {
+    /// The logarithm of the new weight over the old one of a point of some height, at a price.
+    fn log_ratio(&mut self, price: Price) -> Box<dyn Fn(f64) -> f64> {
         match price {
-            Price::Infinite => Box::new(|_| 1.0),
+            Price::Infinite => Box::new(|_| 0.0),
             Price::Zero => {
                 let end = self.end;
-                Box::new(move |f| if f == end.value { end.cost.exp() } else { 0.0 })
+                Box::new(move |f| if f == end.value { end.cost } else { f64::NEG_INFINITY })
             }
             Price::At(price) => {
                 let tilt = self.tilt(1.0 / price);
-                Box::new(move |f| tilt.log_ratio(f).exp())
+                Box::new(move |f| tilt.log_ratio(f))
             }
         }
     }
@@ -276,6 +280,19 @@ impl Solve for Solver<'_> {
         );
         Ok(vertices.into_curve(problem.units()))
     }
+}
+
+/// Above this an exponential may be too large for a number, although a small weight times it is none.
+const FAR: f64 = 700.0;
+
+/// `p exp(t)`.
+fn times_exp(p: f64, t: f64) -> f64 {
+    if t < FAR { p * t.exp() } else { (p.ln() + t).exp() }
+}
+
+/// `p (r log r − r + 1)` for `r = exp(t)`.
+fn spent(p: f64, t: f64) -> f64 {
+    if t < FAR { p * divergence(t) } else { times_exp(p, t) * (t - 1.0) + p }
 }
 
 /// `r log r − r + 1` for `r = exp(t)`: never negative, and exact where t is small.

@@ -406,7 +406,8 @@ impl Embedding {
         }
         let furthest: f64 = (0..features).map(|k| furthest(space, k)).sum();
         if furthest > 0.0 && 1.0 - of(furthest) < LEAST_CONTRAST {
-            return Err(Error::numeric(format!(
+            let bandwidth = Argument::Number(bandwidth);
+            return Err(Error::config(format!(
                 "bandwidth = {bandwidth} is out of scale with these costs: people {} apart at most are all \
                  but one place to such a kernel; choose one of about that size",
                 furthest.sqrt()

@@ -16,13 +16,15 @@
 //! nobody may: points off it get no mass, and a direction of which less than [`LEAST_SHARE`] of a column's
 //! squared range is seen counts as one.
 //!
-//! Both constraints are widened by [`WIDER`], of a standard deviation and of the second moments, so that the
-//! set has an inside at radius 0, for `γ₁ = 0` and for `γ₂ = 1`: bounds are those of the set so widened. Where
-//! the set as stated has an inside of its own the difference is that times a price of some spreads of the
-//! values; where it has none (means held fast, or spreads) it was up to 1e-5 of the values' size in random
-//! problems. Such thin sets are solved in twice the digits of a double, which is slow: with more than some
-//! 20,000 points of 8 coordinates it is not done, and bounds may stay far
-//! apart there. At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`] numbers; more are refused.
+//! Both constraints are widened by [`WIDER`], of a standard deviation and of the second moments: bounds are
+//! those of the set so widened, and above those of the set as stated by no more than that times a price of
+//! some spreads of the values. At radius 0, for `γ₁ = 0` and for `γ₂ = 1` the set as stated has no inside,
+//! and what it is widened by adds its root: there it is the least of [`THIN`] at which bounds close, 1e-13
+//! in all but a few of random problems, which adds up to 1e-6 of the values' size. Such thin sets are solved
+//! in twice the digits of a double, which is slow: with more than some 20,000 points of 8 coordinates it is
+//! not done, they are widened as others are, by which bounds were up to 1e-4 of the values' size too high in
+//! random problems, and may stay far apart. At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`]
+//! numbers; more are refused.
 
 use super::Set;
 use super::curve::Curve;
@@ -38,7 +40,7 @@ use crate::error::{Error, Field, Result};
 use crate::kernel::bracket::Vertex;
 use crate::kernel::cholesky::dot;
 use crate::kernel::eigen::symmetric;
-use crate::kernel::interior::{Program, products, solve};
+use crate::kernel::interior::{Answer, Program, products, solve};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
 use crate::population::Population;
@@ -48,6 +50,9 @@ use std::sync::Arc;
 
 /// By how much `‖E z‖` and the bound on second moments are wider than stated.
 const WIDER: f64 = 1e-8;
+/// The same where the set has no inside of its own, tried in turn until bounds close: what such a set is
+/// wider by adds its root times the values' size.
+const THIN: [f64; 7] = [1e-13, 3e-13, 1e-12, 3e-12, 1e-11, 1e-10, 1e-9];
 /// Moments of a given population are known to this.
 const ROUNDING: f64 = 1e-12;
 /// A variance below this share of the squared range is none.
@@ -61,6 +66,8 @@ const OFF: f64 = 1e-6;
 const MOST_COORDINATES: usize = 30;
 /// Points times unknowns at most.
 const MOST_NUMBERS: usize = 20_000_000;
+/// Bounds this close, as a share of the values, are not tried for again.
+const CLOSE: f64 = 1e-7;
 /// Newton steps that an answer takes, about.
 const STEPS: f64 = 20.0;
 
@@ -101,9 +108,9 @@ impl Moments {
         make: |given| Set::Moments(Moments { gamma1: given.number(0), gamma2: given.number(1) }),
     };
 
-    /// The bounds on the mean and on second moments at a radius.
-    fn bounds(&self, radius: f64) -> (f64, f64) {
-        ((radius * self.gamma1).sqrt() + WIDER, 1.0 + WIDER + radius * (self.gamma2 - 1.0))
+    /// The bounds on the mean and on second moments at a radius, so much wider.
+    fn bounds(&self, radius: f64, wider: f64) -> (f64, f64) {
+        ((radius * self.gamma1).sqrt() + wider, 1.0 + wider + radius * (self.gamma2 - 1.0))
     }
 
     /// The least radius at which a point or population of this mean and largest second moment is inside.
@@ -439,21 +446,9 @@ impl Solver<'_> {
                 stopped: false,
             };
         }
-        let (mean, second) = self.set.bounds(radius.min(self.last()));
+        let radius = radius.min(self.last());
+        let (answer, mean) = self.solved(radius);
         let d = self.white.features;
-        let program = Program {
-            columns: &self.white.columns,
-            features: d,
-            heights: &self.heights,
-            nominal: &self.white.nominal,
-            mean,
-            second: Some(second),
-        };
-        let scale = self.problem.heights.scale();
-        let answer = solve(&program, &mut |steps, gap| {
-            steps <= self.settings.max_evaluations
-                && self.settings.go_on(Stage::Solving, steps, gap / scale)
-        });
         let q = &answer.dual[..d];
         let trace: f64 = (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
         let lambda =
@@ -466,6 +461,51 @@ impl Solver<'_> {
             steps: answer.steps,
             stopped: answer.stopped,
         }
+    }
+
+    /// The answer at a radius and its bound on the mean: over the set as little wider as closes the bounds.
+    fn solved(&self, radius: f64) -> (Answer, f64) {
+        let program = |wider: f64| {
+            let (mean, second) = self.set.bounds(radius, wider);
+            Program {
+                columns: &self.white.columns,
+                features: self.white.features,
+                heights: &self.heights,
+                nominal: &self.white.nominal,
+                mean,
+                second: Some(second),
+            }
+        };
+        let scale = self.problem.heights.scale();
+        let mut taken = 0;
+        let mut solve_at = |wider: f64| {
+            let program = program(wider);
+            let before = taken;
+            let mut answer = solve(&program, &mut |steps, gap| {
+                taken = before + steps;
+                taken <= self.settings.max_evaluations
+                    && self.settings.go_on(Stage::Solving, taken, gap / scale)
+            });
+            answer.steps += before;
+            (answer, program.mean)
+        };
+        let thin = radius * self.set.gamma1.min(self.set.gamma2 - 1.0) < WIDER;
+        if !thin || !program(WIDER).precise() {
+            return solve_at(WIDER);
+        }
+        let open = |answer: &Answer| answer.upper - answer.lower;
+        let mut best = solve_at(THIN[0]);
+        for &wider in &THIN[1..] {
+            if best.0.stopped || open(&best.0) <= CLOSE * scale {
+                break;
+            }
+            let next = solve_at(wider);
+            // A bound on a wider set is one on a narrower.
+            if open(&next.0) < open(&best.0) {
+                best = next;
+            }
+        }
+        best
     }
 
     fn vertex(&self, radius: f64) -> Vertex {

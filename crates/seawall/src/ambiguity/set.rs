@@ -60,6 +60,10 @@ pub enum Argument {
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Not hundreds of zeros.
+            Argument::Number(x) if *x != 0.0 && !(1e-9..1e16).contains(&x.abs()) => {
+                write!(f, "{x:e}")
+            }
             Argument::Number(number) => write!(f, "{number}"),
             Argument::Word(word) => f.write_str(word),
         }
@@ -410,7 +414,10 @@ impl Set {
             false => Some("expected a finite number ≥ 0"),
         };
         match what {
-            Some(what) => Err(Error::field(Field::Radius, format!("is {radius}; {what}"))),
+            Some(what) => {
+                let radius = Argument::Number(radius);
+                Err(Error::field(Field::Radius, format!("is {radius}; {what}")))
+            }
             None => Ok(()),
         }
     }

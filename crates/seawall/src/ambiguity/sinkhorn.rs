@@ -167,9 +167,10 @@ impl Solver<'_> {
         }
         let mass = sum(weights.len(), |j| weights[j]);
         if mass.is_nan() || (mass - 1.0).abs() > 1e-6 {
-            return Err(Error::numeric(format!(
-                "kappa is {}, out of scale with the costs of moves: take a larger one, or wasserstein",
-                self.kappa
+            let kappa = Argument::Number(self.kappa);
+            return Err(Error::config(format!(
+                "kappa = {kappa} is out of scale with the costs of moves: take a larger one, or \
+                 wasserstein"
             )));
         }
         let plan = match self.settings.detail {

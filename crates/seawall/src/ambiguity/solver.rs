@@ -2,6 +2,7 @@
 
 use super::Set;
 use super::curve::Curve;
+use super::set::Argument;
 use super::worst_case::WorstCase;
 use crate::error::{Error, Field, Result};
 
@@ -35,11 +36,11 @@ impl<'a> Solver<'a> {
         self.set.check_radius(radius)?;
         let worst = self.inner.worst_case(radius)?;
         if !(worst.lower().is_finite() && worst.upper().is_finite()) {
-            return Err(Error::numeric(format!(
-                "at radius {radius} the bounds came out as {} and {}: the values, costs or \
-                 weights are out of scale with each other",
-                worst.lower(),
-                worst.upper()
+            let radius = Argument::Number(radius);
+            return Err(Error::input(format!(
+                "at radius {radius} the bounds of {} are no numbers: the values, costs or weights \
+                 are out of scale with each other, or with the radius; give them in other units",
+                self.set
             )));
         }
         Ok(worst)

@@ -17,6 +17,7 @@
 use super::engine::groups;
 use super::engine::soft::{Of, Soft, Softmax, log_reference};
 use super::problem::Problem;
+use super::set::Argument;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::Vertex;
 use crate::kernel::order::Price;
@@ -116,7 +117,8 @@ impl<'a> Tilted<'a> {
         let value = self.highest + still.mean;
         let cost = (still.log - end.log).max(0.0);
         if !(self.sharpness.is_finite() && cost.is_finite()) {
-            return Err(Error::numeric(format!(
+            let kappa = Argument::Number(kappa);
+            return Err(Error::config(format!(
                 "kappa = {kappa} is out of scale with these costs: choose one so that costs over \
                  kappa are numbers"
             )));

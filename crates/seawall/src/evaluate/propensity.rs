@@ -165,7 +165,7 @@ pub fn logistic(log: &Log, ridge: f64, watch: Watch<'_>) -> Result<Policy> {
     // A search that was stopped has not settled either.
     watch.tell(Progress::at(Stage::Fitting))?;
     if !found.converged || !found.value.is_finite() {
-        return Err(Error::numeric(format!(
+        return Err(Error::config(format!(
             "the logistic propensities did not settle in {ITERATIONS} iterations; raise the ridge"
         )));
     }

@@ -34,6 +34,10 @@ const CLOSE: f64 = 1e-9;
 /// are waited for.
 const PATIENCE: usize = 6;
 const LONG_PATIENCE: usize = 60;
+/// Where a set is thin, steps begin this many times as far inside as elsewhere, and in a ball of this size at
+/// least: from its rim they come to nothing.
+const INSIDE: f64 = 1000.0;
+const WIDE: f64 = 10.0;
 /// Before so many steps a search is not given up.
 const UNDER_WAY: usize = 25;
 /// Products of a step in twice the digits at most: some seconds for an answer.
@@ -97,8 +101,7 @@ pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -
     let scale = if away > 0.0 { away } else { 1.0 };
     let heights: Vec<f64> = program.heights.iter().map(|f| (f - nominal) / scale).collect();
     let scaled = Program { heights: &heights, ..*program };
-    let width = scaled.width();
-    let precise = scaled.rows().saturating_mul(width * width / 2) <= MOST_PRECISE;
+    let precise = scaled.precise();
     let waits = if precise { PATIENCE } else { LONG_PATIENCE };
     let mut go_on = |steps: usize, gap: f64| go_on(steps, gap * scale);
     let mut answer = Search::new(scaled, Digits::Single).run(waits, &mut go_on);
@@ -121,6 +124,11 @@ impl Program<'_> {
     /// Unknowns, without the ball's slack.
     pub fn width(&self) -> usize {
         self.columns.len() / self.rows()
+    }
+
+    /// Whether steps in twice the digits may be taken.
+    pub fn precise(&self) -> bool {
+        self.rows().saturating_mul(self.width() * self.width() / 2) <= MOST_PRECISE
     }
 
     /// A column of Φ.
@@ -205,20 +213,22 @@ impl<'a> Search<'a> {
     /// From the middle: every inequality as far from its end as any other.
     fn new(program: Program<'a>, digits: Digits) -> Self {
         let (n, d) = (program.rows(), program.features);
-        let each = 1.0 / n as f64;
+        let (inside, wide) = match digits {
+            Digits::Single => (1.0, program.mean),
+            Digits::Twofold => (INSIDE, program.mean.max(WIDE)),
+        };
+        let each = inside / n as f64;
         let highest = program.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut x = vec![0.0; program.width() + 1];
         x[0] = highest + 1.0;
-        x[program.width()] = each / program.mean;
+        x[program.width()] = each / wide;
         let ball = |first: f64| {
             let mut all = vec![0.0; d + 1];
             all[0] = first;
             all
         };
-        let mut slack =
-            Parts { points: Vec::new(), ball: ball(each / program.mean), matrix: vec![] };
-        let mut multiplier =
-            Parts { points: vec![each; n], ball: ball(program.mean), matrix: vec![] };
+        let mut slack = Parts { points: Vec::new(), ball: ball(each / wide), matrix: vec![] };
+        let mut multiplier = Parts { points: vec![each; n], ball: ball(wide), matrix: vec![] };
         if let Some(second) = program.second {
             let first = 1 + d;
             program.diagonal().for_each(|k| x[k] = each / second);

@@ -64,7 +64,9 @@ pub(crate) fn minimise(
                 *n = x + step * d;
             }
             let there = function(&next, &mut next_gradient);
-            if there.is_nan() || there > value + DECREASE * step * slope {
+            // Where the slope is no number, a step has gone too far.
+            let lost = there.is_nan() || next_gradient.iter().any(|g| !g.is_finite());
+            if lost || there > value + DECREASE * step * slope {
                 high = step;
             } else if dot(&next_gradient, &direction) < CURVATURE * slope {
                 low = step;

@@ -14,7 +14,7 @@
 //! `q(x) m(x, a)` with it, and is descended alike.
 
 use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
-use crate::ambiguity::{Ambiguity, Detail, Settings};
+use crate::ambiguity::{Ambiguity, Argument, Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
@@ -24,6 +24,10 @@ use crate::progress::{Progress, Stage, Watch};
 use crate::space::Space;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Beyond these, scores and penalties are no numbers.
+const LEAST: f64 = 1e-100;
+const MOST: f64 = 1e100;
 
 /// What is asked of a softmax policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,13 +212,15 @@ impl Objective<'_> {
 
 fn check_asked(asked: &Gradient) -> Result<()> {
     let numbers = [
-        (Field::Temperature, asked.temperature, asked.temperature > 0.0, "> 0"),
-        (Field::Ridge, asked.ridge, asked.ridge >= 0.0, "≥ 0"),
-        (Field::Sharpness, asked.sharpness, asked.sharpness > 0.0, "> 0"),
+        (Field::Temperature, asked.temperature, LEAST..MOST),
+        (Field::Ridge, asked.ridge, 0.0..MOST),
+        (Field::Sharpness, asked.sharpness, LEAST..MOST),
     ];
-    for (field, value, fits, expected) in numbers {
-        if !fits || !value.is_finite() {
-            let what = format!("is {value}; expected a finite number {expected}");
+    for (field, value, fits) in numbers {
+        if !fits.contains(&value) {
+            let (value, least) = (Argument::Number(value), Argument::Number(fits.start));
+            let most = Argument::Number(fits.end);
+            let what = format!("is {value}; expected a number ≥ {least} and < {most}");
             return Err(Error::field(field, what));
         }
     }

@@ -262,8 +262,9 @@ impl Normal {
     pub fn solve(&self, design: &Design, penalty: f64) -> Result<(Cholesky, Vec<f64>)> {
         let factors =
             Cholesky::new(design.size, self.system(design, penalty)).ok_or_else(|| {
-                Error::numeric(format!(
-                    "the additive model's system cannot be solved at a penalty of {penalty}"
+                Error::config(format!(
+                    "the additive model's system cannot be solved at a penalty of {penalty}; take a \
+                     larger one"
                 ))
             })?;
         let mut solution = self.sums.clone();

@@ -66,7 +66,9 @@ impl Odds {
             (mass, rows) = (mass + here[i] * of[i], rows + here[i]);
         }
         if !(mass > 0.0 && mass.is_finite()) {
-            return Err(Error::numeric("the odds of the target to the log have no finite sum"));
+            return Err(Error::input(
+                "the odds of the target to the log have no finite sum: columns are out of scale",
+            ));
         }
         of.iter_mut().for_each(|odds| *odds *= rows / mass);
         Ok(Odds { of, chance, features, place, width, hessian })

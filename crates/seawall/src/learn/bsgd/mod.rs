@@ -21,7 +21,7 @@ mod model;
 use self::draw::{Draw, Place};
 use self::model::Model;
 use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
-use crate::ambiguity::{Detail, Settings};
+use crate::ambiguity::{Argument, Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::outcome::Predictor;
@@ -41,6 +41,8 @@ pub enum Class {
     Softmax(f64),
 }
 
+/// A larger step leaves no numbers behind.
+const MOST_STEP: f64 = 1e9;
 /// Steps at most: more than a year of them.
 const MOST_STEPS: usize = 1_000_000_000_000;
 /// Points and contexts drawn each step at most: every run keeps the points of its step.
@@ -69,7 +71,10 @@ impl Schedule {
         let (steps, points) =
             if convex { (delta.powi(-2), 1.0 / delta) } else { (delta.powi(-4), delta.powi(-2)) };
         if steps > 1e10 {
-            let what = format!("is {delta}: {steps:.0e} steps; at most 1e10 are possible");
+            let delta = Argument::Number(delta);
+            let what = format!(
+                "is {delta}: more than 1e10 steps, the most that are possible; take a larger one"
+            );
             return Err(Error::field(Field::Accuracy, what));
         }
         Ok(Schedule {
@@ -90,10 +95,11 @@ impl Schedule {
         {
             check_count(field, count, most)?;
         }
-        match self.step > 0.0 && self.step.is_finite() {
+        match self.step > 0.0 && self.step <= MOST_STEP {
             true => Ok(()),
             false => {
-                let what = format!("is {}; expected a finite number > 0", self.step);
+                let step = Argument::Number(self.step);
+                let what = format!("is {step}; expected a number > 0 and at most {MOST_STEP:e}");
                 Err(Error::field(Field::Step, what))
             }
         }
