@@ -106,6 +106,21 @@ pub(super) fn outcome_complaint(term: &Term, distinct: &Distinct, code: usize) -
     }
 }
 
+/// Whether a context value may be used: nothing is wrong with it.
+pub(super) fn fits(context: &Context, distinct: &Distinct, code: usize) -> bool {
+    if context.is_missing(distinct, code) || distinct.text(code).is_none() {
+        return context.missing.is_some();
+    }
+    let (min, max) = context.range;
+    match (&context.levels, context.kind) {
+        (Some(levels), _) => levels.find(distinct, code).is_some(),
+        (None, Kind::Numeric) => {
+            distinct.number(code).is_some_and(|x| x.is_finite() && x >= min && x <= max)
+        }
+        (None, _) => true,
+    }
+}
+
 /// What is wrong with a context value, if anything is.
 pub(crate) fn complaint(context: &Context, distinct: &Distinct, code: usize) -> Option<String> {
     let missing = context.is_missing(distinct, code);

@@ -3,8 +3,8 @@
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// A table of this many entries is the largest that is kept dense.
-const DENSE: usize = 1 << 22;
+/// A table of this many entries is the largest that is kept dense; every shard of a count has its own.
+const DENSE: usize = 1 << 18;
 /// No number yet.
 const NONE: u32 = u32::MAX;
 

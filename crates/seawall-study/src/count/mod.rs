@@ -10,6 +10,7 @@
 //! when it was counted, its columns are named by what they are to the study, and a row stands for `n`.
 
 mod axis;
+mod batch;
 mod check;
 mod combine;
 mod exact_sum;
@@ -32,7 +33,7 @@ pub use predicted::RowPredictions;
 pub(crate) use space::Seen;
 pub(crate) use tuples::Tuples;
 
-use crate::counted::{CountedTable, Groups, LEFT_OUT, LeftOut, N, Role, TableColumns};
+use crate::counted::{CountedTable, Groups, LEFT_OUT, N, Role, TableColumns};
 use crate::memory;
 use crate::read::{
     BinnedColumn, Bins, Columns, Distinct, Line, Reading, Stream, columns, files, unknown_column,
@@ -40,6 +41,7 @@ use crate::read::{
 use crate::study::{Actions, Condition, Context, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
+use batch::Batch;
 use outcome::Lacking;
 use predicted::Predicted;
 use row::RowColumns;
@@ -48,7 +50,7 @@ use space::{context_space, outcome_space};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tally::Tally;
+use tally::{SHARDS, Tally};
 
 /// A log, and what was read to make it.
 #[derive(Clone, Debug)]
@@ -182,12 +184,13 @@ struct Counter<'s> {
     groups: Option<Groups>,
     contexts: Vec<usize>,
     outcomes: Vec<usize>,
-    /// For each context column, whether each distinct value was found to fit.
+    /// For each context column, whether each distinct value or bin fits.
     fits: Vec<Vec<bool>>,
     outcome_ids: Tuples,
     tally: Tally,
     /// The numbers of a row.
     numbers: Vec<f64>,
+    batch: Batch,
     predicted: Option<Predicted>,
     read: usize,
     filtered: usize,
@@ -282,7 +285,6 @@ impl<'s> Counter<'s> {
         let (of_context, of_outcome) = (kinds(&readings, &contexts), kinds(&readings, &outcomes));
         Counter {
             study,
-            predicted,
             filters,
             rules,
             action_column,
@@ -293,9 +295,13 @@ impl<'s> Counter<'s> {
                 rows.tells_apart(),
                 rows.fractional,
                 counting(study.memory),
+                // Predictions are averaged by the number that a context has.
+                if predicted.is_some() { 1 } else { SHARDS },
             ),
+            predicted,
             outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
             numbers: Vec::new(),
+            batch: Batch::default(),
             rows,
             table,
             groups: None,
@@ -310,184 +316,6 @@ impl<'s> Counter<'s> {
             no_outcome: 0,
             lacking: Lacking::of(study),
         }
-    }
-
-    /// An error about a value of the data.
-    fn error(&self, at: (&Path, usize), column: usize, what: impl std::fmt::Display) -> Error {
-        let (file, row) = at;
-        Error::input(format!(
-            "{}: row {}, column {:?}: {what}",
-            file.display(),
-            row + 1,
-            self.names[column]
-        ))
-    }
-
-    /// Counts a batch whose first row is row `from` of a file, counted from 0.
-    fn take(&mut self, columns: &Columns<'_>, file: &Path, from: usize) -> Result<()> {
-        self.filters.iter_mut().for_each(|check| check.prepare(columns));
-        self.rules.iter_mut().flatten().for_each(|check| check.prepare(columns));
-        let seen = |column: usize| match &columns.binned[column] {
-            Some(binned) => binned.len(),
-            None => columns.distinct[column].len(),
-        };
-        for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
-            fits.resize(seen(column), false);
-        }
-        for (lacking, &column) in self.lacking.iter_mut().zip(&self.outcomes) {
-            lacking.prepare(&columns.distinct[column]);
-        }
-        for row in 0..columns.rows {
-            let at = (file, from + row);
-            let (times, left_out) = self.standing(columns, row, at)?;
-            self.read += times as usize;
-            let action = match left_out {
-                None => self.action(columns, row, at)?.ok_or(LeftOut::NoAction),
-                Some(why) => Err(why),
-            };
-            let action = match action {
-                Ok(action) => action,
-                Err(why) => {
-                    match why {
-                        LeftOut::Conditions => self.filtered += times as usize,
-                        _ => self.no_action += times as usize,
-                    }
-                    if let Some(groups) = &mut self.groups {
-                        groups.take((columns, row), Err(why), times);
-                    }
-                    continue;
-                }
-            };
-            if !self.has_outcome(columns, row, at, times as usize)? {
-                // What is missing is for the study to say that reads the table.
-                if let Some(groups) = &mut self.groups {
-                    groups.take((columns, row), Ok(action), times);
-                }
-                continue;
-            }
-            self.check_context(columns, row, at)?;
-            let facts = self.rows.row(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
-            gather(columns, &self.outcomes, row, &mut self.numbers);
-            // What is still missing counts as 0.
-            self.numbers.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
-            let codes = codes_of(columns, &self.outcomes, row);
-            let outcome = self.outcome_ids.id(codes, &self.numbers);
-            gather(columns, &self.contexts, row, &mut self.numbers);
-            let key = (codes_of(columns, &self.contexts, row), self.numbers.as_slice());
-            let context = self.tally.add(key, (action, outcome), facts, times);
-            if let Some(groups) = &mut self.groups {
-                groups.take((columns, row), Ok(action), times);
-            }
-            if let Some(predicted) = &mut self.predicted {
-                let weighs = (context, facts.weight(), times);
-                predicted.take((columns, row), &self.names, at, weighs);
-            }
-        }
-        self.check_groups()?;
-        if self.tally.is_full() {
-            if self.predicted.is_some() {
-                return Err(self.no_room_for_predictions());
-            }
-            self.tally.spill()?;
-        }
-        Ok(())
-    }
-
-    /// Predictions are averaged by context, and those must then be in memory.
-    fn no_room_for_predictions(&self) -> Error {
-        Error::input(format!(
-            "{}: contexts with columns of predictions take more than the {} that --memory allows; cut \
-             numeric columns into bins (bin = ...), or raise --memory",
-            self.study.data.display(),
-            memory::size(self.study.memory)
-        ))
-    }
-
-    /// How many rows a row stands for, and why it is left out if that is known before its action.
-    fn standing(
-        &self,
-        columns: &Columns<'_>,
-        row: usize,
-        at: (&Path, usize),
-    ) -> Result<(f64, Option<LeftOut>)> {
-        if let Some(table) = &self.table {
-            return table.row(columns, row).map_err(|(column, what)| self.error(at, column, what));
-        }
-        let holds = self.filters.iter().all(|check| check.holds(columns, row));
-        Ok((1.0, (!holds).then_some(LeftOut::Conditions)))
-    }
-
-    /// The action of a row; None if it meets none.
-    fn action(&self, columns: &Columns<'_>, row: usize, at: (&Path, usize)) -> Result<Option<u32>> {
-        if let Some(column) = self.rule_column {
-            let (distinct, code) = (&columns.distinct[column], columns.codes[column][row] as usize);
-            let found = self.action_names.iter().position(|name| distinct.is(code, name));
-            let known = || self.action_names.join(", ");
-            return match (found, distinct.text(code)) {
-                (Some(action), _) => Ok(Some(action as u32)),
-                (None, None) => Ok(None),
-                (None, Some(text)) => {
-                    let what = format!("{text:?} is none of the study's actions {}", known());
-                    Err(self.error(at, column, what))
-                }
-            };
-        }
-        if let Some(column) = self.action_column {
-            let code = columns.codes[column][row];
-            return Ok((!columns.distinct[column].is_missing(code as usize)).then_some(code));
-        }
-        let mut found = None;
-        for (action, rule) in self.rules.iter().enumerate() {
-            if rule.iter().all(|check| check.holds(columns, row)) {
-                if let Some(before) = found {
-                    let before: usize = before;
-                    return Err(Error::input(format!(
-                        "{}: row {}: the actions {:?} and {:?} both match",
-                        at.0.display(),
-                        at.1 + 1,
-                        self.action_names[before],
-                        self.action_names[action]
-                    )));
-                }
-                found = Some(action);
-            }
-        }
-        Ok(found.map(|action| action as u32))
-    }
-
-    /// Refuses a context value that the study does not allow.
-    fn check_context(
-        &mut self,
-        columns: &Columns<'_>,
-        row: usize,
-        at: (&Path, usize),
-    ) -> Result<()> {
-        for place in 0..self.contexts.len() {
-            let column = self.contexts[place];
-            let context = &self.study.contexts[place];
-            let known = match columns.codes[column].get(row) {
-                Some(code) => self.fits[place].get_mut(*code as usize),
-                None => None,
-            };
-            let fits = match (&known, &columns.binned[column]) {
-                (Some(true), _) => continue,
-                (None, _) => allowed(columns.numbers[column][row], context.missing.is_some()),
-                (_, Some(binned)) => {
-                    allowed(binned.bin(columns.codes[column][row]), context.missing.is_some())
-                }
-                (_, None) => {
-                    let code = columns.codes[column][row] as usize;
-                    complaint(context, &columns.distinct[column], code).is_none()
-                }
-            };
-            if !fits {
-                let value = Distinct::of_row(&columns.arrays[column], row);
-                let what = value.and_then(|value| complaint(context, &value, 0));
-                return Err(self.error(at, column, what.unwrap_or_default()));
-            }
-            known.into_iter().for_each(|known| *known = true);
-        }
-        Ok(())
     }
 
     fn finish(
@@ -571,24 +399,4 @@ impl<'s> Counter<'s> {
 /// what was counted is put in order in as much again, and every thread has room of its own.
 fn counting(allowed: u64) -> u64 {
     memory::at_hand().map_or(allowed, |left| allowed.min(left / 4))
-}
-
-/// Whether a number may be used: NaN is a missing one, an infinite one was not allowed.
-fn allowed(x: f64, missing: bool) -> bool {
-    x.is_finite() || (x.is_nan() && missing)
-}
-
-/// A row's codes in some columns; those of numbers have none.
-fn codes_of<'a>(
-    columns: &'a Columns<'_>,
-    of: &'a [usize],
-    row: usize,
-) -> impl Iterator<Item = u32> + 'a {
-    of.iter().filter_map(move |&c| columns.codes[c].get(row).copied())
-}
-
-/// A row's numbers in some columns.
-fn gather(columns: &Columns<'_>, of: &[usize], row: usize, numbers: &mut Vec<f64>) {
-    numbers.clear();
-    numbers.extend(of.iter().filter_map(|&c| columns.numbers[c].get(row)));
 }

@@ -49,40 +49,81 @@ impl<'s> Lacking<'s> {
     }
 }
 
+/// Whether a row has all that its outcome says.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Has {
+    /// A value in every column.
+    All,
+    /// None in some; what is missing counts as 0.
+    Zeros,
+    /// None in a column for which such rows are left out. What is left out for one column is refused for none.
+    Dropped,
+    /// None in a column for which the study does not say what that means.
+    Unsaid,
+}
+
 impl Counter<'_> {
-    /// Whether a row that stands for so many is used for all that its outcome says. What is left out for one
-    /// column is refused for none.
+    /// The columns of the outcome in which a row has no value.
+    fn missing<'a>(
+        &'a self,
+        columns: &'a Columns<'_>,
+        row: usize,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let lacks = move |place: &usize| {
+            let column = self.outcomes[*place];
+            match columns.numbers[column].get(row) {
+                None => self.lacking[*place].codes[columns.codes[column][row] as usize],
+                Some(x) => x.is_nan(),
+            }
+        };
+        (0..self.outcomes.len()).filter(lacks)
+    }
+
+    /// Whether a row has an outcome. Refuses a value that cannot be counted.
     pub(super) fn has_outcome(
-        &mut self,
+        &self,
         columns: &Columns<'_>,
         row: usize,
         at: (&Path, usize),
-        times: usize,
-    ) -> Result<bool> {
-        let mut missing: Vec<usize> = Vec::new();
-        for (place, &column) in self.outcomes.iter().enumerate() {
-            let lacking = &self.lacking[place];
-            let lacks = match columns.numbers[column].get(row) {
-                None => lacking.codes[columns.codes[column][row] as usize],
-                Some(x) if x.is_infinite() => {
-                    let value = Distinct::of_row(&columns.arrays[column], row);
-                    let what = value.and_then(|value| outcome_complaint(lacking.term, &value, 0));
-                    return Err(self.error(at, column, what.unwrap_or_default()));
-                }
-                Some(x) => x.is_nan(),
-            };
-            missing.extend(lacks.then_some(place));
+    ) -> Result<Has> {
+        for (&column, lacking) in self.outcomes.iter().zip(&self.lacking) {
+            if columns.numbers[column].get(row).is_some_and(|x| x.is_infinite()) {
+                let value = Distinct::of_row(&columns.arrays[column], row);
+                let what = value.and_then(|value| outcome_complaint(lacking.term, &value, 0));
+                return Err(self.error(at, column, what.unwrap_or_default()));
+            }
         }
-        if missing.iter().any(|&place| self.lacking[place].rule == MissingOutcome::Dropped) {
+        let has = |rule| match rule {
+            MissingOutcome::Zero => Has::Zeros,
+            MissingOutcome::Dropped => Has::Dropped,
+            MissingOutcome::Refused => Has::Unsaid,
+        };
+        let rules = self.missing(columns, row).map(|place| has(self.lacking[place].rule));
+        Ok(rules.fold(Has::All, |all, one| match (all, one) {
+            (Has::Dropped, _) | (_, Has::Dropped) => Has::Dropped,
+            (Has::Unsaid, _) | (_, Has::Unsaid) => Has::Unsaid,
+            _ => Has::Zeros,
+        }))
+    }
+
+    /// Counts a row without a whole outcome that stands for so many.
+    pub(super) fn count_missing(
+        &mut self,
+        columns: &Columns<'_>,
+        row: usize,
+        (file, at): (&Path, usize),
+        (has, times): (Has, usize),
+    ) {
+        if has == Has::Dropped {
             self.no_outcome += times;
-            return Ok(false);
+            return;
         }
-        for &place in &missing {
+        let missing: Vec<usize> = self.missing(columns, row).collect();
+        for place in missing {
             let lacking = &mut self.lacking[place];
             lacking.rows += times;
-            lacking.first.get_or_insert_with(|| (at.0.to_owned(), at.1));
+            lacking.first.get_or_insert_with(|| (file.to_owned(), at));
         }
-        Ok(missing.iter().all(|&place| self.lacking[place].rule == MissingOutcome::Zero))
     }
 
     /// Refuses outcomes that are missing where the study does not say what that means.

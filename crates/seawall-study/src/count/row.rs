@@ -35,6 +35,15 @@ pub(super) struct RowFacts {
 }
 
 impl RowFacts {
+    /// Of a row of which nothing is said.
+    pub(super) const NONE: RowFacts = RowFacts {
+        propensity: f64::NAN,
+        units: 0.0,
+        unit: 1.0,
+        cluster: Entry::ALONE,
+        group: Entry::ALONE,
+    };
+
     pub(super) fn weight(&self) -> f64 {
         self.units * self.unit
     }
@@ -89,8 +98,8 @@ impl RowColumns {
         self.survey.is_some()
     }
 
-    /// What a row says.
-    pub(super) fn row(&mut self, columns: &Columns<'_>, row: usize) -> Result<RowFacts, Complaint> {
+    /// What a row says; which recorded group it is of is another question ([`RowColumns::group`]).
+    pub(super) fn facts(&self, columns: &Columns<'_>, row: usize) -> Result<RowFacts, Complaint> {
         let number = |column: Option<usize>| column.map(|c| (c, columns.numbers[c][row]));
         let propensity = match number(self.propensity) {
             None => f64::NAN,
@@ -134,20 +143,21 @@ impl RowColumns {
                 code
             }
         };
-        let group = match self.history.is_empty() {
+        let missing = |&&c: &&usize| columns.distinct[c].is_missing(columns.codes[c][row] as usize);
+        if let Some(c) = self.history.iter().find(missing) {
+            let what = "the group is missing; expected one for every row: leave such rows out \
+                        with where = { ... = { missing = false } }";
+            return Err((*c, what.to_owned()));
+        }
+        Ok(RowFacts { propensity, units, unit, cluster, group: Entry::ALONE })
+    }
+
+    /// The number of a row's recorded group, as they appear.
+    pub(super) fn group(&mut self, columns: &Columns<'_>, row: usize) -> u32 {
+        match self.history.is_empty() {
             true => Entry::ALONE,
-            false => {
-                let missing =
-                    |&&c: &&usize| columns.distinct[c].is_missing(columns.codes[c][row] as usize);
-                if let Some(c) = self.history.iter().find(missing) {
-                    let what = "the group is missing; expected one for every row: leave such rows out \
-                                with where = { ... = { missing = false } }";
-                    return Err((*c, what.to_owned()));
-                }
-                self.groups.id(self.history.iter().map(|&c| columns.codes[c][row]))
-            }
-        };
-        Ok(RowFacts { propensity, units, unit, cluster, group })
+            false => self.groups.id(self.history.iter().map(|&c| columns.codes[c][row])),
+        }
     }
 
     /// The values of every recorded group, in order of numbers, then of texts, column by column; and the

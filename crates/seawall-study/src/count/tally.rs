@@ -3,7 +3,7 @@
 //! Counting takes at most half of the memory that a study may use; the other half is for what is made
 //! of the counts. Beyond that, what was counted is written to a file that has no name, sorted, and
 //! counting starts anew; in the end the files are merged. The counts and their order are the same
-//! either way.
+//! either way. They are made in shards, each with the contexts that are its own, so that all cores count.
 
 use super::combine::Pairs;
 use super::exact_sum::ExactSum;
@@ -12,6 +12,7 @@ use super::spill::{Runs, ordered};
 use super::tuples::Tuples;
 use crate::read::Distinct;
 use foldhash::fast::FixedState;
+use rayon::prelude::*;
 use seawall::Result;
 use std::collections::HashMap;
 
@@ -102,10 +103,23 @@ fn parts_of(sum: &ExactSum) -> Vec<f64> {
     sum.parts().collect()
 }
 
+/// How many parts counts are made in, whatever the threads: contexts are dealt to them by their hash.
+pub(super) const SHARDS: usize = 16;
+
 /// Counts in the making.
 pub(super) struct Tally {
     /// Columns of codes, and of numbers.
     columns: (usize, usize),
+    shards: Vec<Shard>,
+    tells_apart: bool,
+    /// Whether weights are parts of rows, whose sums depend on their order unless they are exact.
+    fractional: bool,
+    memory: u64,
+    runs: Option<Runs>,
+}
+
+/// The counts of some contexts.
+pub(super) struct Shard {
     contexts: Tuples,
     /// Context and action, then that and the outcome.
     decisions: Pairs,
@@ -117,22 +131,12 @@ pub(super) struct Tally {
     /// The weights of each entry where they are parts of rows, exactly; else empty.
     parts: Vec<ExactSum>,
     tells_apart: bool,
-    /// Whether weights are parts of rows, whose sums depend on their order unless they are exact.
     fractional: bool,
-    memory: u64,
-    runs: Option<Runs>,
 }
 
-impl Tally {
-    /// Nothing counted yet, of so many columns of codes and of numbers; `memory` is all that there is.
-    pub(super) fn new(
-        columns: (usize, usize),
-        tells_apart: bool,
-        fractional: bool,
-        memory: u64,
-    ) -> Self {
-        Tally {
-            columns,
+impl Shard {
+    fn new(columns: (usize, usize), tells_apart: bool, fractional: bool) -> Self {
+        Shard {
             contexts: Tuples::new(columns.0, columns.1),
             decisions: Pairs::default(),
             results: Pairs::default(),
@@ -141,8 +145,6 @@ impl Tally {
             parts: Vec::new(),
             tells_apart,
             fractional,
-            memory,
-            runs: None,
         }
     }
 
@@ -177,24 +179,84 @@ impl Tally {
         context
     }
 
+    fn bytes(&self) -> usize {
+        let kinds = self.kinds.capacity() * 40;
+        let entries = self.entries.len() * size_of::<(u32, RowFacts)>();
+        let parts = self.parts.len() * ExactSum::BYTES;
+        self.contexts.bytes()
+            + self.decisions.bytes()
+            + self.results.bytes()
+            + kinds
+            + entries
+            + parts
+    }
+
+    /// What was counted here, after what others did; `units` as in [`Tally::sorted`].
+    fn join(self, all: &mut Counted, units: fn(&ExactSum) -> Vec<f64>) {
+        let Shard { contexts, decisions, results, kinds, entries, parts, .. } = self;
+        drop(kinds);
+        let before = all.contexts as u32;
+        let place = |&(result, facts): &(u32, RowFacts)| {
+            let (decision, outcome) = results.pair(result);
+            let (context, action) = decisions.pair(decision);
+            Counts { context: before + context, action, outcome, facts }
+        };
+        match parts.is_empty() {
+            true => all.entries.extend(entries.iter().map(place)),
+            false => {
+                for ((result, facts), parts) in entries.iter().zip(&parts) {
+                    let with = |units: f64| place(&(*result, RowFacts { units, ..*facts }));
+                    all.entries.extend(units(parts).into_iter().map(with));
+                }
+            }
+        }
+        drop((entries, parts, results, decisions));
+        all.contexts += contexts.len();
+        let (codes, numbers) = contexts.into_columns();
+        all.codes.iter_mut().zip(codes).for_each(|(all, own)| all.extend(own));
+        all.numbers.iter_mut().zip(numbers).for_each(|(all, own)| all.extend(own));
+    }
+}
+
+impl Tally {
+    /// Nothing counted yet, of so many columns of codes and of numbers; `memory` is all that there is.
+    pub(super) fn new(
+        columns: (usize, usize),
+        tells_apart: bool,
+        fractional: bool,
+        memory: u64,
+        shards: usize,
+    ) -> Self {
+        let shard = |_| Shard::new(columns, tells_apart, fractional);
+        let shards = (0..shards).map(shard).collect();
+        Tally { columns, shards, tells_apart, fractional, memory, runs: None }
+    }
+
+    /// How many shards there are.
+    pub(super) fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Each shard, to count its own contexts.
+    pub(super) fn each(&mut self) -> impl Iterator<Item = &mut Shard> {
+        self.shards.iter_mut()
+    }
+
     /// Whether nothing was counted.
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.runs.is_none()
+        self.shards.iter().all(|shard| shard.entries.is_empty()) && self.runs.is_none()
     }
 
     /// Whether counting takes more than its share.
     pub(super) fn is_full(&self) -> bool {
-        let kinds = self.kinds.capacity() * 40;
-        let entries = self.entries.len() * size_of::<(u32, RowFacts)>();
-        let parts = self.parts.len() * ExactSum::BYTES;
-        let pairs = self.decisions.bytes() + self.results.bytes();
-        (self.contexts.bytes() + pairs + kinds + entries + parts) as u64 > self.memory / 2
+        self.shards.iter().map(Shard::bytes).sum::<usize>() as u64 > self.memory / 2
     }
 
     /// Writes what was counted to a file and starts anew.
     pub(super) fn spill(&mut self) -> Result<()> {
         let mut runs = self.runs.take().unwrap_or_else(|| Runs::new(self.columns));
-        let empty = Tally::new(self.columns, self.tells_apart, self.fractional, self.memory);
+        let settings = (self.columns, self.tells_apart, self.fractional, self.memory);
+        let empty = Tally::new(settings.0, settings.1, settings.2, settings.3, self.shards());
         runs.write(&std::mem::replace(self, empty).sorted(parts_of))?;
         self.runs = Some(runs);
         Ok(())
@@ -211,39 +273,33 @@ impl Tally {
     /// What is in memory, in order; `units` says what becomes of weights that are parts of rows, an
     /// entry for each.
     fn sorted(self, units: fn(&ExactSum) -> Vec<f64>) -> Counted {
-        let Tally { contexts, decisions, results, kinds, entries, parts, .. } = self;
-        drop(kinds);
-        let count = contexts.len();
-        let place = |&(result, facts): &(u32, RowFacts)| {
-            let (decision, outcome) = results.pair(result);
-            let (context, action) = decisions.pair(decision);
-            Counts { context, action, outcome, facts }
+        let (codes, numbers) = self.columns;
+        let mut all = Counted {
+            codes: vec![Vec::new(); codes],
+            numbers: vec![Vec::new(); numbers],
+            ..Counted::default()
         };
-        let mut found: Vec<Counts> = match parts.is_empty() {
-            true => entries.iter().map(place).collect(),
-            false => {
-                let own = |((result, facts), parts): (&(u32, RowFacts), &ExactSum)| {
-                    let with = |units: f64| place(&(*result, RowFacts { units, ..*facts }));
-                    units(parts).into_iter().map(with).collect::<Vec<Counts>>()
-                };
-                entries.iter().zip(&parts).flat_map(own).collect()
-            }
-        };
-        drop((entries, parts, results, decisions));
-        let (mut codes, mut numbers) = contexts.into_columns();
+        self.shards.into_iter().for_each(|shard| shard.join(&mut all, units));
+        let Counted { contexts: count, mut codes, mut numbers, entries: mut found, .. } = all;
         let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_unstable_by(|&a, &b| {
+        // No two contexts are equal.
+        order.par_sort_unstable_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
             let by_code = codes.iter().map(|c| c[a].cmp(&c[b]));
             let mut both = by_code.chain(numbers.iter().map(|c| ordered(c[a]).cmp(&ordered(c[b]))));
             both.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
         });
-        codes.iter_mut().for_each(|c| *c = order.iter().map(|&i| c[i as usize]).collect());
-        numbers.iter_mut().for_each(|c| *c = order.iter().map(|&i| c[i as usize]).collect());
+        // One column after the other: a second copy of all would take too much memory.
+        codes.iter_mut().for_each(|c| *c = order.par_iter().map(|&i| c[i as usize]).collect());
+        numbers.iter_mut().for_each(|c| *c = order.par_iter().map(|&i| c[i as usize]).collect());
         let mut rank = vec![0; count];
         order.iter().enumerate().for_each(|(at, &old)| rank[old as usize] = at as u32);
         found.iter_mut().for_each(|e| e.context = rank[e.context as usize]);
-        found.sort_unstable_by_key(|e| (e.context, e.key()));
+        match self.fractional {
+            false => found.par_sort_unstable_by_key(|e| (e.context, e.key())),
+            // The parts of an entry are equal in all but their size.
+            true => found.sort_by_key(|e| (e.context, e.key())),
+        }
         Counted { contexts: count, codes, numbers, entries: found, place_of: rank }
     }
 }

@@ -24,6 +24,14 @@ struct Column {
 /// What was counted so far.
 pub(crate) struct Groups {
     columns: Vec<Column>,
+    /// How many columns have codes, those beside the table's among them, and how many have numbers.
+    kinds: (usize, usize),
+    /// A group is in one of them only.
+    shards: Vec<Counted>,
+}
+
+/// Groups that were counted together.
+struct Counted {
     /// By why they are left out, their action, and each column's code or number: not by a counter's own
     /// numbers, which start anew when counts go to a file.
     ids: Tuples,
@@ -32,23 +40,13 @@ pub(crate) struct Groups {
     numbers: Vec<f64>,
 }
 
-impl Groups {
-    /// Nothing counted yet, by columns in the order of the table.
-    pub(crate) fn new(study: &Study, readings: &[Reading], places: Vec<Place>) -> Self {
-        let by_level = |name: &str| {
-            study.outcome.iter().any(|(n, term)| n == name && matches!(term, Term::Levels(_)))
-        };
-        let column = |place: Place| Column {
-            numbers: matches!(readings[place.2], Reading::Line(_) | Reading::Numbers),
-            always: place.0 == Role::Outcome && by_level(&place.1),
-            place,
-        };
-        let columns: Vec<Column> = places.into_iter().map(column).collect();
-        let numbers = columns.iter().filter(|column| column.numbers).count();
-        let ids = Tuples::new(FIRST + columns.len() - numbers, numbers);
-        Groups { columns, ids, counts: Vec::new(), numbers: Vec::new() }
-    }
+/// Takes in the rows of some groups.
+pub(crate) struct GroupShard<'g> {
+    columns: &'g [Column],
+    counted: &'g mut Counted,
+}
 
+impl GroupShard<'_> {
     /// Counts a row with its action, or one that is left out and why; `times` rows in all.
     pub(crate) fn take(
         &mut self,
@@ -66,28 +64,62 @@ impl Groups {
             x if used && !x.is_nan() => x + 0.0,
             _ => f64::NAN,
         };
-        self.numbers.clear();
-        self.numbers.extend(self.columns.iter().filter(|column| column.numbers).map(number));
+        let Counted { ids, counts, numbers } = &mut *self.counted;
+        numbers.clear();
+        numbers.extend(self.columns.iter().filter(|column| column.numbers).map(number));
         let code = |column: &Column| match used || column.always {
             true => columns.codes[column.place.2][row],
             false => 0,
         };
         let codes = self.columns.iter().filter(|column| !column.numbers).map(code);
-        let group = self.ids.id(first.into_iter().chain(codes), &self.numbers) as usize;
-        if group == self.counts.len() {
-            self.counts.push(0);
+        let group = ids.id(first.into_iter().chain(codes), numbers) as usize;
+        if group == counts.len() {
+            counts.push(0);
         }
-        self.counts[group] += times as u64;
+        counts[group] += times as u64;
+    }
+}
+
+impl Groups {
+    /// Nothing counted yet, by columns in the order of the table.
+    pub(crate) fn new(study: &Study, readings: &[Reading], places: Vec<Place>) -> Self {
+        let by_level = |name: &str| {
+            study.outcome.iter().any(|(n, term)| n == name && matches!(term, Term::Levels(_)))
+        };
+        let column = |place: Place| Column {
+            numbers: matches!(readings[place.2], Reading::Line(_) | Reading::Numbers),
+            always: place.0 == Role::Outcome && by_level(&place.1),
+            place,
+        };
+        let columns: Vec<Column> = places.into_iter().map(column).collect();
+        let numbers = columns.iter().filter(|column| column.numbers).count();
+        let kinds = (FIRST + columns.len() - numbers, numbers);
+        Groups { columns, kinds, shards: Vec::new() }
+    }
+
+    /// So many shards, always as many. Rows of one group must go to one of them; rows that are left out
+    /// all go to one.
+    pub(crate) fn shards(&mut self, count: usize) -> impl Iterator<Item = GroupShard<'_>> {
+        let (codes, numbers) = self.kinds;
+        let empty = || Counted {
+            ids: Tuples::new(codes, numbers),
+            counts: Vec::new(),
+            numbers: Vec::new(),
+        };
+        self.shards.resize_with(count, empty);
+        let columns = &self.columns;
+        self.shards.iter_mut().map(move |counted| GroupShard { columns, counted })
     }
 
     /// How many groups there are.
     pub(crate) fn len(&self) -> usize {
-        self.counts.len()
+        self.shards.iter().map(|shard| shard.counts.len()).sum()
     }
 
     /// About how many bytes they take.
     pub(crate) fn bytes(&self) -> usize {
-        self.ids.bytes() + self.counts.len() * size_of::<u64>()
+        let of = |shard: &Counted| shard.ids.bytes() + shard.counts.len() * size_of::<u64>();
+        self.shards.iter().map(of).sum()
     }
 
     /// The table, its rows in order of their values; `action` names one.
@@ -97,7 +129,15 @@ impl Groups {
         seen: &Seen<'_>,
         action: impl Fn(u32) -> Option<String>,
     ) -> Result<CountedTable> {
-        let (codes, numbers) = self.ids.into_columns();
+        let (mut codes, mut numbers) =
+            (vec![Vec::new(); self.kinds.0], vec![Vec::new(); self.kinds.1]);
+        let mut counts = Vec::new();
+        for shard in self.shards {
+            let (own_codes, own_numbers) = shard.ids.into_columns();
+            codes.iter_mut().zip(own_codes).for_each(|(all, own)| all.extend(own));
+            numbers.iter_mut().zip(own_numbers).for_each(|(all, own)| all.extend(own));
+            counts.extend(shard.counts);
+        }
         let lost = || Error::internal("a column that was not counted");
         let (mut codes, mut numbers) = (codes.into_iter(), numbers.into_iter());
         let why = codes.next().ok_or_else(lost)?;
@@ -128,7 +168,7 @@ impl Groups {
             };
             columns.push((role.column(name), cells));
         }
-        columns.push((N.to_owned(), Cells::Counts(self.counts)));
+        columns.push((N.to_owned(), Cells::Counts(counts)));
         Ok(CountedTable::new(columns))
     }
 }

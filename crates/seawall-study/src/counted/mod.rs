@@ -23,6 +23,6 @@ mod groups;
 mod layout;
 mod table;
 
-pub(crate) use groups::{Groups, Place};
+pub(crate) use groups::{GroupShard, Groups, Place};
 pub(crate) use layout::{LEFT_OUT, LeftOut, N, Role, TableColumns};
 pub use table::{CountedTable, counted_table};

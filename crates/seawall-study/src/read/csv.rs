@@ -1,5 +1,5 @@
 //! CSV on all cores: a file is cut into blocks of whole records, blocks are taken apart at the same
-//! time, and their rows are passed on in the file's order.
+//! time, and their rows are passed on in the file's order, while further blocks are read.
 //!
 //! - Where blocks end depends on the bytes alone, so neither rows nor messages depend on how many
 //!   threads there are.
@@ -144,9 +144,17 @@ pub(super) enum Stopped<E> {
     Refused(E),
 }
 
-/// Passes a file's rows on, block after block.
+/// Blocks read together, and what ended the reading if anything did.
+#[derive(Default)]
+struct Group {
+    blocks: Vec<Vec<u8>>,
+    broken: Option<String>,
+}
+
+/// Passes a file's rows on, block after block: some blocks are read while those before them are taken
+/// apart and the rows of those before these are counted.
 pub(super) fn read<E>(
-    reader: impl BufRead,
+    reader: impl BufRead + Send,
     layout: &Layout,
     take: &mut dyn FnMut(Rows) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), Stopped<E>> {
@@ -154,42 +162,35 @@ pub(super) fn read<E>(
     // A block more than threads, so that none waits.
     let most = rayon::current_num_threads() + 1;
     let mut taker = Taker { take, rows: 0 };
-    let (mut begun, mut parsed) = (false, Vec::new());
+    let (mut group, mut begun) = (blocks.group(most), false);
+    let mut ready: Vec<Rows> = Vec::new();
     loop {
-        let mut group: Vec<Vec<u8>> = Vec::new();
-        // What cannot be read is said after the rows before it.
-        let mut broken = None;
-        while group.len() < most && broken.is_none() {
-            match blocks.next() {
-                Ok(Some(block)) => group.push(block),
-                Ok(None) => break,
-                Err(error) => broken = Some(Stopped::Broken(error.to_string())),
-            }
-        }
-        let mut next: Vec<Rows> = Vec::new();
-        let ready = std::mem::take(&mut parsed);
-        // The next blocks are taken apart while these rows are counted.
+        let (mut after, mut parsed) = (Group::default(), Vec::new());
+        let ended = group.blocks.len() < most;
         rayon::in_place_scope(|scope| {
-            scope.spawn(|_| {
+            let (blocks, after, parsed, current) = (&mut blocks, &mut after, &mut parsed, &group);
+            if !ended {
+                scope.spawn(move |_| *after = blocks.group(most));
+            }
+            scope.spawn(move |_| {
                 let parse = |(k, block): (usize, &Vec<u8>)| {
                     let parsed = guarded(|| rows(block, layout, !begun && k == 0));
                     let broken =
                         |what| Rows { columns: vec![], rows: 0, fault: Some(Fault::Fields(what)) };
                     parsed.unwrap_or_else(broken)
                 };
-                group.par_iter().enumerate().map(parse).collect_into_vec(&mut next);
+                current.blocks.par_iter().enumerate().map(parse).collect_into_vec(parsed);
             });
-            ready.into_iter().try_for_each(|rows| taker.pass(rows))
+            std::mem::take(&mut ready).into_iter().try_for_each(|rows| taker.pass(rows))
         })?;
-        begun |= !group.is_empty();
-        if let Some(broken) = broken {
-            next.into_iter().try_for_each(|rows| taker.pass(rows))?;
-            return Err(broken);
+        begun = true;
+        ready = parsed;
+        if ended {
+            // What cannot be read is said after the rows before it.
+            ready.into_iter().try_for_each(|rows| taker.pass(rows))?;
+            return group.broken.map_or(Ok(()), |what| Err(Stopped::Broken(what)));
         }
-        if next.is_empty() {
-            return Ok(());
-        }
-        parsed = next;
+        group = after;
     }
 }
 
@@ -229,6 +230,19 @@ struct Blocks<R> {
 impl<R: BufRead> Blocks<R> {
     fn new(reader: R, delimiter: u8, size: usize) -> Self {
         Blocks { reader, delimiter, size, rest: Vec::new(), begun: false, ended: false }
+    }
+
+    /// The next blocks, so many unless the file ends before or cannot be read on.
+    fn group(&mut self, most: usize) -> Group {
+        let mut group = Group::default();
+        while group.blocks.len() < most && group.broken.is_none() {
+            match self.next() {
+                Ok(Some(block)) => group.blocks.push(block),
+                Ok(None) => break,
+                Err(error) => group.broken = Some(error.to_string()),
+            }
+        }
+        group
     }
 
     fn next(&mut self) -> Result<Option<Vec<u8>>> {

@@ -188,9 +188,9 @@ fn kind(path: &Path) -> Result<(Format, Compression)> {
 }
 
 /// The file's bytes, decompressed, without a byte-order mark.
-fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead>> {
+fn open(path: &Path, compression: Compression) -> Result<Box<dyn BufRead + Send>> {
     let file = File::open(path).map_err(|e| unreadable(path, e))?;
-    let mut reader: Box<dyn BufRead> = match compression {
+    let mut reader: Box<dyn BufRead + Send> = match compression {
         Compression::None => Box::new(BufReader::new(file)),
         Compression::Gzip => {
             let decoder = flate2::read::MultiGzDecoder::new(file);
@@ -234,7 +234,7 @@ fn parquet_file(path: &Path, compression: Compression) -> Result<File> {
     if let Compression::None = compression {
         return File::open(path).map_err(|e| unreadable(path, e));
     }
-    let unpack = |mut from: Box<dyn BufRead>| -> std::io::Result<File> {
+    let unpack = |mut from: Box<dyn BufRead + Send>| -> std::io::Result<File> {
         let mut file = tempfile::tempfile()?;
         std::io::copy(&mut from, &mut file)?;
         file.rewind()?;

@@ -115,7 +115,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
         bounded.around(contrast, centre, (level, direction), balance.clone())
     });
     let mut transfers: Vec<Transfer> = transfers.collect();
-    let thin = withhold_unsupported(&contrasts, fitted.log(), &aim, &mut transfers)?;
+    let thin = withhold_unsupported(&contrasts, fitted.log(), &balance, &mut transfers)?;
     let (transfers, differences): (Vec<Transfer>, Vec<Transfer>) =
         transfers.into_iter().partition(|t| t.against.is_none());
     Ok(Transfers {
@@ -385,17 +385,18 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
 fn withhold_unsupported(
     contrasts: &[Contrast],
     log: &Log,
-    aim: &Aim<'_>,
+    balance: &BalanceSummary,
     transfers: &mut [Transfer],
 ) -> Result<Vec<String>> {
-    let (people, rows) = (log.population()?, aim.balance.effective_rows());
+    let people = log.population()?;
+    let rows: Vec<f64> = balance.effective_rows.iter().map(|(_, rows)| *rows).collect();
     // A mean of arms, each weighed by how often the policy takes it.
     let effective = |policy: &Policy| {
         let mut shares = vec![0.0; rows.len()];
         for (x, weight) in people.weights().iter().enumerate().filter(|(_, w)| **w > 0.0) {
             shares.iter_mut().zip(policy.row(x)).for_each(|(share, p)| *share += weight * p);
         }
-        let taken = shares.iter().zip(rows).filter(|(share, _)| **share > 0.0);
+        let taken = shares.iter().zip(&rows).filter(|(share, _)| **share > 0.0);
         taken.map(|(share, rows)| share * share / rows).sum::<f64>().recip()
     };
     let mut notes = Vec::new();

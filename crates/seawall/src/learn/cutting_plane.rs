@@ -11,11 +11,12 @@
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
 use super::Task;
-use super::class::{Convex, Polytope, dot};
+use super::class::{Convex, Polytope, add_scaled, dot};
 use super::master::{Cut, least, nearest};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage, Watch, inside};
+use rayon::prelude::*;
 
 /// How far the level is from the lower to the upper bound.
 const LEVEL: f64 = 0.4;
@@ -95,7 +96,7 @@ pub(super) fn minimise(
         population: proof.population.clone(),
         mattered: 0,
     };
-    let mut kept: Vec<Kept> = search.cuts.iter().map(cut).collect();
+    let mut kept: Vec<Kept> = search.cuts.par_iter().map(cut).collect();
     let mut best: Option<(f64, Vec<f64>)> = None;
     // The nominal population proves a first bound, unless it may not be in the set: then the first
     // one that is found does.
@@ -230,9 +231,9 @@ fn bound(polytope: &Polytope, cuts: &[Cut], mix: &[f64], prices: &[f64]) -> f64 
 
 fn mixed(kept: &[Kept], mix: &[f64]) -> Vec<f64> {
     let mut population = vec![0.0; kept.first().map_or(0, |k| k.population.len())];
-    for (kept, share) in kept.iter().zip(mix).filter(|(_, share)| **share > 0.0) {
-        population.iter_mut().zip(&kept.population).for_each(|(p, q)| *p += share * q);
-    }
+    let each = kept.iter().zip(mix).filter(|(_, share)| **share > 0.0);
+    let terms: Vec<(f64, &[f64])> = each.map(|(k, share)| (*share, &*k.population)).collect();
+    add_scaled(&mut population, &terms);
     population
 }
 

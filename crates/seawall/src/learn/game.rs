@@ -11,18 +11,19 @@
 //! solved unless a population already met rules it out. When the list ends below the best
 //! value, that is the optimum; when there are too many, the gap says so.
 
-use super::class::{Convex, Polytope, dot};
+use super::class::{Convex, Polytope, add_scaled, dot};
 use super::cutting_plane::{Search, minimise};
 use super::node::Node;
 use super::rivals::Rivals;
 use super::search::{Costs, Listing, Points, Window};
-use super::{Ending, Learned, Method, Mixture, Task, check_tolerance};
+use super::{Ending, Learned, Method, Mixture, Task, Worst, check_tolerance};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
 use crate::policy::{Policy, Rule};
 use crate::progress::{Progress, Stage, Watch, inside};
 use crate::space::Space;
 use rayon::prelude::*;
+use std::collections::VecDeque;
 
 /// Trees of the game at most.
 const ROUNDS: usize = 400;
@@ -82,14 +83,14 @@ struct Mixed<'c> {
 impl Convex for Mixed<'_> {
     fn costs(&self, theta: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.columns.first().map_or(0, Vec::len)];
-        for (share, column) in theta.iter().zip(self.columns).filter(|(share, _)| **share > 0.0) {
-            all.iter_mut().zip(column).for_each(|(l, c)| *l += share * c);
-        }
+        let each = theta.iter().zip(self.columns).filter(|(share, _)| **share > 0.0);
+        let terms: Vec<(f64, &[f64])> = each.map(|(share, c)| (*share, &**c)).collect();
+        add_scaled(&mut all, &terms);
         all
     }
 
     fn slopes(&self, _: &[f64], population: &[f64]) -> Vec<f64> {
-        self.columns.iter().map(|column| dot(column, population)).collect()
+        self.columns.par_iter().map(|column| dot(column, population)).collect()
     }
 }
 
@@ -180,7 +181,8 @@ impl Game<'_, '_> {
     }
 
     fn column(&self, node: &Node) -> Vec<f64> {
-        (0..self.all.len()).map(|i| self.task.costs[self.points.chosen(node, i)][i]).collect()
+        let cost = |i: usize| self.task.costs[self.points.chosen(node, i)][i];
+        (0..self.all.len()).into_par_iter().map(cost).collect()
     }
 
     /// Adds a tree unless it is there; whether it was new.
@@ -192,6 +194,13 @@ impl Game<'_, '_> {
             self.columns.push(column);
         }
         new
+    }
+
+    /// A tree's costs at every point, and their worst case.
+    fn solved(&self, node: &Node) -> Result<(Vec<f64>, Worst)> {
+        let column = self.column(node);
+        let worst = self.task.worst(&column, Detail::Population, self.settings)?;
+        Ok((column, worst))
     }
 
     fn policy(&self, name: &str, node: &Node) -> Result<Policy> {
@@ -361,11 +370,18 @@ impl Game<'_, '_> {
                     .collect();
                 let Some(ruling_out) = ruling_out else { return Ok((node, lower, upper, true)) };
                 let known = rivals.len();
-                for ((cost, candidate), ruled_out) in some.iter().zip(&ruling_out) {
+                // The next ones that are left are solved side by side; one that an earlier one of them
+                // rules out is passed over, so the answer is the same as one after the other.
+                let mut ahead: VecDeque<(usize, Result<(Vec<f64>, Worst)>)> = VecDeque::new();
+                for (at, (cost, candidate)) in some.iter().enumerate() {
                     if cost + bracket.constant >= upper {
                         break;
                     }
-                    if ruled_out.is_some() || rivals.newer_rules_out(known, candidate, upper) {
+                    if ruling_out[at].is_some() {
+                        continue;
+                    }
+                    let found = ahead.pop_front_if(|(solved, _)| *solved == at);
+                    if rivals.newer_rules_out(known, candidate, upper) {
                         continue;
                     }
                     if solved >= SOLVED {
@@ -376,9 +392,24 @@ impl Game<'_, '_> {
                         return Ok((node, lower, upper, true));
                     }
                     solved += 1;
-                    let column = self.column(candidate);
-                    let worst = match self.task.worst(&column, Detail::Population, self.settings) {
-                        Ok(worst) => worst,
+                    let found = match found {
+                        Some((_, found)) => Some(found),
+                        None => {
+                            let left = (at..some.len()).filter(|&k| {
+                                ruling_out[k].is_none()
+                                    && some[k].0 + bracket.constant < upper
+                                    && !rivals.newer_rules_out(known, &some[k].1, upper)
+                            });
+                            let next: Vec<usize> =
+                                left.take(rayon::current_num_threads()).collect();
+                            let solve = |at: usize| (at, self.solved(&some[at].1));
+                            ahead = next.into_par_iter().map(solve).collect();
+                            ahead.pop_front().map(|(_, found)| found)
+                        }
+                    };
+                    let found = found.unwrap_or_else(|| self.solved(candidate));
+                    let (column, worst) = match found {
+                        Ok(found) => found,
                         Err(error) if error.is_stopped() => return Ok((node, lower, upper, true)),
                         Err(error) => return Err(error),
                     };

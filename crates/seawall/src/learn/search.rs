@@ -9,11 +9,17 @@
 //!
 //! A leaf's mass may be asked to be at least so much, and to take only an action that some of its points
 //! have rows of ([`Points::taking_only`]). Every search asks, once a root question, whether to go on.
+//!
+//! Root questions are searched side by side. Each sum is taken in the order of the points and the best of
+//! several trees is the first one in the order of the questions, so the tree does not depend on the threads.
 
 use super::node::Node;
 use super::ranks::{Question, Ranks};
 use crate::policy::Branch;
 use crate::space::Space;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Asked between questions: false means stop.
 pub(super) type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
@@ -57,6 +63,11 @@ pub(super) struct Window {
     /// So many at most.
     pub(super) most: usize,
 }
+
+/// Root questions of one feature are searched in so many parts at most.
+const PARTS: usize = 16;
+/// Sums that are too few to be shared out.
+const FEW: usize = 1 << 14;
 
 /// Sums by level: `[bin · width + action]`, then the mass and the number of points; then, where that
 /// counts, how many of the points have rows of each action.
@@ -134,24 +145,36 @@ impl Points {
 
     fn add(&self, histogram: &mut [f64], costs: &Costs<'_>, point: usize) {
         let width = self.width();
-        let row = &costs.costs[point * self.actions..][..self.actions];
         for (f, offset) in self.features.iter().zip(&self.offset) {
-            let bin = &mut histogram[(offset + f.of_point[point] as usize) * width..][..width];
-            bin.iter_mut().zip(row).for_each(|(b, c)| *b += c);
-            bin[self.actions] += costs.mass[point];
-            bin[self.actions + 1] += 1.0;
-            if !self.seen.is_empty() {
-                let own = &self.seen[point * self.actions..][..self.actions];
-                let counts = bin[self.actions + 2..].iter_mut().zip(own);
-                counts.for_each(|(n, seen)| *n += f64::from(u8::from(*seen)));
-            }
+            self.add_to(&mut histogram[offset * width..], f, costs, point);
+        }
+    }
+
+    /// Adds a point to the bins of one feature.
+    fn add_to(&self, bins: &mut [f64], feature: &Ranks, costs: &Costs<'_>, point: usize) {
+        let width = self.width();
+        let row = &costs.costs[point * self.actions..][..self.actions];
+        let bin = &mut bins[feature.of_point[point] as usize * width..][..width];
+        bin.iter_mut().zip(row).for_each(|(b, c)| *b += c);
+        bin[self.actions] += costs.mass[point];
+        bin[self.actions + 1] += 1.0;
+        if !self.seen.is_empty() {
+            let own = &self.seen[point * self.actions..][..self.actions];
+            let counts = bin[self.actions + 2..].iter_mut().zip(own);
+            counts.for_each(|(n, seen)| *n += f64::from(u8::from(*seen)));
         }
     }
 
     fn histogram(&self, costs: &Costs<'_>, points: &[u32]) -> Histogram {
-        let mut histogram = vec![0.0; self.bins * self.width()];
-        points.iter().for_each(|&i| self.add(&mut histogram, costs, i as usize));
-        histogram
+        let few = points.len() * self.features.len() * self.width() <= FEW;
+        let of_feature = |f: &Ranks| {
+            let mut bins = vec![0.0; f.len() * self.width()];
+            points.iter().for_each(|&i| self.add_to(&mut bins, f, costs, i as usize));
+            bins
+        };
+        let least = if few { self.features.len() } else { 1 };
+        let each = self.features.par_iter().with_min_len(least.max(1)).map(of_feature);
+        each.collect::<Vec<Vec<f64>>>().concat()
     }
 
     fn totals(&self, histogram: &[f64]) -> Vec<f64> {
@@ -205,37 +228,63 @@ impl Points {
         }
     }
 
+    /// The root questions in parts, in order: few where a part would add up as many points again as it
+    /// reads trees off sums.
+    fn parts(&self, points: usize) -> Vec<(usize, Range<usize>)> {
+        let mut all = Vec::new();
+        for (feature, f) in self.features.iter().enumerate() {
+            let questions = f.questions();
+            let reading = questions * 2 * self.bins;
+            let adding = if f.ordered { points * self.features.len() } else { points };
+            let count = (reading / adding.max(1)).clamp(1, PARTS).min(questions.max(1));
+            all.extend(
+                (0..count).map(|k| (feature, k * questions / count..(k + 1) * questions / count)),
+            );
+        }
+        all
+    }
+
     /// Calls `visit` with every question that divides the points, and the histograms of its
-    /// sides. False if it was stopped.
-    fn each_split(
+    /// sides, part by part of the questions, each with something of its own, until it says no; what
+    /// becomes of those, in the order of the questions. None if it was stopped.
+    fn each_split<T: Send>(
         &self,
-        costs: &Costs<'_>,
-        points: &[u32],
+        (costs, points): (&Costs<'_>, &[u32]),
         whole: &[f64],
         go_on: GoOn<'_>,
-        mut visit: impl FnMut(Question, &[f64], &[f64]) -> bool,
-    ) -> bool {
-        for (feature, f) in self.features.iter().enumerate() {
+        begin: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, Question, (&[f64], &[f64])) -> bool + Sync,
+    ) -> Option<Vec<T>> {
+        let part = |(feature, ranks): (usize, Range<usize>)| {
+            let (f, mut own) = (&self.features[feature], begin());
             let mut by_rank: Vec<Vec<u32>> = vec![Vec::new(); f.len()];
             points.iter().for_each(|&i| by_rank[f.of_point[i as usize] as usize].push(i));
             let mut left = vec![0.0; whole.len()];
             let mut right = whole.to_vec();
-            for (rank, crossing) in by_rank.iter().enumerate().take(f.questions()) {
+            if f.ordered {
+                let before = by_rank[..ranks.start].iter().flatten();
+                before.for_each(|&i| self.add(&mut left, costs, i as usize));
+            }
+            for rank in ranks {
                 if !go_on() {
-                    return false;
+                    return None;
                 }
                 if !f.ordered {
                     left.fill(0.0);
                 }
-                crossing.iter().for_each(|&i| self.add(&mut left, costs, i as usize));
+                by_rank[rank].iter().for_each(|&i| self.add(&mut left, costs, i as usize));
                 right.iter_mut().zip(whole).zip(&left).for_each(|((r, w), l)| *r = w - l);
                 let divides = self.divides(&self.totals(&left), &self.totals(&right), costs.least);
-                if divides && !visit(Question { feature, rank }, &left, &right) {
-                    return true;
+                if divides && !visit(&mut own, Question { feature, rank }, (&left, &right)) {
+                    break;
                 }
             }
-        }
-        true
+            Some(own)
+        };
+        let parts = self.parts(points.len());
+        let work = (points.len() * self.features.len() + self.bins * self.bins) * self.width();
+        let least = if work <= FEW { parts.len() } else { 1 };
+        parts.into_par_iter().with_min_len(least.max(1)).map(part).collect()
     }
 
     /// The best tree of at most one question, from a histogram.
@@ -254,16 +303,17 @@ impl Points {
     /// The best tree of at most two questions on the way to a leaf; None if it was stopped.
     fn pair(&self, costs: &Costs<'_>, points: &[u32], go_on: GoOn<'_>) -> Option<(f64, Node)> {
         let whole = self.histogram(costs, points);
-        let mut best = self.stump(&whole, costs.least);
-        let finished = self.each_split(costs, points, &whole, go_on, |question, left, right| {
-            let (a, yes) = self.stump(left, costs.least);
-            let (b, no) = self.stump(right, costs.least);
-            if a + b < best.0 {
-                best = (a + b, Node::ask(question, yes, no));
-            }
-            true
-        });
-        finished.then_some(best)
+        let cheapest =
+            |best: &mut Option<(f64, Node)>, question, (left, right): (&[f64], &[f64])| {
+                let (a, yes) = self.stump(left, costs.least);
+                let (b, no) = self.stump(right, costs.least);
+                if a + b < best.as_ref().map_or(f64::INFINITY, |(cost, _)| *cost) {
+                    *best = Some((a + b, Node::ask(question, yes, no)));
+                }
+                true
+            };
+        let found = self.each_split((costs, points), &whole, go_on, || None, cheapest)?;
+        Some(first_best(self.stump(&whole, costs.least), found))
     }
 
     /// The best tree of a depth, and its cost; None if it was stopped.
@@ -282,18 +332,18 @@ impl Points {
             1 => Some(self.stump(&self.histogram(costs, points), costs.least)),
             2 => self.pair(costs, points, go_on),
             _ => {
-                let mut best = self.pair(costs, points, go_on)?;
-                for question in self.questions() {
+                let below = |question: Question| {
                     let Some((left, right)) = self.divide(costs, points, question) else {
-                        continue;
+                        return Some(None);
                     };
                     let (a, yes) = self.best(costs, &left, depth - 1, go_on)?;
                     let (b, no) = self.best(costs, &right, depth - 1, go_on)?;
-                    if a + b < best.0 {
-                        best = (a + b, Node::ask(question, yes, no));
-                    }
-                }
-                Some(best)
+                    Some(Some((a + b, Node::ask(question, yes, no))))
+                };
+                let pair = self.pair(costs, points, go_on)?;
+                let questions: Vec<Question> = self.questions().collect();
+                let found: Option<Vec<_>> = questions.into_par_iter().map(below).collect();
+                Some(first_best(pair, found?))
             }
         }
     }
@@ -328,51 +378,78 @@ impl Points {
             return self.stumps(&whole, costs.least, depth, window);
         }
         let mut all = self.leaves(&self.totals(&whole), window.limit);
-        if depth == 2 {
-            let mut fits = true;
-            let finished =
-                self.each_split(costs, points, &whole, go_on, |question, left, right| {
-                    let least = costs.least;
-                    let (a, b) = (self.stump(left, least).0, self.stump(right, least).0);
-                    let stumps = |side: &[f64], other: f64| {
-                        let limit = window.limit - other;
-                        self.stumps(side, least, 1, Window { limit, ..window })
-                    };
-                    fits = a + b >= window.limit
-                        || match (stumps(left, b), stumps(right, a)) {
-                            (Listing::All(yes), Listing::All(no)) => {
-                                join(question, &yes, &no, window, &mut all)
-                            }
-                            _ => false,
-                        };
-                    fits
-                });
-            return match (finished, fits) {
-                (false, _) => Listing::Stopped,
-                (true, false) => Listing::TooMany,
-                (true, true) => sorted(all),
-            };
-        }
-        for question in self.questions() {
-            let Some((left, right)) = self.divide(costs, points, question) else { continue };
-            let best = |side: &[u32]| self.best(costs, side, depth - 1, go_on);
-            let (Some((a, _)), Some((b, _))) = (best(&left), best(&right)) else {
-                return Listing::Stopped;
-            };
-            if a + b >= window.limit {
-                continue;
-            }
-            let list = |side: &[u32], other: f64| {
-                let window = Window { limit: window.limit - other, ..window };
-                self.list(costs, side, depth - 1, window, go_on)
-            };
-            match (list(&left, b), list(&right, a)) {
+        // How many there are so far, whoever found them: too many once are too many.
+        let count = AtomicUsize::new(all.len());
+        let joined = |question, (yes, no): (Listing, Listing), own: &mut Listed| {
+            let before = own.len();
+            match (yes, no) {
+                (Listing::Stopped, _) | (_, Listing::Stopped) => Some(Listing::Stopped),
                 (Listing::All(yes), Listing::All(no)) => {
-                    if !join(question, &yes, &no, window, &mut all) {
-                        return Listing::TooMany;
-                    }
+                    let fits = join(question, &yes, &no, window, own);
+                    let more = own.len() - before;
+                    let fits =
+                        fits && count.fetch_add(more, Ordering::Relaxed) + more <= window.most;
+                    (!fits).then_some(Listing::TooMany)
                 }
-                (Listing::Stopped, _) | (_, Listing::Stopped) => return Listing::Stopped,
+                _ => Some(Listing::TooMany),
+            }
+        };
+        let gone = || count.load(Ordering::Relaxed) > window.most;
+        let found: Vec<Listing> = if depth == 2 {
+            let least = costs.least;
+            let visit = |own: &mut Listing, question, (left, right): (&[f64], &[f64])| {
+                let (a, b) = (self.stump(left, least).0, self.stump(right, least).0);
+                if a + b >= window.limit {
+                    return true;
+                }
+                let stumps = |side: &[f64], other: f64| {
+                    let limit = window.limit - other;
+                    self.stumps(side, least, 1, Window { limit, ..window })
+                };
+                let Listing::All(listed) = own else { return false };
+                match joined(question, (stumps(left, b), stumps(right, a)), listed) {
+                    _ if gone() => *own = Listing::TooMany,
+                    None => return true,
+                    Some(end) => *own = end,
+                }
+                false
+            };
+            let begin = || Listing::All(Vec::new());
+            match self.each_split((costs, points), &whole, go_on, begin, visit) {
+                Some(found) => found,
+                None => return Listing::Stopped,
+            }
+        } else {
+            let below = |question: Question| {
+                let mut own = Vec::new();
+                let Some((left, right)) = self.divide(costs, points, question) else {
+                    return Listing::All(own);
+                };
+                let best = |side: &[u32]| self.best(costs, side, depth - 1, go_on);
+                let (Some((a, _)), Some((b, _))) = (best(&left), best(&right)) else {
+                    return Listing::Stopped;
+                };
+                if a + b >= window.limit {
+                    return Listing::All(own);
+                }
+                let list = |side: &[u32], other: f64| match gone() {
+                    true => Listing::TooMany,
+                    false => {
+                        let window = Window { limit: window.limit - other, ..window };
+                        self.list(costs, side, depth - 1, window, go_on)
+                    }
+                };
+                let sides = (list(&left, b), list(&right, a));
+                joined(question, sides, &mut own).unwrap_or(Listing::All(own))
+            };
+            let questions: Vec<Question> = self.questions().collect();
+            questions.into_par_iter().map(below).collect()
+        };
+        let stopped = found.iter().any(|part| matches!(part, Listing::Stopped));
+        for part in found {
+            match part {
+                Listing::All(own) => all.extend(own),
+                _ if stopped => return Listing::Stopped,
                 _ => return Listing::TooMany,
             }
         }
@@ -435,6 +512,13 @@ impl Points {
             },
         }
     }
+}
+
+/// The cheapest of a tree and others, the first one of equals.
+fn first_best(first: (f64, Node), others: Vec<Option<(f64, Node)>>) -> (f64, Node) {
+    let cheaper =
+        |best: (f64, Node), other: (f64, Node)| if other.0 < best.0 { other } else { best };
+    others.into_iter().flatten().fold(first, cheaper)
 }
 
 /// Adds every pair of sides that costs less than the limit; false if that is too many.
