@@ -13,6 +13,7 @@ mod axis;
 mod check;
 mod combine;
 mod exact_sum;
+mod moments;
 mod outcome;
 mod place;
 mod predicted;
@@ -26,6 +27,8 @@ mod tuples;
 
 pub(crate) use check::{Check, complaint};
 pub(crate) use combine::Combinations;
+pub use moments::BinMoments;
+pub(crate) use moments::{BinColumn, Sums};
 pub use place::TooLarge;
 pub(crate) use place::most_cells;
 pub use predicted::RowPredictions;
@@ -40,6 +43,7 @@ use crate::read::{
 use crate::study::{Actions, Condition, Context, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
+use moments::{BinSums, NumbersFrom};
 use outcome::Lacking;
 use predicted::Predicted;
 use row::RowColumns;
@@ -76,24 +80,32 @@ pub struct Counted {
     /// The values that name each recorded group, by its number in the log; none unless they were asked
     /// for.
     pub groups: Vec<Vec<String>>,
+    /// What the rows have in each bin of a context column; the log's contexts have it, too.
+    pub moments: Arc<BinMoments>,
 }
 
 /// Reads and counts a study's data.
 pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
-    Ok(read(Counter::new(study), watch)?.0)
+    Ok(read(study, false, watch)?.0)
 }
 
 /// The same, with the counted table that they make.
 pub(crate) fn count_with_table(study: &Study, watch: Watch<'_>) -> Result<(Counted, CountedTable)> {
-    let (counted, table) = read(Counter::new(study).with_table(), watch)?;
+    let (counted, table) = read(study, true, watch)?;
     let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
     Ok((counted, table))
 }
 
-fn read(mut counter: Counter<'_>, watch: Watch<'_>) -> Result<(Counted, Option<CountedTable>)> {
-    let study = counter.study;
+fn read(
+    study: &Study,
+    with_table: bool,
+    watch: Watch<'_>,
+) -> Result<(Counted, Option<CountedTable>)> {
     let files = files(&study.data)?;
-    check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
+    let named = columns(&files[0])?;
+    let counter = Counter::new(study, &named);
+    let mut counter = if with_table { counter.with_table() } else { counter };
+    check_columns(study, &files[0], &named, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
     for file in &files {
@@ -117,7 +129,7 @@ pub fn count_batches(
     batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
     watch: Watch<'_>,
 ) -> Result<Counted> {
-    let mut counter = Counter::new(study);
+    let mut counter = Counter::new(study, columns);
     check_columns(study, &study.data, columns, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
@@ -132,7 +144,7 @@ pub fn count_batches(
 
 /// Refuses a study that names a column which a table, called `name`, does not have.
 pub fn check_named(study: &Study, name: &Path, columns: &[String]) -> Result<()> {
-    check_columns(study, name, columns, &Counter::new(study).names)
+    check_columns(study, name, columns, &Counter::new(study, columns).names)
 }
 
 /// Refuses a column that the data do not have, by the line of the study that names it.
@@ -181,6 +193,8 @@ struct Counter<'s> {
     /// What becomes a counted table, if one is wanted.
     groups: Option<Groups>,
     contexts: Vec<usize>,
+    /// What those cut into bins hold.
+    sums: BinSums,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value was found to fit.
     fits: Vec<Vec<bool>>,
@@ -213,6 +227,30 @@ fn reading(context: &Context) -> Reading {
     }
 }
 
+/// The context columns that are cut into bins, and where their numbers are.
+fn binned_columns(
+    study: &Study,
+    contexts: &[usize],
+    named: &[String],
+    column_of: &mut impl FnMut(Role, &str, Reading) -> usize,
+) -> Vec<BinColumn> {
+    let mut found = Vec::new();
+    for (feature, (context, &column)) in study.contexts.iter().zip(contexts).enumerate() {
+        let Some(bins) = context.bins() else { continue };
+        let has = |role: Role| named.contains(&role.column(&context.name));
+        let from = match study.counted {
+            false => NumbersFrom::Rows,
+            true if has(Role::Mean) && has(Role::Deviation) => NumbersFrom::Table {
+                mean: column_of(Role::Mean, &context.name, Reading::Numbers),
+                sd: column_of(Role::Deviation, &context.name, Reading::Numbers),
+            },
+            true => NumbersFrom::Nowhere,
+        };
+        found.push(BinColumn::new(feature, column, from, bins));
+    }
+    found
+}
+
 /// How an outcome column is read.
 fn outcome_reading(term: &Term) -> Reading {
     match term {
@@ -228,7 +266,8 @@ fn kinds(readings: &[Reading], columns: &[usize]) -> (usize, usize) {
 }
 
 impl<'s> Counter<'s> {
-    fn new(study: &'s Study) -> Self {
+    /// `named` are the columns that there are: what a counted table need not have is read if it is there.
+    fn new(study: &'s Study, named: &[String]) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut readings: Vec<Reading> = Vec::new();
         let mut place_of = |name: &str, reading: Reading| match (0..names.len())
@@ -274,6 +313,7 @@ impl<'s> Counter<'s> {
         let rows = RowColumns::new(study, propensity, &mut column_of);
         let context = |c: &Context| column_of(Role::Context, &c.name, reading(c));
         let contexts: Vec<usize> = study.contexts.iter().map(context).collect();
+        let sums = BinSums::new(binned_columns(study, &contexts, named, &mut column_of));
         let outcome =
             |(n, term): &(String, Term)| column_of(Role::Outcome, n, outcome_reading(term));
         let outcomes: Vec<usize> = study.outcome.iter().map(outcome).collect();
@@ -297,6 +337,7 @@ impl<'s> Counter<'s> {
             outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
             numbers: Vec::new(),
             rows,
+            sums,
             table,
             groups: None,
             fits: vec![Vec::new(); contexts.len()],
@@ -334,6 +375,7 @@ impl<'s> Counter<'s> {
         for (fits, &column) in self.fits.iter_mut().zip(&self.contexts) {
             fits.resize(seen(column), false);
         }
+        self.sums.prepare(columns);
         for (lacking, &column) in self.lacking.iter_mut().zip(&self.outcomes) {
             lacking.prepare(&columns.distinct[column]);
         }
@@ -367,6 +409,8 @@ impl<'s> Counter<'s> {
             }
             self.check_context(columns, row, at)?;
             let facts = self.rows.row(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
+            let told = self.sums.take(columns, row, facts.group, facts.weight() * times);
+            told.map_err(|(c, what)| self.error(at, c, what))?;
             gather(columns, &self.outcomes, row, &mut self.numbers);
             // What is still missing counts as 0.
             self.numbers.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
@@ -522,6 +566,8 @@ impl<'s> Counter<'s> {
         let outcomes = outcome_space(study, &self.outcomes, self.outcome_ids, &seen)?;
         let cluster_of = self.rows.cluster_numbers(distinct);
         let (groups, group_of) = self.rows.recorded_groups(distinct);
+        let moments = self.sums.finish(&group_of);
+        let contexts = moments.on(&contexts, |_| true)?;
         // A survey's weights have no unit: by their mean they weigh as much as there are rows.
         let mean = if self.rows.has_survey() { counts.mean_unit() } else { 1.0 };
         let entries = counts.entries.iter().map(|e| Entry {
@@ -563,6 +609,7 @@ impl<'s> Counter<'s> {
             too_large,
             predictions,
             groups,
+            moments: Arc::new(moments),
         })
     }
 }

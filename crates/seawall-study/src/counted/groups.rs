@@ -2,7 +2,7 @@
 
 use super::layout::{LEFT_OUT, LeftOut, N, Role};
 use super::table::{Cells, CountedTable};
-use crate::count::{Seen, Tuples};
+use crate::count::{BinColumn, Seen, Sums, Tuples};
 use crate::read::{BinnedColumn, Columns, Distinct, Reading};
 use crate::study::{Study, Term};
 use seawall::{Error, Kind, Result};
@@ -19,6 +19,8 @@ struct Column {
     numbers: bool,
     /// Whether it is kept of rows that are left out: levels of an outcome are looked for in every row.
     always: bool,
+    /// Where it is cut into bins: what they hold, group by group.
+    held: Option<(BinColumn, Vec<Sums>)>,
 }
 
 /// What was counted so far.
@@ -34,13 +36,23 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Nothing counted yet, by columns in the order of the table.
-    pub(crate) fn new(study: &Study, readings: &[Reading], places: Vec<Place>) -> Self {
+    pub(crate) fn new(
+        study: &Study,
+        readings: &[Reading],
+        places: Vec<Place>,
+        binned: &[BinColumn],
+    ) -> Self {
         let by_level = |name: &str| {
             study.outcome.iter().any(|(n, term)| n == name && matches!(term, Term::Levels(_)))
+        };
+        let held = |place: &Place| {
+            let own = binned.iter().find(|b| place.0 == Role::Context && b.column == place.2);
+            own.map(|column| (column.clone(), Vec::new()))
         };
         let column = |place: Place| Column {
             numbers: matches!(readings[place.2], Reading::Line(_) | Reading::Numbers),
             always: place.0 == Role::Outcome && by_level(&place.1),
+            held: held(&place),
             place,
         };
         let columns: Vec<Column> = places.into_iter().map(column).collect();
@@ -78,6 +90,13 @@ impl Groups {
             self.counts.push(0);
         }
         self.counts[group] += times as u64;
+        for (column, sums) in self.columns.iter_mut().filter_map(|column| column.held.as_mut()) {
+            column.prepare(columns);
+            sums.resize(self.counts.len(), Sums::default());
+            if let Some(numbers) = column.numbers(columns, row).filter(|_| used) {
+                sums[group].add(times, numbers);
+            }
+        }
     }
 
     /// How many groups there are.
@@ -87,7 +106,8 @@ impl Groups {
 
     /// About how many bytes they take.
     pub(crate) fn bytes(&self) -> usize {
-        self.ids.bytes() + self.counts.len() * size_of::<u64>()
+        let held = self.columns.iter().filter(|column| column.held.is_some()).count();
+        self.ids.bytes() + self.counts.len() * (size_of::<u64>() + held * size_of::<Sums>())
     }
 
     /// The table, its rows in order of their values; `action` names one.
@@ -114,10 +134,12 @@ impl Groups {
         ];
         for column in &self.columns {
             let (role, name, at) = &column.place;
+            let mut bins_of = None;
             let cells = if column.numbers {
                 Cells::Numbers(numbers.next().ok_or_else(lost)?)
             } else {
                 let own = codes.next().ok_or_else(lost)?;
+                bins_of = column.held.is_some().then(|| own.clone());
                 // None of rows that are left out.
                 let kept = |k: usize| (why[k] == 0 || column.always).then_some(own[k]);
                 let kept = (0..own.len()).map(kept);
@@ -127,10 +149,29 @@ impl Groups {
                 }
             };
             columns.push((role.column(name), cells));
+            if let (Some((binned, sums)), Some(codes)) = (&column.held, &bins_of) {
+                columns.extend(moments(name, binned, sums, codes));
+            }
         }
         columns.push((N.to_owned(), Cells::Counts(self.counts)));
         Ok(CountedTable::new(columns))
     }
+}
+
+/// The columns of means and standard deviations in bins; none where nobody knows them.
+fn moments(name: &str, binned: &BinColumn, sums: &[Sums], codes: &[u32]) -> Vec<(String, Cells)> {
+    if !binned.is_known() {
+        return Vec::new();
+    }
+    let of = |(sums, code): (&Sums, &u32)| sums.moments(binned.middle(*code));
+    let all: Vec<Option<(f64, f64)>> = sums.iter().zip(codes).map(of).collect();
+    let column = |of: fn((f64, f64)) -> f64| {
+        Cells::Numbers(all.iter().map(|m| m.map_or(f64::NAN, of)).collect())
+    };
+    vec![
+        (Role::Mean.column(name), column(|(mean, _)| mean)),
+        (Role::Deviation.column(name), column(|(_, sd)| sd)),
+    ]
 }
 
 /// For each bin a number that is in it and in the range that the study declares.

@@ -378,6 +378,7 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
 /// What to know before believing it.
 fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
     let mut notes: Vec<String> = aim.balance().and_then(balance_note).into_iter().collect();
+    notes.extend(loaded.means_note());
     if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
         let what = match history {
             true => {
