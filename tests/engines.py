@@ -39,6 +39,7 @@ leave = {{ arm = {{ not = [1, 2, 9] }} }}
 
 [outcome]
 cost = {{ events = 0.5, died = {{ Y = 3 }} }}
+missing = {{ died = 0 }}
 
 [model]
 kind = "column"

@@ -25,6 +25,7 @@ leave = { arm = { not = [1, 2, 9] } }
 
 [outcome]
 cost = { events = 0.5, died = { Y = 3, "1" = 1 } }
+missing = { died = 0 }
 
 [model]
 kind = "column"
@@ -196,7 +197,7 @@ fn without_a_grid_and_with_temporary_files_the_bytes_are_the_same() {
             found.out.replace("c.csv", "t.csv").replace("s2.toml", "s.toml")
         };
         ask("count s.toml --out c.csv");
-        ask("count s.toml --out small.csv --memory 4.5MB");
+        ask("count s.toml --out small.csv --memory 8.5MB");
         let read = |name: &str| std::fs::read(at.path().join(name)).unwrap();
         assert!(read("c.csv") == read("small.csv"), "{weight}");
         for command in ["check", "evaluate --policy constant:p --policy uniform"] {

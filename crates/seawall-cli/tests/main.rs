@@ -2,6 +2,7 @@
 //! by side.
 
 mod asking;
+mod bin_means;
 mod bins;
 mod bound;
 mod common;

@@ -39,6 +39,7 @@ EVERYTHING = dict(
     },
     action={"take": {"arm": [1, 2], "flag": {"missing": False}}, "leave": {"arm": {"not": [1, 2, 9]}}},
     cost={"events": 0.5, "died": {"Y": 3}},
+    missing_outcome={"died": 0},
     model={"kind": "column", "predictions": {"take": "m1", "leave": "m0"}},
     radius=[0, 0.05],
     support="observed",

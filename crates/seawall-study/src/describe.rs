@@ -18,6 +18,7 @@ use seawall::{Error, Kind, Result, Space, Value, Watch};
 use serde_json::{Map, json};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The decimals of a share, unless one needs more to be above 0.
 const DECIMALS: u32 = 4;
@@ -82,12 +83,13 @@ pub enum Summary {
 }
 
 /// People on a space.
-struct People<'a> {
+struct People {
     path: String,
     left_out: usize,
     /// How many of equal weight they are worth.
     size: f64,
-    space: &'a Space,
+    /// Whose bins stand for the numbers that these people have in them.
+    space: Arc<Space>,
     weights: Vec<f64>,
     rows: Vec<f64>,
 }
@@ -118,7 +120,7 @@ pub fn described(own: &Loaded, toward: &Loaded, asked: &Asked) -> Result<Descrip
             path: there.facts.path.clone(),
             left_out: there.facts.left_out,
             size: there.sample.effective_rows(),
-            space: loaded.log().contexts(),
+            space: there.moments.on(loaded.log().contexts(), |_| true)?,
             weights: there.sample.weights().to_vec(),
             rows: there.sample.row_counts().into_iter().map(|n| n as f64).collect(),
         },
@@ -141,8 +143,8 @@ impl Asked {
     }
 }
 
-impl<'a> People<'a> {
-    fn of_log(own: &'a Loaded) -> Self {
+impl People {
+    fn of_log(own: &Loaded) -> Self {
         let log = own.log();
         let (mut weights, mut rows) =
             (vec![0.0; log.contexts().len()], vec![0.0; log.contexts().len()]);
@@ -154,7 +156,7 @@ impl<'a> People<'a> {
             path: own.study.data.display().to_string(),
             left_out: own.counted.filtered + own.counted.no_action + own.counted.no_outcome,
             size: log.effective_rows(),
-            space: log.contexts(),
+            space: log.contexts().clone(),
             weights,
             rows,
         }
@@ -181,7 +183,7 @@ impl<'a> People<'a> {
     fn by_mean(&self, context: &Context, feature: usize, at_least: usize) -> DescribedColumn {
         let with_number = |i: &usize| self.space.number_at(*i, feature).is_some();
         let rows: f64 = (0..self.space.len()).filter(with_number).map(|i| self.rows[i]).sum();
-        let found = moments(self.space, &self.weights, feature);
+        let found = moments(&self.space, &self.weights, feature);
         let summary = found.filter(|_| rows >= at_least as f64).map(|(mean, sd)| {
             let decimals = if sd > 0.0 { 3.0 - sd.log10().floor() } else { 17.0 };
             let rounded = |x: f64| match decimals {
@@ -233,7 +235,7 @@ impl<'a> People<'a> {
                 // Names of levels that are withheld are nobody's business, unless the log has them.
                 let told = (0..labels.len())
                     .filter(|k| kept[*k] && mass[*k] > 0.0 || own.contains(&labels[*k]));
-                advice(context, &told.collect::<Vec<_>>(), self.space, feature)
+                advice(context, &told.collect::<Vec<_>>(), &self.space, feature)
             }
         };
         let summary = (!all.is_empty()).then_some(Summary::Shares(all));

@@ -5,7 +5,8 @@
 //! to one: those that do not, by rounding or by no more than ranges and `within` leave open, are moved
 //! until they do. A sample's size excuses no sum: the shares of any sample sum to one.
 //!
-//! A bin stands for its middle, so the mean of a binned column is that of the middles.
+//! The mean of a binned column is that of the numbers in its bins, as the rows have them; where a counted
+//! table does not tell those, that of the middles.
 //!
 //! Not here: whether facts about several columns can be at once (balancing tells).
 
@@ -13,7 +14,8 @@ use crate::load::Loaded;
 use crate::other_table::code_of;
 use crate::read::{Distinct, nearest};
 use crate::study::{Context, KnownSpec, Span};
-use seawall::{Fact, Kind, Known, Quantity, Result, Space, Value};
+use crate::words::number;
+use seawall::{Fact, Kind, Known, LevelMoments, Quantity, Result, Space};
 use std::collections::HashSet;
 
 /// The normal quantile of 95% intervals.
@@ -42,6 +44,25 @@ impl Loaded {
         Known::new(space.clone(), facts).map(Some).map_err(|e| e.within(self.study.path.display()))
     }
 
+    /// What to know of means that are said of columns whose bins' numbers nobody knows.
+    pub(crate) fn means_note(&self) -> Option<String> {
+        let space = self.log().contexts();
+        let lacks = |spec: &&KnownSpec| {
+            let feature = space.feature(&spec.column);
+            spec.mean.is_some() && feature.is_ok_and(|k| self.counted.moments.is_unknown(k))
+        };
+        let known = &self.study.target.known;
+        let columns: Vec<String> =
+            known.iter().filter(lacks).map(|spec| format!("{:?}", spec.column)).collect();
+        (!columns.is_empty() && self.target.is_none()).then(|| {
+            format!(
+                "the counted table has no means of what is in the bins of {} (mean_COLUMN, sd_COLUMN), so \
+                 each bin counts as its middle where a mean is known; count the rows again",
+                columns.join(", ")
+            )
+        })
+    }
+
     /// The facts about one column.
     fn facts(&self, spec: &KnownSpec, feature: usize) -> Result<Vec<Fact>> {
         let mut facts = Vec::new();
@@ -67,8 +88,10 @@ impl Loaded {
                 false => format!("from {} to {}", said.low, said.high),
             };
             return Err(spec.error(format!(
-                "the mean is {told}; expected a number from {least} to {most}, which is what the log \
-                 has; the study can declare more with min and max"
+                "the mean is {told}; expected a number from {} to {}, which is what the log has; the \
+                 study can declare more with min and max",
+                number(least),
+                number(most)
             )));
         }
         let sampling = match self.people(spec) {
@@ -127,14 +150,15 @@ impl Loaded {
 pub(crate) fn moments(space: &Space, weights: &[f64], feature: usize) -> Option<(f64, f64)> {
     let some = || {
         let there = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
-        there.filter_map(|(i, w)| space.number_at(i, feature).map(|x| (x, *w)))
+        there.filter_map(|(i, w)| space.moments_at(i, feature).map(|m| (m, *w)))
     };
     let total: f64 = some().map(|(_, w)| w).sum();
     if total == 0.0 {
         return None;
     }
-    let mean = some().map(|(x, w)| w * x).sum::<f64>() / total;
-    let variance = some().map(|(x, w)| w * (x - mean).powi(2)).sum::<f64>() / total;
+    let mean = some().map(|(m, w)| w * m.mean).sum::<f64>() / total;
+    let square = |m: LevelMoments| (m.mean - mean).powi(2) + m.variance;
+    let variance = some().map(|(m, w)| w * square(m)).sum::<f64>() / total;
     Some((mean, variance.sqrt()))
 }
 
@@ -143,10 +167,10 @@ fn ends(space: &Space, feature: usize) -> (f64, f64) {
     let span = |all: &mut dyn Iterator<Item = f64>| {
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)))
     };
-    let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
-    match space.levels(feature).is_empty() {
-        true => span(&mut (0..space.len()).filter_map(|i| space.number_at(i, feature))),
-        false => span(&mut space.level_values(feature).filter_map(number)),
+    let level = |level: usize| space.level_moments(feature, level).map(|m| m.mean);
+    match space.levels(feature).len() {
+        0 => span(&mut (0..space.len()).filter_map(|i| space.number_at(i, feature))),
+        levels => span(&mut (0..levels).filter_map(level)),
     }
 }
 

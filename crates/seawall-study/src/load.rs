@@ -328,7 +328,8 @@ impl Loaded {
             Some(target) => {
                 let sample = target.sample.at_places(space, places)?;
                 let facts = TargetFacts { rows: sample.rows(), ..target.facts.clone() };
-                Some(Arc::new(PlacedTarget { sample, facts, file: target.file.clone() }))
+                let (file, moments) = (target.file.clone(), target.moments.clone());
+                Some(Arc::new(PlacedTarget { sample, facts, file, moments }))
             }
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };

@@ -235,6 +235,7 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
         }
     }
     check.notes.extend(start.balance().and_then(balance_note));
+    check.notes.extend(loaded.means_note());
     check.notes.extend(coding_note(loaded.study.context_set.set));
     Ok(check)
 }

@@ -110,6 +110,7 @@ impl Counter<'_> {
     fn prepare(&mut self, columns: &Columns<'_>) {
         self.filters.iter_mut().for_each(|check| check.prepare(columns));
         self.rules.iter_mut().flatten().for_each(|check| check.prepare(columns));
+        self.sums.prepare(columns);
         for (lacking, &column) in self.lacking.iter_mut().zip(&self.outcomes) {
             lacking.prepare(&columns.distinct[column]);
         }
@@ -146,6 +147,7 @@ impl Counter<'_> {
         }
         self.check_context(columns, row, at)?;
         let facts = self.rows.facts(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
+        self.sums.check(columns, row).map_err(|(c, what)| self.error(at, c, what))?;
         let shard = match self.tally.shards() {
             1 => 0,
             shards => {
@@ -177,6 +179,8 @@ impl Counter<'_> {
                 Ok(_) if !decided.is_counted() => {}
                 Ok(_) => {
                     decided.facts.group = self.rows.group(columns, row);
+                    let Decided { times, facts, .. } = *decided;
+                    self.sums.take(columns, row, facts.group, facts.weight() * times);
                     self.numbers.clear();
                     let numbers = numbers_of(columns, &self.outcomes, row);
                     self.numbers.extend(numbers.map(|x| if x.is_nan() { 0.0 } else { x }));
@@ -202,7 +206,7 @@ impl Counter<'_> {
             Some(shard.add(key, (action, outcome), facts, times))
         };
         let mut groups: Vec<Option<GroupShard<'_>>> = match &mut self.groups {
-            Some(groups) => groups.shards(self.tally.shards()).map(Some).collect(),
+            Some(groups) => groups.shards(self.tally.shards(), columns).map(Some).collect(),
             None => (0..self.tally.shards()).map(|_| None).collect(),
         };
         let shards: Vec<&mut Shard> = self.tally.each().collect();

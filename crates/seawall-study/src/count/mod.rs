@@ -14,6 +14,7 @@ mod batch;
 mod check;
 mod combine;
 mod exact_sum;
+mod moments;
 mod outcome;
 mod place;
 mod predicted;
@@ -27,6 +28,8 @@ mod tuples;
 
 pub(crate) use check::{Check, complaint};
 pub(crate) use combine::Combinations;
+pub use moments::BinMoments;
+pub(crate) use moments::{BinColumn, Sums};
 pub use place::TooLarge;
 pub(crate) use place::most_cells;
 pub use predicted::RowPredictions;
@@ -42,6 +45,7 @@ use crate::study::{Actions, Condition, Context, Study, Term};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use batch::Batch;
+use moments::{BinSums, NumbersFrom};
 use outcome::Lacking;
 use predicted::Predicted;
 use row::RowColumns;
@@ -78,24 +82,32 @@ pub struct Counted {
     /// The values that name each recorded group, by its number in the log; none unless they were asked
     /// for.
     pub groups: Vec<Vec<String>>,
+    /// What the rows have in each bin of a context column; the log's contexts have it, too.
+    pub moments: Arc<BinMoments>,
 }
 
 /// Reads and counts a study's data.
 pub fn count(study: &Study, watch: Watch<'_>) -> Result<Counted> {
-    Ok(read(Counter::new(study), watch)?.0)
+    Ok(read(study, false, watch)?.0)
 }
 
 /// The same, with the counted table that they make.
 pub(crate) fn count_with_table(study: &Study, watch: Watch<'_>) -> Result<(Counted, CountedTable)> {
-    let (counted, table) = read(Counter::new(study).with_table(), watch)?;
+    let (counted, table) = read(study, true, watch)?;
     let table = table.ok_or_else(|| Error::internal("no table was counted"))?;
     Ok((counted, table))
 }
 
-fn read(mut counter: Counter<'_>, watch: Watch<'_>) -> Result<(Counted, Option<CountedTable>)> {
-    let study = counter.study;
+fn read(
+    study: &Study,
+    with_table: bool,
+    watch: Watch<'_>,
+) -> Result<(Counted, Option<CountedTable>)> {
     let files = files(&study.data)?;
-    check_columns(study, &files[0], &columns(&files[0])?, &counter.names)?;
+    let named = columns(&files[0])?;
+    let counter = Counter::new(study, &named);
+    let mut counter = if with_table { counter.with_table() } else { counter };
+    check_columns(study, &files[0], &named, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
     for file in &files {
@@ -119,7 +131,7 @@ pub fn count_batches(
     batches: &mut dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
     watch: Watch<'_>,
 ) -> Result<Counted> {
-    let mut counter = Counter::new(study);
+    let mut counter = Counter::new(study, columns);
     check_columns(study, &study.data, columns, &counter.names)?;
     let mut stream = Stream::new(counter.names.clone(), counter.readings.clone());
     let mut rows = 0;
@@ -134,7 +146,7 @@ pub fn count_batches(
 
 /// Refuses a study that names a column which a table, called `name`, does not have.
 pub fn check_named(study: &Study, name: &Path, columns: &[String]) -> Result<()> {
-    check_columns(study, name, columns, &Counter::new(study).names)
+    check_columns(study, name, columns, &Counter::new(study, columns).names)
 }
 
 /// Refuses a column that the data do not have, by the line of the study that names it.
@@ -183,6 +195,8 @@ struct Counter<'s> {
     /// What becomes a counted table, if one is wanted.
     groups: Option<Groups>,
     contexts: Vec<usize>,
+    /// What those cut into bins hold.
+    sums: BinSums,
     outcomes: Vec<usize>,
     /// For each context column, whether each distinct value or bin fits.
     fits: Vec<Vec<bool>>,
@@ -216,6 +230,30 @@ fn reading(context: &Context) -> Reading {
     }
 }
 
+/// The context columns that are cut into bins, and where their numbers are.
+fn binned_columns(
+    study: &Study,
+    contexts: &[usize],
+    named: &[String],
+    column_of: &mut impl FnMut(Role, &str, Reading) -> usize,
+) -> Vec<BinColumn> {
+    let mut found = Vec::new();
+    for (feature, (context, &column)) in study.contexts.iter().zip(contexts).enumerate() {
+        let Some(bins) = context.bins() else { continue };
+        let has = |role: Role| named.contains(&role.column(&context.name));
+        let from = match study.counted {
+            false => NumbersFrom::Rows,
+            true if has(Role::Mean) && has(Role::Deviation) => NumbersFrom::Table {
+                mean: column_of(Role::Mean, &context.name, Reading::Numbers),
+                sd: column_of(Role::Deviation, &context.name, Reading::Numbers),
+            },
+            true => NumbersFrom::Nowhere,
+        };
+        found.push(BinColumn::new(feature, column, from, bins));
+    }
+    found
+}
+
 /// How an outcome column is read.
 fn outcome_reading(term: &Term) -> Reading {
     match term {
@@ -231,7 +269,8 @@ fn kinds(readings: &[Reading], columns: &[usize]) -> (usize, usize) {
 }
 
 impl<'s> Counter<'s> {
-    fn new(study: &'s Study) -> Self {
+    /// `named` are the columns that there are: what a counted table need not have is read if it is there.
+    fn new(study: &'s Study, named: &[String]) -> Self {
         let mut names: Vec<String> = Vec::new();
         let mut readings: Vec<Reading> = Vec::new();
         let mut place_of = |name: &str, reading: Reading| match (0..names.len())
@@ -277,6 +316,7 @@ impl<'s> Counter<'s> {
         let rows = RowColumns::new(study, propensity, &mut column_of);
         let context = |c: &Context| column_of(Role::Context, &c.name, reading(c));
         let contexts: Vec<usize> = study.contexts.iter().map(context).collect();
+        let sums = BinSums::new(binned_columns(study, &contexts, named, &mut column_of));
         let outcome =
             |(n, term): &(String, Term)| column_of(Role::Outcome, n, outcome_reading(term));
         let outcomes: Vec<usize> = study.outcome.iter().map(outcome).collect();
@@ -303,6 +343,7 @@ impl<'s> Counter<'s> {
             numbers: Vec::new(),
             batch: Batch::default(),
             rows,
+            sums,
             table,
             groups: None,
             fits: vec![Vec::new(); contexts.len()],
@@ -350,6 +391,8 @@ impl<'s> Counter<'s> {
         let outcomes = outcome_space(study, &self.outcomes, self.outcome_ids, &seen)?;
         let cluster_of = self.rows.cluster_numbers(distinct);
         let (groups, group_of) = self.rows.recorded_groups(distinct);
+        let moments = self.sums.finish(&group_of);
+        let contexts = moments.on(&contexts, |_| true)?;
         // A survey's weights have no unit: by their mean they weigh as much as there are rows.
         let mean = if self.rows.has_survey() { counts.mean_unit() } else { 1.0 };
         let entries = counts.entries.iter().map(|e| Entry {
@@ -391,6 +434,7 @@ impl<'s> Counter<'s> {
             too_large,
             predictions,
             groups,
+            moments: Arc::new(moments),
         })
     }
 }

@@ -29,7 +29,7 @@ impl Counter<'_> {
         // Two actions may share a column of predictions.
         let mut known = HashSet::new();
         places.retain(|(role, _, column)| known.insert((*role, *column)));
-        let groups = Groups::new(study, &self.readings, places);
+        let groups = Groups::new(study, &self.readings, places, &self.sums.columns);
         Counter { groups: Some(groups), ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use super::layout::{LEFT_OUT, LeftOut, N, Role};
 use super::table::{Cells, CountedTable};
-use crate::count::{Seen, Tuples};
+use crate::count::{BinColumn, Seen, Sums, Tuples};
 use crate::read::{BinnedColumn, Columns, Distinct, Reading};
 use crate::study::{Study, Term};
 use seawall::{Error, Kind, Result};
@@ -19,6 +19,8 @@ struct Column {
     numbers: bool,
     /// Whether it is kept of rows that are left out: levels of an outcome are looked for in every row.
     always: bool,
+    /// Where it is cut into bins: what they hold, group by group.
+    held: Option<BinColumn>,
 }
 
 /// What was counted so far.
@@ -36,6 +38,8 @@ struct Counted {
     /// numbers, which start anew when counts go to a file.
     ids: Tuples,
     counts: Vec<u64>,
+    /// For each column that is cut into bins, what each group holds there.
+    sums: Vec<Vec<Sums>>,
     /// The numbers of a row.
     numbers: Vec<f64>,
 }
@@ -64,7 +68,7 @@ impl GroupShard<'_> {
             x if used && !x.is_nan() => x + 0.0,
             _ => f64::NAN,
         };
-        let Counted { ids, counts, numbers } = &mut *self.counted;
+        let Counted { ids, counts, sums, numbers } = &mut *self.counted;
         numbers.clear();
         numbers.extend(self.columns.iter().filter(|column| column.numbers).map(number));
         let code = |column: &Column| match used || column.always {
@@ -77,18 +81,33 @@ impl GroupShard<'_> {
             counts.push(0);
         }
         counts[group] += times as u64;
+        for (column, sums) in self.columns.iter().filter_map(|c| c.held.as_ref()).zip(sums) {
+            sums.resize(counts.len(), Sums::default());
+            if let Some(numbers) = column.numbers(columns, row).filter(|_| used) {
+                sums[group].add(times, numbers);
+            }
+        }
     }
 }
 
 impl Groups {
     /// Nothing counted yet, by columns in the order of the table.
-    pub(crate) fn new(study: &Study, readings: &[Reading], places: Vec<Place>) -> Self {
+    pub(crate) fn new(
+        study: &Study,
+        readings: &[Reading],
+        places: Vec<Place>,
+        binned: &[BinColumn],
+    ) -> Self {
         let by_level = |name: &str| {
             study.outcome.iter().any(|(n, term)| n == name && matches!(term, Term::Levels(_)))
+        };
+        let held = |place: &Place| {
+            binned.iter().find(|b| place.0 == Role::Context && b.column == place.2).cloned()
         };
         let column = |place: Place| Column {
             numbers: matches!(readings[place.2], Reading::Line(_) | Reading::Numbers),
             always: place.0 == Role::Outcome && by_level(&place.1),
+            held: held(&place),
             place,
         };
         let columns: Vec<Column> = places.into_iter().map(column).collect();
@@ -97,13 +116,20 @@ impl Groups {
         Groups { columns, kinds, shards: Vec::new() }
     }
 
-    /// So many shards, always as many. Rows of one group must go to one of them; rows that are left out
-    /// all go to one.
-    pub(crate) fn shards(&mut self, count: usize) -> impl Iterator<Item = GroupShard<'_>> {
+    /// So many shards, always as many, for the rows of a batch. Rows of one group must go to one of them;
+    /// rows that are left out all go to one.
+    pub(crate) fn shards(
+        &mut self,
+        count: usize,
+        batch: &Columns<'_>,
+    ) -> impl Iterator<Item = GroupShard<'_>> {
+        self.columns.iter_mut().filter_map(|c| c.held.as_mut()).for_each(|c| c.prepare(batch));
         let (codes, numbers) = self.kinds;
+        let held = self.columns.iter().filter(|column| column.held.is_some()).count();
         let empty = || Counted {
             ids: Tuples::new(codes, numbers),
             counts: Vec::new(),
+            sums: vec![Vec::new(); held],
             numbers: Vec::new(),
         };
         self.shards.resize_with(count, empty);
@@ -118,7 +144,10 @@ impl Groups {
 
     /// About how many bytes they take.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |shard: &Counted| shard.ids.bytes() + shard.counts.len() * size_of::<u64>();
+        let of = |shard: &Counted| {
+            let each = size_of::<u64>() + shard.sums.len() * size_of::<Sums>();
+            shard.ids.bytes() + shard.counts.len() * each
+        };
         self.shards.iter().map(of).sum()
     }
 
@@ -131,15 +160,18 @@ impl Groups {
     ) -> Result<CountedTable> {
         let (mut codes, mut numbers) =
             (vec![Vec::new(); self.kinds.0], vec![Vec::new(); self.kinds.1]);
-        let mut counts = Vec::new();
+        let held = self.columns.iter().filter(|column| column.held.is_some()).count();
+        let (mut counts, mut sums) = (Vec::new(), vec![Vec::new(); held]);
         for shard in self.shards {
             let (own_codes, own_numbers) = shard.ids.into_columns();
             codes.iter_mut().zip(own_codes).for_each(|(all, own)| all.extend(own));
             numbers.iter_mut().zip(own_numbers).for_each(|(all, own)| all.extend(own));
             counts.extend(shard.counts);
+            sums.iter_mut().zip(shard.sums).for_each(|(all, own)| all.extend(own));
         }
         let lost = || Error::internal("a column that was not counted");
-        let (mut codes, mut numbers) = (codes.into_iter(), numbers.into_iter());
+        let (mut codes, mut numbers, mut sums) =
+            (codes.into_iter(), numbers.into_iter(), sums.into_iter());
         let why = codes.next().ok_or_else(lost)?;
         let taken = codes.next().ok_or_else(lost)?;
         let reason = |why: &u32| match why {
@@ -154,10 +186,12 @@ impl Groups {
         ];
         for column in &self.columns {
             let (role, name, at) = &column.place;
+            let mut bins_of = None;
             let cells = if column.numbers {
                 Cells::Numbers(numbers.next().ok_or_else(lost)?)
             } else {
                 let own = codes.next().ok_or_else(lost)?;
+                bins_of = column.held.is_some().then(|| own.clone());
                 // None of rows that are left out.
                 let kept = |k: usize| (why[k] == 0 || column.always).then_some(own[k]);
                 let kept = (0..own.len()).map(kept);
@@ -167,10 +201,30 @@ impl Groups {
                 }
             };
             columns.push((role.column(name), cells));
+            if let (Some(binned), Some(codes)) = (&column.held, &bins_of) {
+                let sums = sums.next().ok_or_else(lost)?;
+                columns.extend(moments(name, binned, &sums, codes));
+            }
         }
         columns.push((N.to_owned(), Cells::Counts(counts)));
         Ok(CountedTable::new(columns))
     }
+}
+
+/// The columns of means and standard deviations in bins; none where nobody knows them.
+fn moments(name: &str, binned: &BinColumn, sums: &[Sums], codes: &[u32]) -> Vec<(String, Cells)> {
+    if !binned.is_known() {
+        return Vec::new();
+    }
+    let of = |(sums, code): (&Sums, &u32)| sums.moments(binned.middle(*code));
+    let all: Vec<Option<(f64, f64)>> = sums.iter().zip(codes).map(of).collect();
+    let column = |of: fn((f64, f64)) -> f64| {
+        Cells::Numbers(all.iter().map(|m| m.map_or(f64::NAN, of)).collect())
+    };
+    vec![
+        (Role::Mean.column(name), column(|(mean, _)| mean)),
+        (Role::Deviation.column(name), column(|(_, sd)| sd)),
+    ]
 }
 
 /// For each bin a number that is in it and in the range that the study declares.

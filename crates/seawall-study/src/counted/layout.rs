@@ -21,6 +21,10 @@ pub(crate) enum Role {
     Cluster,
     History,
     Prediction,
+    /// The mean of the numbers in a bin.
+    Mean,
+    /// Their standard deviation.
+    Deviation,
 }
 
 impl Role {
@@ -30,6 +34,8 @@ impl Role {
             Role::Context => format!("context_{name}"),
             Role::Outcome => format!("outcome_{name}"),
             Role::Prediction => format!("prediction_{name}"),
+            Role::Mean => format!("mean_{name}"),
+            Role::Deviation => format!("sd_{name}"),
             Role::Action => "action".to_owned(),
             Role::Propensity => "propensity".to_owned(),
             Role::Weight => "weight".to_owned(),

@@ -227,6 +227,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         policies.push(result);
     }
     urgent.extend(start.balance().and_then(balance_note));
+    urgent.extend(loaded.means_note());
     urgent.extend(given_note(loaded));
     // What bears on the numbers themselves comes first.
     diagnostics.notes.splice(0..0, urgent);

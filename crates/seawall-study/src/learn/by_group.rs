@@ -104,7 +104,7 @@ fn fold_scores(
     let places: Vec<u32> = inside.map(|&group| recorded.groups[group].place).collect();
     let first = places.first().copied().filter(|_| recorded.by.in_time);
     let later = |g: u32| g != Entry::ALONE && first.is_some_and(|first| g >= first);
-    let rest = recorded.log.without_groups(|g| places.contains(&g) || later(g));
+    let rest = recorded.rest(|g| places.contains(&g) || later(g));
     let fitted = rest.and_then(|rest| loaded.fitted_to(&rest.shared(), watch));
     let Some(fitted) = possible(fitted)? else { return Ok(Vec::new()) };
     let Some(found) = possible(Found::new(loaded, &fitted, question, None, watch))? else {

@@ -45,35 +45,45 @@ impl Line {
         self.bins.map_or(x, |bins| bins.bin_of(x, digits)) + 0.0
     }
 
-    fn of_text(&self, text: Option<&str>) -> f64 {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return f64::NAN };
-        parse_number(text).map_or(f64::INFINITY, |x| self.place(x, || Decimal::parse(text)))
-    }
-
-    fn of_float(&self, x: f64) -> f64 {
-        self.place(x, || Decimal::from_float(x))
+    /// A number, and where it is.
+    fn of_text(&self, text: Option<&str>) -> (f64, f64) {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return (f64::NAN, f64::NAN) };
+        match parse_number(text) {
+            Some(x) => (x, self.place(x, || Decimal::parse(text))),
+            None => (f64::INFINITY, f64::INFINITY),
+        }
     }
 
     /// The numbers of a column, or those of their bins.
     pub(super) fn take(&self, column: &ArrayRef) -> Result<Vec<f64>, Fault> {
+        self.read(column, |(_, place)| place)
+    }
+
+    /// Something of each value's number and place.
+    fn read<T: Copy>(
+        &self,
+        column: &ArrayRef,
+        of: impl Fn((f64, f64)) -> T + Copy,
+    ) -> Result<Vec<T>, Fault> {
+        let missing = of((f64::NAN, f64::NAN));
         if let Some(column) = column.as_any_dictionary_opt() {
             if column.values().is_empty() {
-                return Ok(vec![f64::NAN; column.len()]);
+                return Ok(vec![missing; column.len()]);
             }
-            let values = self.take(column.values())?;
+            let values = self.read(column.values(), of)?;
             let keys = column.normalized_keys();
             let number = |(row, key): (usize, &usize)| match column.keys().is_null(row) {
-                true => f64::NAN,
+                true => missing,
                 false => values[*key],
             };
             return Ok(keys.iter().enumerate().map(number).collect());
         }
         if let Some(column) = floats(column) {
-            let number = |x: Option<f64>| self.of_float(x.unwrap_or(f64::NAN));
-            return Ok(column.iter().map(number).collect());
+            let float = |x: f64| of((x, self.place(x, || Decimal::from_float(x))));
+            return Ok(column.iter().map(|x| float(x.unwrap_or(f64::NAN))).collect());
         }
         let texts = text(column)?;
-        Ok(texts.iter().map(|text| self.of_text(text)).collect())
+        Ok(texts.iter().map(|text| of(self.of_text(text))).collect())
     }
 }
 
@@ -84,8 +94,8 @@ pub struct BinnedColumn {
     /// By code of the bin: which it is.
     seen: Vec<f64>,
     codes: HashMap<u64, u32, FixedState>,
-    /// The values met, as long as they are few, and each one's bin: most columns have no others.
-    values: Option<(Distinct, Vec<u32>)>,
+    /// The values met, as long as they are few, and each one's bin and number: most columns have no others.
+    values: Option<(Distinct, Vec<(u32, f64)>)>,
 }
 
 impl BinnedColumn {
@@ -94,25 +104,36 @@ impl BinnedColumn {
         BinnedColumn { line, seen: Vec::new(), codes: HashMap::default(), values }
     }
 
-    /// Appends the codes of the bins of a column's values.
-    pub(super) fn take(&mut self, column: &ArrayRef, codes: &mut Vec<u32>) -> Result<(), Fault> {
+    /// Appends the codes of the bins of a column's values, and the numbers themselves.
+    pub(super) fn take(
+        &mut self,
+        column: &ArrayRef,
+        codes: &mut Vec<u32>,
+        raw: &mut Vec<f64>,
+    ) -> Result<(), Fault> {
         if let Some((mut values, mut bin_of)) = self.values.take() {
             let from = codes.len();
             values.take(column, codes)?;
             for value in bin_of.len()..values.len() {
-                let x = match values.number(value) {
-                    Some(x) => self.line.place(x, || values.decimal(value)),
-                    None if values.is_missing_number(value) => f64::NAN,
-                    None => f64::INFINITY,
+                let (x, place) = match values.number(value) {
+                    Some(x) => (x, self.line.place(x, || values.decimal(value))),
+                    None if values.is_missing_number(value) => (f64::NAN, f64::NAN),
+                    None => (f64::INFINITY, f64::INFINITY),
                 };
-                bin_of.push(self.code(x));
+                bin_of.push((self.code(place), x));
             }
-            codes[from..].iter_mut().for_each(|code| *code = bin_of[*code as usize]);
+            for code in &mut codes[from..] {
+                let (bin, x) = bin_of[*code as usize];
+                *code = bin;
+                raw.push(x);
+            }
             self.values = Some((values, bin_of)).filter(|(values, _)| values.len() <= REMEMBERED);
             return Ok(());
         }
-        let bins = self.line.take(column)?;
-        codes.extend(bins.into_iter().map(|bin| self.code(bin)));
+        for (x, bin) in self.line.read(column, |both| both)? {
+            codes.push(self.code(bin));
+            raw.push(x);
+        }
         Ok(())
     }
 
@@ -156,9 +177,9 @@ mod tests {
             .collect();
         let column: ArrayRef = Arc::new(StringArray::from(texts.clone()));
         let mut binned = BinnedColumn::new(line);
-        let mut codes = Vec::new();
+        let (mut codes, mut raw) = (Vec::new(), Vec::new());
         for from in (0..texts.len()).step_by(1000) {
-            binned.take(&column.slice(from, 1000), &mut codes).unwrap();
+            binned.take(&column.slice(from, 1000), &mut codes, &mut raw).unwrap();
         }
         // Beyond what is remembered, so that both ways were gone.
         assert!(binned.values.is_none());
@@ -166,6 +187,8 @@ mod tests {
         for (row, (code, direct)) in codes.iter().zip(direct).enumerate() {
             let found = binned.bin(*code);
             assert_eq!(found.to_bits(), direct.to_bits(), "{}", texts[row]);
+            let number = parse_number(&texts[row]).unwrap_or(f64::INFINITY);
+            assert_eq!(raw[row].to_bits(), number.to_bits(), "{}", texts[row]);
         }
     }
 

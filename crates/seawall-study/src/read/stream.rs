@@ -35,6 +35,8 @@ pub struct Columns<'a> {
     pub codes: &'a [Vec<u32>],
     /// For each column read as numbers, those; empty for others.
     pub numbers: &'a [Vec<f64>],
+    /// For each column read by its bins, the numbers in them; empty for others.
+    pub raw: &'a [Vec<f64>],
     /// For each column, the distinct values so far.
     pub distinct: &'a [Distinct],
     /// For each column read by its bins, those so far.
@@ -158,13 +160,14 @@ impl Stream {
         // Each column on its own, whichever thread comes to it: values are numbered as they appear.
         let schema = batch.schema_ref();
         let own = (&self.readings, &mut self.distinct, &mut self.binned);
-        let parts = (own.0, own.1, own.2, &mut last.codes, &mut last.numbers, looked_at);
+        let (codes, numbers, raw) = (&mut last.codes, &mut last.numbers, &mut last.raw);
+        let parts = (own.0, own.1, own.2, codes, numbers, raw, looked_at);
         let faults: Vec<Option<Fault>> = parts
             .into_par_iter()
             .enumerate()
-            .map(|(k, (reading, distinct, binned, codes, numbers, column))| {
+            .map(|(k, (reading, distinct, binned, codes, numbers, raw, column))| {
                 let nested = schema.field(k).metadata().contains_key(NESTED);
-                let part = Part { reading: *reading, distinct, binned, codes, numbers };
+                let part = Part { reading: *reading, distinct, binned, codes, numbers, raw };
                 let looked = guarded(|| part.look(column, nested));
                 looked.unwrap_or_else(|what| Err(Fault { row: None, what })).err()
             })
@@ -183,6 +186,7 @@ impl Stream {
             rows: batch.num_rows(),
             codes: &last.codes,
             numbers: &last.numbers,
+            raw: &last.raw,
             distinct: &self.distinct,
             binned: &self.binned,
             arrays: batch.columns(),
@@ -197,12 +201,14 @@ struct Part<'a> {
     binned: &'a mut Option<BinnedColumn>,
     codes: &'a mut Vec<u32>,
     numbers: &'a mut Vec<f64>,
+    raw: &'a mut Vec<f64>,
 }
 
 impl Part<'_> {
     /// Reads the column's part of a batch.
     fn look(self, column: &ArrayRef, nested: bool) -> std::result::Result<(), Fault> {
         self.codes.clear();
+        self.raw.clear();
         match (self.reading, self.binned) {
             (Reading::Untouched, _) => {}
             _ if nested => {
@@ -213,7 +219,7 @@ impl Part<'_> {
             (Reading::Line(line), _) | (Reading::Bins(line), None) => {
                 *self.numbers = line.take(column)?;
             }
-            (Reading::Bins(_), Some(binned)) => binned.take(column, self.codes)?,
+            (Reading::Bins(_), Some(binned)) => binned.take(column, self.codes, self.raw)?,
             (Reading::Values, _) => self.distinct.take(column, self.codes)?,
         }
         Ok(())
@@ -226,12 +232,13 @@ struct LastBatch<'a> {
     rows: usize,
     codes: Vec<Vec<u32>>,
     numbers: Vec<Vec<f64>>,
+    raw: Vec<Vec<f64>>,
 }
 
 impl<'a> LastBatch<'a> {
     fn new(path: &'a Path, columns: usize) -> Self {
         let (codes, numbers) = (vec![Vec::new(); columns], vec![Vec::new(); columns]);
-        LastBatch { path, rows: 0, codes, numbers }
+        LastBatch { path, rows: 0, codes, raw: numbers.clone(), numbers }
     }
 }
 

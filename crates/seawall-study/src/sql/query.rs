@@ -208,12 +208,12 @@ impl<'s> Query<'s> {
         layers.extend("seawall_conditions", self.truths());
         layers.extend("seawall_actions", self.standing());
         let groups = self.groups();
-        let keys = groups.iter().flat_map(|group| group.keys.clone()).collect();
+        let keys = groups.iter().flat_map(|group| group.keys.clone());
+        let away = groups.iter().filter_map(|group| group.away.clone());
         let from = layers.last.clone();
-        layers.add("seawall_groups", &from, keys);
-        layers.count("seawall_counts", "times");
-        let mut shown: Vec<(String, String)> =
-            groups.into_iter().map(|group| (group.name, group.shown)).collect();
+        layers.add("seawall_groups", &from, keys.chain(away).collect());
+        layers.count("seawall_counts", "times", groups.iter().filter_map(Group::place).collect());
+        let mut shown: Vec<(String, String)> = groups.iter().flat_map(Group::shown).collect();
         shown.push((self.dialect.identifier(N), "times".to_owned()));
         Ok(layers.query(&shown))
     }
@@ -283,7 +283,7 @@ impl<'s> Query<'s> {
     /// The columns of the counted table but the count.
     fn groups(&self) -> Vec<Group> {
         let mut groups = Vec::new();
-        let mut add = |name: String, expressions: Vec<String>| {
+        let mut add = |name: String, expressions: Vec<String>, held: Option<Held>| {
             let keys = expressions.into_iter().enumerate();
             let place = groups.len();
             let keys =
@@ -296,7 +296,8 @@ impl<'s> Query<'s> {
                 }
                 keys => keys[0].0.clone(),
             };
-            groups.push(Group { name, keys, shown });
+            let away = held.as_ref().map(|held| (format!("d{place}"), held.away.clone()));
+            groups.push(Group { name, keys, shown, away, held });
         };
         let named = |role: Role, name: &str| self.dialect.identifier(&role.column(name));
         let used = |expression: String| format!("CASE WHEN why IS NULL THEN {expression} END");
@@ -307,15 +308,24 @@ impl<'s> Query<'s> {
             Actions::Rules(_) => "rule".to_owned(),
             Actions::Column { column, .. } => carried(column, Carried::Level),
         };
-        add(self.dialect.identifier(LEFT_OUT), vec!["why".to_owned()]);
-        add(named(Role::Action, ""), vec![used(action)]);
+        add(self.dialect.identifier(LEFT_OUT), vec!["why".to_owned()], None);
+        add(named(Role::Action, ""), vec![used(action)], None);
         for context in &self.study.contexts {
             let expressions = match (context.bin.is_some(), context.kind) {
                 (true, _) => self.in_bin(context).map(used).to_vec(),
                 (false, Kind::Numeric) => vec![used(carried(&context.name, Carried::Number))],
                 (false, _) => vec![used(carried(&context.name, Carried::Level))],
             };
-            add(named(Role::Context, &context.name), expressions);
+            let held = context.bin.map(|_| Held {
+                mean: named(Role::Mean, &context.name),
+                sd: named(Role::Deviation, &context.name),
+                away: used(format!(
+                    "x{} - ({})",
+                    self.place(&context.name),
+                    self.in_bin(context)[0]
+                )),
+            });
+            add(named(Role::Context, &context.name), expressions, held);
         }
         for (name, term) in &self.study.outcome {
             let expression = match term {
@@ -323,16 +333,16 @@ impl<'s> Query<'s> {
                 Term::Levels(_) => carried(name, Carried::Level),
                 Term::Weight(_) => used(carried(name, Carried::Number)),
             };
-            add(named(Role::Outcome, name), vec![expression]);
+            add(named(Role::Outcome, name), vec![expression], None);
         }
         if let Some(name) = &self.study.cluster {
-            add(named(Role::Cluster, name), vec![used(carried(name, Carried::Level))]);
+            add(named(Role::Cluster, name), vec![used(carried(name, Carried::Level))], None);
         }
         for name in self.study.grouped_by() {
-            add(named(Role::History, name), vec![used(carried(name, Carried::Level))]);
+            add(named(Role::History, name), vec![used(carried(name, Carried::Level))], None);
         }
         for (role, name) in self.numbers() {
-            add(named(role, &name), vec![used(format!("c{}", self.place(&name)))]);
+            add(named(role, &name), vec![used(format!("c{}", self.place(&name)))], None);
         }
         groups
     }
@@ -368,6 +378,44 @@ struct Group {
     name: String,
     keys: Vec<(String, String)>,
     shown: String,
+    /// Of a bin: how far a number is from the one that stands for its bin.
+    away: Option<(String, String)>,
+    held: Option<Held>,
+}
+
+/// What is told of the numbers in a bin.
+struct Held {
+    /// The columns' names.
+    mean: String,
+    sd: String,
+    away: String,
+}
+
+impl Group {
+    /// The column whose mean and mean square are taken.
+    fn place(&self) -> Option<String> {
+        self.away.as_ref().map(|(name, _)| name.clone())
+    }
+
+    /// Its columns of the counted table: what is grouped by, and mean and standard deviation in a bin.
+    fn shown(&self) -> Vec<(String, String)> {
+        let mut shown = vec![(self.name.clone(), self.shown.clone())];
+        if let (Some((away, _)), Some(held)) = (&self.away, &self.held) {
+            let (start, mean, square) =
+                (&self.keys[0].0, format!("mean_{away}"), format!("square_{away}"));
+            let variance = format!("{square} - {mean} * {mean}");
+            shown.push((held.mean.clone(), format!("{start} + {mean}")));
+            shown.push((
+                held.sd.clone(),
+                // Rounding may take a variance of nothing below it.
+                format!(
+                    "CASE WHEN {mean} IS NULL THEN NULL WHEN {variance} > 0e0 THEN SQRT({variance}) ELSE \
+                     0e0 END"
+                ),
+            ));
+        }
+        shown
+    }
 }
 
 /// Where bin `k` begins: `k · digits / 10^places`, rounded once.
@@ -432,12 +480,18 @@ impl Layers {
         self.add(name, &from, all);
     }
 
-    /// The rows of the last table that agree in everything, and how many they are.
-    fn count(&mut self, name: &str, times: &str) {
-        let (from, columns) = (&self.last, self.columns.join(", "));
+    /// The rows of the last table that agree in everything, how many they are, and of some columns that
+    /// need not agree the mean and the mean square.
+    fn count(&mut self, name: &str, times: &str, means: Vec<String>) {
+        let agree: Vec<&String> = self.columns.iter().filter(|c| !means.contains(c)).collect();
+        let agree: Vec<&str> = agree.into_iter().map(String::as_str).collect();
+        let (from, columns) = (&self.last, agree.join(", "));
+        let mean =
+            |c: &String| format!(",\n    AVG({c}) AS mean_{c},\n    AVG({c} * {c}) AS square_{c}");
+        let means: String = means.iter().map(mean).collect();
         self.text.push(format!(
-            "{name} AS (\n  SELECT\n    {columns},\n    COUNT(*) AS {times}\n  FROM {from}\n  GROUP BY \
-             {columns}\n)"
+            "{name} AS (\n  SELECT\n    {columns},\n    COUNT(*) AS {times}{means}\n  FROM {from}\n  \
+             GROUP BY {columns}\n)"
         ));
         self.last = name.to_owned();
     }

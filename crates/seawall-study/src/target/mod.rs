@@ -7,9 +7,9 @@
 mod level;
 mod read;
 
-use crate::count::most_cells;
+use crate::count::{BinMoments, most_cells};
 use crate::load::Loaded;
-use crate::study::Beyond;
+use crate::study::{Beyond, Context};
 use level::{Found, OwnedValue};
 use read::Rows;
 use seawall::transfer::{Coverage, Target, Transport};
@@ -33,6 +33,8 @@ pub struct PlacedTarget {
     pub facts: TargetFacts,
     /// The file that it was read from, if it was.
     pub file: Option<PathBuf>,
+    /// What it has in each bin of a context column.
+    pub(crate) moments: Arc<BinMoments>,
 }
 
 /// What is known of a target before any number.
@@ -124,7 +126,8 @@ impl Loaded {
             beyond,
             beyond_share,
         };
-        loaded.target = Some(Arc::new(PlacedTarget { sample, facts, file }));
+        let moments = Arc::new(self.moments(&rows, &columns));
+        loaded.target = Some(Arc::new(PlacedTarget { sample, facts, file, moments }));
         Ok(loaded)
     }
 
@@ -159,10 +162,26 @@ impl Loaded {
         }
     }
 
+    /// What the target has in each bin of a context column.
+    fn moments(&self, rows: &Rows, columns: &[Vec<Found>]) -> BinMoments {
+        let mass = rows.weights();
+        let column = |(k, context): (usize, &Context)| {
+            let width = context.bins()?.width();
+            let number = |(c, weight): (usize, &f64)| {
+                let code = rows.codes(c)[k] as usize;
+                match (&columns[k][code].value, rows.distinct[k].number(code)) {
+                    (OwnedValue::Number(middle), Some(x)) => Some((*middle, x, *weight)),
+                    _ => None,
+                }
+            };
+            Some((k, width, mass.iter().enumerate().filter_map(number).collect()))
+        };
+        BinMoments::of_sample(self.study.contexts.iter().enumerate().filter_map(column))
+    }
+
     /// The columns with values that the log does not have, and the share of people with any of them.
     fn beyond(&self, rows: &Rows, columns: &[Vec<Found>]) -> (Vec<BeyondFacts>, f64) {
-        let mut mass = vec![0.0; rows.combinations()];
-        rows.rows.iter().for_each(|r| mass[r.0 as usize] += r.1);
+        let mass = rows.weights();
         let total: f64 = mass.iter().sum();
         let (mut by_column, mut any) = (vec![0.0; columns.len()], 0.0);
         for (c, mass) in mass.iter().enumerate() {

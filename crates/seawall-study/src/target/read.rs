@@ -122,6 +122,13 @@ impl Rows {
         self.combinations.len()
     }
 
+    /// What each combination weighs.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        let mut mass = vec![0.0; self.combinations()];
+        self.rows.iter().for_each(|r| mass[r.0 as usize] += r.1);
+        mass
+    }
+
     /// The values of a combination, by code.
     pub(super) fn codes(&self, combination: usize) -> Vec<u32> {
         self.combinations.codes(combination as u32)

@@ -421,6 +421,7 @@ fn withhold_unsupported(
 /// What to know before believing it.
 fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
     let mut notes: Vec<String> = aim.balance().and_then(balance_note).into_iter().collect();
+    notes.extend(loaded.means_note());
     if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
         let what = match history {
             true => {

@@ -1,7 +1,7 @@
 //! The groups that a study recorded, each with its rows: those of the log, or of a table beside it.
 
 use super::period::{in_time, period};
-use crate::count::{Counted, count, most_cells};
+use crate::count::{BinMoments, Counted, count, most_cells};
 use crate::load::Loaded;
 use crate::read::{named, same};
 use crate::study::{HistorySpec, Study};
@@ -22,11 +22,16 @@ pub(crate) struct Recorded {
     /// The log, every group that was recorded numbered by its place, those not counted among them: what
     /// is later must be out of the log whoever it is of.
     pub(crate) log: Arc<Log>,
+    /// What rows have in the bins of context columns, by group as they were counted.
+    moments: Arc<BinMoments>,
+    /// The place of each of those groups.
+    places: Vec<u32>,
 }
 
 /// A recorded group.
 pub(crate) struct Group {
     pub(crate) name: String,
+    /// Its rows, on contexts whose bins stand for the numbers that these rows have in them.
     pub(crate) log: Log,
     propensities: Vec<f64>,
     /// Whether its rows are in the study's log.
@@ -55,13 +60,15 @@ impl Recorded {
             None => {
                 let (values, log) = (&loaded.counted.groups, loaded.log());
                 let propensities = loaded.fitted(watch)?.propensities().to_vec();
-                let found = Self::of_log(by, values, (log, &propensities), true)?;
+                let counted = (values.as_slice(), &loaded.counted.moments);
+                let found = Self::of_log(by, counted, (log, &propensities), true)?;
                 Ok((found, loaded.clone()))
             }
             Some(path) => {
-                let (larger, past, values) = outside(loaded, &path, watch)?;
+                let (larger, past, values, moments) = outside(loaded, &path, watch)?;
                 let propensities = loaded.propensity.propensities(&past, watch)?;
-                let found = Self::of_log(by, &values, (&Arc::new(past), &propensities), false)?;
+                let counted = (values.as_slice(), &moments);
+                let found = Self::of_log(by, counted, (&Arc::new(past), &propensities), false)?;
                 Ok((Recorded { log: larger.log().clone(), ..found }, larger))
             }
         }
@@ -81,7 +88,7 @@ impl Recorded {
         let own = self.groups[group].place;
         let other = another.map(|other| self.groups[other].place);
         let later = |g: u32| self.by.in_time && g != Entry::ALONE && g >= own;
-        let rest = self.log.without_groups(|g| g == own || later(g) || other == Some(g))?;
+        let rest = self.rest(|g| g == own || later(g) || other == Some(g))?;
         let totals = rest.action_totals();
         match totals.iter().position(|n| *n == 0.0) {
             None => Ok(rest.shared()),
@@ -93,15 +100,22 @@ impl Recorded {
         }
     }
 
+    /// The log without some groups, on contexts whose bins stand for what the other rows have in them.
+    pub(crate) fn rest(&self, out: impl Fn(u32) -> bool) -> Result<Log> {
+        let rest = self.log.without_groups(&out)?;
+        let kept = |group: u32| !out(place_of(&self.places, group));
+        on_moments(rest, &self.moments, kept)
+    }
+
     /// Groups by their values, of a log and the propensities of its entries.
     fn of_log(
         by: HistorySpec,
-        values: &[Vec<String>],
+        (values, moments): (&[Vec<String>], &Arc<BinMoments>),
         (log, propensities): (&Arc<Log>, &[f64]),
         inside: bool,
     ) -> Result<Self> {
-        let (names, place) = names(&by, values)?;
-        let log = log.regrouped(|g| place.get(g as usize).copied().unwrap_or(Entry::ALONE));
+        let (names, places) = names(&by, values)?;
+        let log = log.regrouped(|g| place_of(&places, g));
         let actions = log.actions().len();
         let mut rows = vec![(0.0, vec![0.0; actions]); names.len()];
         for e in log.entries().iter().filter(|e| e.group != Entry::ALONE) {
@@ -119,6 +133,7 @@ impl Recorded {
                 lacking += 1;
             } else {
                 let own = log.of_group(g as u32)?;
+                let own = on_moments(own, moments, |group| place_of(&places, group) == g as u32)?;
                 let own_propensities = log.entries().iter().zip(propensities);
                 let own_propensities = own_propensities.filter(|(e, _)| e.group == g as u32);
                 let propensities = own_propensities.map(|(_, p)| *p).collect();
@@ -135,8 +150,22 @@ impl Recorded {
                 by.least
             )));
         }
-        Ok(Recorded { by, groups, few, lacking, log: log.shared() })
+        let moments = moments.clone();
+        Ok(Recorded { by, groups, few, lacking, log: log.shared(), moments, places })
     }
+}
+
+/// The place of a group by its number as it was counted.
+fn place_of(places: &[u32], group: u32) -> u32 {
+    places.get(group as usize).copied().unwrap_or(Entry::ALONE)
+}
+
+/// A log on contexts whose bins stand for the numbers that rows of some groups have in them.
+fn on_moments(log: Log, moments: &BinMoments, kept: impl Fn(u32) -> bool) -> Result<Log> {
+    if moments.is_empty() {
+        return Ok(log);
+    }
+    log.on_contexts(&moments.on(log.contexts(), kept)?, |context| context)
 }
 
 /// The groups' names in order, and the place of each number among them.
@@ -158,13 +187,13 @@ fn names(by: &HistorySpec, values: &[Vec<String>]) -> Result<(Vec<String>, Vec<u
     Ok((names, place))
 }
 
-/// The rows of a table beside the log, on contexts that both have: the study on those, the rows, and
-/// the groups' values.
+/// The rows of a table beside the log, on contexts that both have: the study on those, the rows, the
+/// groups' values, and what their bins hold.
 fn outside(
     loaded: &Loaded,
     path: &Path,
     watch: Watch<'_>,
-) -> Result<(Loaded, Log, Vec<Vec<String>>)> {
+) -> Result<(Loaded, Log, Vec<Vec<String>>, Arc<BinMoments>)> {
     let past: Counted = match &loaded.past {
         Some(past) => Counted::clone(past),
         None => {
@@ -221,7 +250,7 @@ fn outside(
         own.direction(),
         entries.collect(),
     );
-    Ok((on, rows.map_err(|e| e.within(path.display()))?, past.groups))
+    Ok((on, rows.map_err(|e| e.within(path.display()))?, past.groups, past.moments))
 }
 
 /// The levels of a column that past groups have and the log does not.
