@@ -115,8 +115,9 @@ class RobustValue:
     where the log does not cover the worst population. `interval` is the bootstrap's. `claims` are two
     sentences that can be quoted: what no population is worse than, and how bad some population is at
     least. `noise` says how much of the worst case may be noise, if that is more than its own error.
-    `engine` found the inner maxima (`"grid"`, `"boxes"`, `"separable"`, `"tree"`, `"scan"`; None for a set
-    that has none), in so many `evaluations` of the dual. Of couplings without a radius that is `math.inf`;
+    `engine` found the inner maxima (`"grid"`, `"tree"` or `"scan"` on a listed support, `"boxes"`,
+    `"separable"` or `"descent"` on the whole space; None for a set that has none), in so many `evaluations`
+    of the dual. Of couplings without a radius that is `math.inf`;
     `column_radii` are what moves along single columns may cost, where that was said by column.
 
     Under a set of people with their outcomes (`joint-kl`, `joint-kl-dr`) `estimate` is the value with its
