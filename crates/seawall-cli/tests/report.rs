@@ -131,3 +131,59 @@ fn limits_at_the_studys_own_radii_are_those_that_evaluate_tells() {
         }
     }
 }
+
+/// What a policy's worst case is on a page, at a radius: from the table that a link saves.
+fn worst_case(page: &str, radius: &str, policy: &str) -> f64 {
+    let table = page.split("radius,policy,worst_case").nth(1).unwrap();
+    let start = format!("%0A{radius},{policy},");
+    let line = table.split(&start).nth(1).unwrap_or_else(|| panic!("no {start}"));
+    line.split([',', '%']).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_report_takes_the_support_that_evaluate_takes() {
+    let old = |line: &&str| line.starts_with("50,II,") || line.starts_with("60,II,");
+    let seen: Vec<String> = log().lines().filter(|l| !old(l)).map(str::to_owned).collect();
+    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", seen.join("\n").as_bytes())]);
+    let path = there.path();
+    let mut found = Vec::new();
+    for support in ["grid", "observed"] {
+        let shown = page(path, &format!("--support {support} --policy uniform"));
+        assert!(shown.contains(&format!("--support {support}")));
+        let words = format!("evaluate s.toml --support {support} --policy uniform --halves 0");
+        let told = json(path, &format!("{words} --json"));
+        let value = told["policies"][0]["results"][0]["value"].as_f64().unwrap();
+        assert!((worst_case(&shown, "0.05", "uniform") - value).abs() < 1e-9, "{support}");
+        found.push(value);
+    }
+    assert!(found[0] > found[1], "{found:?}");
+    // As the study file says, if it is not said otherwise.
+    let study = STUDY.replace("[robust]\n", "[robust]\nsupport = \"observed\"\n");
+    std::fs::write(path.join("s.toml"), study).unwrap();
+    assert_eq!(worst_case(&page(path, "--policy uniform"), "0.05", "uniform"), found[1]);
+}
+
+#[test]
+fn no_resampled_logs_are_refused_as_evaluate_refuses_them() {
+    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
+    let path = there.path();
+    for command in ["report", "evaluate"] {
+        let found = run(path, &format!("{command} s.toml --bootstrap 0"));
+        assert_eq!((found.code, found.out.as_str()), (2, ""), "{command}");
+        assert!(found.err.ends_with("--bootstrap is 0; expected at least 1\n"), "{}", found.err);
+        assert_eq!(found.err.lines().count(), 1, "{command}");
+    }
+    assert!(!path.join("report.html").exists());
+}
+
+#[test]
+fn a_forecast_comes_before_anything_that_takes_long() {
+    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
+    let path = there.path();
+    // Past groups are looked at first, and here they are too few: the forecast was said before.
+    let found = run(path, "report s.toml --bootstrap 100000000 --by site --least 4000");
+    let lines: Vec<&str> = found.err.lines().collect();
+    assert_eq!((found.code, lines.len()), (2, 2), "{}", found.err);
+    assert!(lines[0].starts_with("note: about ") && lines[0].contains("8 cells in 2 columns"));
+    assert!(lines[1].starts_with("error: ") && lines[1].contains("4000 rows"), "{}", found.err);
+}

@@ -43,7 +43,7 @@ fn total_variation_speaks_of_people_who_are_replaced() {
     assert!(!found.out.contains("nobody moves"), "{}", found.out);
     let toml = STUDY.replacen("set = \"wasserstein\"", "set = \"tv\"", 1);
     std::fs::write(path.join("tv.toml"), toml).unwrap();
-    let made = run(path, "report tv.toml --bootstrap 0 --out r.html");
+    let made = run(path, "report tv.toml --out r.html");
     assert_eq!(made.code, 0, "{}", made.err);
     let page = std::fs::read_to_string(path.join("r.html")).unwrap();
     assert!(page.contains("share of the people who are replaced") && !page.contains("Kullback"));
@@ -102,7 +102,7 @@ fn sets_that_weigh_people_anew_answer_everywhere() {
     let value = |args: &str| json(path, args)["policies"][0]["results"].clone();
     let typed = value("evaluate study.toml --radius 0.2 --set cressie-read:k=3 --json");
     assert_eq!(value("evaluate k.toml --radius 0.2 --json"), typed);
-    let made = run(path, "report k.toml --bootstrap 0 --out r.html");
+    let made = run(path, "report k.toml --out r.html");
     assert_eq!(made.code, 0, "{}", made.err);
     let page = std::fs::read_to_string(path.join("r.html")).unwrap();
     assert!(page.contains("Cressie–Read, k = 3, solved exactly"));

@@ -170,7 +170,7 @@ fn models_of_many_steps() {
             let (lower, upper) = (number(&r["lower"]), number(&r["upper"]));
             assert!(lower <= upper && number(&r["value"]) == upper, "{kind}: {r}");
             assert!(!exact || (r["status"] == "optimal" && upper - lower < 1e-9), "{kind}: {r}");
-            assert!(["boxes", "separable"].contains(&r["engine"].as_str().unwrap()));
+            assert!(["boxes", "separable", "descent"].contains(&r["engine"].as_str().unwrap()));
         }
         // People at the points observed are among those anywhere.
         let observed = json(here.path(), "evaluate s.toml --json --halves 0 --support observed");

@@ -25,6 +25,14 @@ fn set(name: &str, eta: Option<f64>) -> PyResult<Set> {
     }
 }
 
+/// Whether a set's worst case against the radius is made of finitely many straight lines, so that a curve
+/// of tolerance 0 can be asked for.
+#[pyfunction]
+#[pyo3(signature = (set_name, eta))]
+pub fn has_exact_curve(set_name: &str, eta: Option<f64>) -> PyResult<bool> {
+    Ok(set(set_name, eta)?.has_exact_curve())
+}
+
 /// The features of columns: numbers, or indices of the labels.
 fn features(
     names: &[String],

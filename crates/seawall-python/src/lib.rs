@@ -38,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<frame::Table>()?;
     module.add_function(wrap_pyfunction!(arrays::worst_case, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::curve, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::has_exact_curve, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::distance, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::evaluate_policy, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::levels, module)?)?;

@@ -459,7 +459,8 @@ impl Study {
 
     /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
     /// halves deal rows as they are counted, so those of the page are counted without groups.
-    #[pyo3(signature = (path, grouped, policy, learn, compare, halves, replicates, level, seed, threads, progress))]
+    #[pyo3(signature = (path, grouped, policy, support, learn, compare, halves, replicates, level, seed, threads,
+        progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
         &self,
@@ -467,6 +468,7 @@ impl Study {
         path: PathBuf,
         grouped: Option<&Bound<'_, Study>>,
         policy: Vec<String>,
+        support: Option<&str>,
         learn: Vec<String>,
         compare: bool,
         halves: Option<usize>,
@@ -484,16 +486,20 @@ impl Study {
         }
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
-        let by_group = grouped.map_or(&self.loaded, |study| &study.get().loaded);
+        let support = self::support(support)?;
+        let own = self.loaded.clone().with_support(support);
+        let by_group = grouped.map(|study| study.get().loaded.clone().with_support(support));
+        let by_group = by_group.as_ref().unwrap_or(&own);
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;
             let sets = compare::Request { policies: policies.clone(), ..Default::default() };
             let compare = match compare {
-                true => Some(compare::compare(&self.loaded, &sets, watch)?),
+                true => Some(compare::compare(&own, &sets, watch)?),
                 false => None,
             };
             let request = report::Request {
                 policies,
+                support,
                 learn: kinds,
                 halves,
                 bootstrap,
@@ -503,11 +509,11 @@ impl Study {
             };
             let mut out = path.clone();
             let none = PathBuf::new();
-            let inputs = [self.loaded.inputs(&request.policies), by_group.inputs(&[])].concat();
+            let inputs = [own.inputs(&request.policies), by_group.inputs(&[])].concat();
             for input in inputs.iter().chain([&none]) {
                 out = destination(&path, input)?;
             }
-            let page = report(&self.loaded, &request, watch)?.html()?;
+            let page = report(&own, &request, watch)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
     }

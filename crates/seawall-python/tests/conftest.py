@@ -13,18 +13,38 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TRIAL = ROOT.parent / "shared/data/ist/IST_corrected.csv.gz"
 
 
+def _attempt(*words):
+    """Runs the built program."""
+    path = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/seawall"
+    assert path.exists(), f"{path} is not built: run scripts/test"
+    return subprocess.run([path, *map(str, words)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def attempt():
+    """Runs the built program, whether it succeeds or not."""
+    return _attempt
+
+
 @pytest.fixture(scope="session")
 def program():
     """Runs the built program; returns what it printed."""
-    path = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/seawall"
-    assert path.exists(), f"{path} is not built: run scripts/test"
 
     def run(*words):
-        done = subprocess.run([path, *map(str, words)], capture_output=True, text=True)
+        done = _attempt(*words)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     return run
+
+
+def pytest_generate_tests(metafunc):
+    """A test of `set_name` is one for each set that the program has."""
+    if "set_name" in metafunc.fixturenames:
+        refusal = _attempt("evaluate", "study.toml", "--set", "?").stderr
+        names = refusal.partition("expected one of ")[2].partition(" (")[0].split(", ")
+        assert "wasserstein" in names, refusal
+        metafunc.parametrize("set_name", names)
 
 
 @pytest.fixture(scope="session")

@@ -116,6 +116,8 @@ def test_studies(data, asked, error, words):
     (lambda s: seawall.Policy("garbage"), ""),
     (lambda s: s.evaluate(policy="nowhere.json"), "nowhere.json"),
     (lambda s: s.evaluate(bootstrap=0), "bootstrap is 0"),
+    (lambda s: s.report("r.html", bootstrap=0), "bootstrap is 0; expected at least 1"),
+    (lambda s: s.report("r.html", support="all"), 'support is "all"'),
     (lambda s: s.evaluate(bootstrap=5, level=2.0), "level is 2"),
     (lambda s: s.evaluate(support="all"), "all"),
     (lambda s: s.evaluate(set="entropic"), "eta"),

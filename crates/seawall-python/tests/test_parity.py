@@ -123,7 +123,8 @@ def test_honest_values_are_wanted_unless_they_are_not(program, demo):
     plain = study.learn("tree:1", honest=False)
     assert plain.to_dict() | {"seconds": 0} == said | {"seconds": 0} and plain.honest is None
     honest = study.learn("tree:1").honest
-    assert honest.value == honest.worst_case == sum(honest.halves) / 2
+    assert len(honest.halves) == 2 * honest.splits
+    assert honest.value == honest.worst_case == pytest.approx(np.mean(honest.halves))
     assert honest.baseline.policy == "behaviour" and honest.best_constant.policy.startswith("constant:")
 
 
@@ -143,6 +144,14 @@ def test_learn_prints_the_same_but_for_the_time(program, demo, policy):
 def test_reports_are_the_same_bytes(program, demo, tmp_path):
     program("report", demo / "study.toml", "--bootstrap", 5, "--out", tmp_path / "a.html")
     seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", bootstrap=5)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize("support", ["grid", "observed"])
+def test_reports_on_another_support_are_the_same_bytes(program, demo, tmp_path, support):
+    words = ["--support", support, "--halves", 0]
+    program("report", demo / "study.toml", *words, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", support=support, halves=0)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -188,6 +197,16 @@ def test_curves_pass_through_worst_cases():
     for radius in [0.0, 0.01, 0.1, 1.0, 5.0]:
         assert abs(found.at(radius) - seawall.worst_case(f, None, x, radius=radius).value) < 1e-12
     assert found.error == 0 and (np.diff(found.value) >= 0).all()
+
+
+@pytest.mark.parametrize("set_", ["wasserstein", "tv", "cvar", "kl"])
+def test_a_curve_is_exact_where_the_set_has_one(set_):
+    rng = np.random.default_rng(6)
+    f, x = rng.normal(size=30), rng.normal(size=(30, 2))
+    found = seawall.curve(f, None, x, set=set_)
+    assert (found.error == 0) == (set_ in ("wasserstein", "tv"))
+    own = seawall.worst_case(f, None, x, radius=0.1, set=set_).value
+    assert abs(found.at(0.1) - own) < (1e-12 if found.error == 0 else 1e-5)
 
 
 def _keys(value):

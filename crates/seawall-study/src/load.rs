@@ -283,6 +283,13 @@ impl Loaded {
         Ok(Loaded { counted, recipe, ..self.unfitted() })
     }
 
+    /// The same study with another support, if one is named.
+    #[must_use]
+    pub fn with_support(mut self, support: Option<Support>) -> Self {
+        self.study.support = support.unwrap_or(self.study.support);
+        self
+    }
+
     /// The same study where mass may go anywhere, if that is the support: contexts are those with rows,
     /// or that the target has, and a numeric column that is not cut into bins takes any number.
     pub(crate) fn on_support(&self, support: Support) -> Result<Option<Arc<Self>>> {

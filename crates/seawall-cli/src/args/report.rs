@@ -1,6 +1,7 @@
 //! The words of `seawall report`.
 
 use super::known::KnownArgs;
+use super::study::SupportName;
 use super::transfer::HistoryArgs;
 use crate::cmd::Failure;
 use crate::cmd::report::Asked;
@@ -56,6 +57,10 @@ pub(super) struct Report {
     /// probabilities by context (.csv, .parquet); may be given several times
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,
+    /// Which contexts mass may move to: every combination of levels, or those observed, where alone
+    /// the outcome model then needs values
+    #[arg(long, value_enum)]
+    support: Option<SupportName>,
     /// Learn a policy at the study's first radius: greedy, groups:COL, tree:DEPTH or softmax; may
     /// be given several times
     #[arg(long, value_name = "KIND", default_value = LEARN)]
@@ -71,9 +76,9 @@ pub(super) struct Report {
     /// if not said, fewer where a solve takes long
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
-    /// Intervals from so many resampled logs, beside the limits; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    bootstrap: usize,
+    /// Intervals from so many resampled logs, beside the limits
+    #[arg(long, value_name = "N")]
+    bootstrap: Option<usize>,
     /// The level of limits and intervals, and how often bounds in the target are to hold
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
@@ -86,16 +91,16 @@ impl Report {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
         let bootstrap = Bootstrap {
-            replicates: self.bootstrap,
+            replicates: self.bootstrap.unwrap_or(1),
             level: self.level,
             resampling: Resampling::Multinomial,
             seed: self.seed,
         };
-        Bootstrap { replicates: 1, ..bootstrap }.check_counts()?;
+        bootstrap.check_counts()?;
         let count = self.halves.unwrap_or(HALVINGS);
         let fewer = self.halves.is_none();
         let halving = Halving { count, level: self.level, seed: self.seed, fewer };
-        let bootstrap = (bootstrap.replicates > 0).then_some(bootstrap);
+        let bootstrap = self.bootstrap.map(|_| bootstrap);
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
         for text in kinds {
@@ -116,6 +121,7 @@ impl Report {
             history: self.history.meaning(),
             level: self.level,
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
+            support: self.support.map(SupportName::meaning),
             learn,
             compare: self.compare,
             halves: (count > 0).then_some(halving),

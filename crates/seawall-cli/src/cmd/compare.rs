@@ -41,7 +41,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     };
     let sets = &asked.request.sets;
     let count = asked.request.policies.len().max(loaded.study.policies.len());
-    show::forecast::say(forecast::comparison(&loaded, sets, count)?);
+    show::forecast::say(forecast::comparison(&loaded, sets, count, Watch::new(&wait.follow()))?);
     let found = compare(&loaded, &asked.request, Watch::new(&wait.follow()))?;
     drop(wait);
     let mut out = show::terminal();

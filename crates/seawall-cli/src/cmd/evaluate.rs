@@ -51,7 +51,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     }
     question.curve = outputs.curve.is_some();
     question.worst = outputs.worst.is_some() || !outputs.json;
-    show::forecast::say(forecast::evaluation(&loaded, &question)?);
+    show::forecast::say(forecast::evaluation(&loaded, &question, Watch::new(&wait.follow()))?);
     let found = evaluate(&loaded, &question, Watch::new(&wait.follow()))?;
     drop(wait);
     // All files are complete before the first one takes its name.

@@ -122,7 +122,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
         }
         !interrupt::asked()
     };
-    show::forecast::say(forecast::learning(&loaded, &question)?);
+    show::forecast::say(forecast::learning(&loaded, &question, Watch::new(&follow))?);
     let mut answer = learn(&loaded, &question, state, Watch::new(&follow))?;
     if let (Some((history, level)), false) = (&outputs.groups, interrupt::asked()) {
         let counted = counted_toward(path, history.clone(), &outputs.toward, &wait)?;

@@ -27,7 +27,8 @@ pub struct Asked {
 pub fn run(asked: &Asked) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
-    show::forecast::say(forecast::evaluation(&loaded, &Question::from_study(&loaded))?);
+    let question = Question::from_study(&loaded);
+    show::forecast::say(forecast::evaluation(&loaded, &question, Watch::new(&wait.follow()))?);
     let request = Request { splits: asked.splits, seed: asked.seed };
     let answer = radius(&loaded, &request, Watch::new(&wait.follow()))?;
     drop(wait);

@@ -5,12 +5,13 @@ use super::check::Toward;
 use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
+use seawall::evaluate::Support;
 use seawall_study::compare;
-use seawall_study::evaluate::{Bootstrap, Halving, Question};
+use seawall_study::evaluate::{Bootstrap, Halving};
 use seawall_study::forecast;
 use seawall_study::learn::Spec;
 use seawall_study::load::{Loaded, load};
-use seawall_study::report::{Request, Transferred, report};
+use seawall_study::report::{self, Request, Transferred, report};
 use seawall_study::study::{HistoryChanges, PolicySpec, Study};
 use seawall_study::write::{destination, prepare};
 use std::io::Write;
@@ -30,6 +31,8 @@ pub struct Asked {
     pub level: f64,
     /// Other policies than the study's.
     pub policies: Vec<PolicySpec>,
+    /// Another support than the study's.
+    pub support: Option<Support>,
     /// Kinds of policies to learn, as typed and as meant.
     pub learn: Vec<(String, Spec)>,
     /// Whether other sets are compared, too.
@@ -50,6 +53,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let study = study.with_known(asked.toward.known, asked.toward.size)?;
     let target = asked.toward.target.as_deref();
     let toward = |loaded: Loaded| -> Result<Loaded, Failure> {
+        let loaded = loaded.with_support(asked.support);
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };
     // Random halves deal rows as they are counted: those of the page are counted without groups.
@@ -58,6 +62,12 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     for input in loaded.inputs(&asked.policies) {
         destination(&out, &input)?;
     }
+    let asks = report::question(
+        &loaded,
+        (&asked.policies, asked.learn.len()),
+        (asked.halves, asked.bootstrap),
+    );
+    show::forecast::say(forecast::evaluation(&loaded, &asks, Watch::new(&wait.follow()))?);
     let by_group = match study.history.is_some() {
         true => Some(toward(load(study, Watch::new(&wait.follow()))?)?),
         false => None,
@@ -72,6 +82,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     };
     let request = Request {
         policies: asked.policies,
+        support: asked.support,
         learn: asked.learn,
         halves: asked.halves,
         bootstrap: asked.bootstrap,
@@ -79,11 +90,6 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         transfer,
         compare,
     };
-    let mut question = Question::from_study(&loaded);
-    if !request.policies.is_empty() {
-        question.policies.clone_from(&request.policies);
-    }
-    show::forecast::say(forecast::evaluation(&loaded, &question)?);
     let page = report(&loaded, &request, Watch::new(&wait.follow()))?.html()?;
     prepare(out, |file| file.write_all(page.as_bytes()))?.keep()?;
     drop(wait);

@@ -47,11 +47,26 @@ pub fn overdue(taken: Duration, progress: &Progress<'_>) {
 pub struct Repeated(Mutex<Vec<Begun>>);
 
 /// When the first of them began.
+#[derive(Debug)]
 struct Begun {
     stage: &'static str,
     of: usize,
     done: usize,
+    /// How much was done when it was looked at last.
+    last: usize,
     at: Instant,
+}
+
+impl Begun {
+    /// How much was done since, and in what time. Less done than before is a new beginning: one evaluation
+    /// follows another under the same name. Threads that tell a little late begin nothing.
+    fn since(&mut self, done: usize, now: Instant) -> (usize, Duration) {
+        if 2 * done < self.last || done < self.done {
+            (self.done, self.at) = (done, now);
+        }
+        self.last = done;
+        (done - self.done, now.duration_since(self.at))
+    }
 }
 
 impl Repeated {
@@ -62,16 +77,12 @@ impl Repeated {
         };
         // Whoever else is looking sees as much.
         let Ok(mut begun) = self.0.try_lock() else { return };
-        let now = Begun { stage, of, done: progress.done, at: Instant::now() };
+        let (done, at) = (progress.done, Instant::now());
         let Some(first) = begun.iter_mut().find(|b| b.stage == stage && b.of == of) else {
-            begun.push(now);
+            begun.push(Begun { stage, of, done, last: done, at });
             return;
         };
-        if progress.done < first.done {
-            *first = now;
-            return;
-        }
-        let (took, done) = (first.at.elapsed(), progress.done - first.done);
+        let (done, took) = first.since(done, at);
         if took < FIRST || done == 0 {
             return;
         }
@@ -116,6 +127,11 @@ fn words(forecast: &Forecast) -> String {
             "every pair of them is looked at".to_owned(),
             "--support space takes seconds with a tree or an additive model, and columns in bins \
              take less",
+        ),
+        Work::Branches => (
+            "points",
+            "a tree of them is searched for each".to_owned(),
+            "columns in bins take less",
         ),
         Work::Cells => (
             "cells",
@@ -179,6 +195,19 @@ fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_evaluation_after_another_is_not_one_long_one() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut begun = Begun { stage: "one", of: 8000, done: 400, last: 400, at: start };
+        assert_eq!(begun.since(7600, at(1)), (7200, Duration::from_secs(1)));
+        // The next evaluation passes where the first one was seen first.
+        assert_eq!(begun.since(600, at(2)), (0, Duration::ZERO));
+        assert_eq!(begun.since(7600, at(3)), (7000, Duration::from_secs(1)));
+        // A thread that tells late.
+        assert_eq!(begun.since(7590, at(4)), (6990, Duration::from_secs(2)));
+    }
 
     #[test]
     fn long_solves_are_told_in_words() {

@@ -39,6 +39,7 @@ __all__ = [
     "frame",
     "group_query",
     "grouped",
+    "has_exact_curve",
     "history",
     "levels",
     "probabilities",
@@ -159,6 +160,7 @@ class Study:
         path: str | PathLike[str],
         grouped: Study | None,
         policy: list[str],
+        support: str | None,
         learn: list[str],
         compare: bool,
         halves: int | None,
@@ -222,6 +224,7 @@ def curve(
     tolerance: float,
     threads: int | None,
 ) -> tuple[_Floats, _Floats, _Floats, float]: ...
+def has_exact_curve(set_name: str, eta: float | None) -> bool: ...
 def distance(
     names: list[str],
     kinds: list[str],

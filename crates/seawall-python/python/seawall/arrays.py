@@ -272,8 +272,9 @@ def curve(
     tolerance: float | None = None,
     threads: int | None = None,
 ) -> Curve:
-    """The worst case against the radius, whole; the arguments are those of `worst_case`. Exact for a
-    Wasserstein set; smooth curves are followed to `tolerance`.
+    """The worst case against the radius, whole; the arguments are those of `worst_case`. Exact where
+    it is made of straight lines (`"wasserstein"`, `"tv"`); smooth curves are followed to
+    `tolerance`.
 
     >>> import seawall
     >>> found = seawall.curve([0.2, 0.1, 0.4, 0.9], None, [[31.0], [44.0], [52.0], [70.0]])
@@ -281,11 +282,12 @@ def curve(
     (0.0, 0.4)
     """
     f, p, names, columns, wanted, labels, sizes = _problem(values, weights, contexts, kinds, scales)
+    sharp = None if eta is None else _given.real("eta", eta)
     if tolerance is not None:
         tolerance = _given.real("tolerance", tolerance)
     else:
-        tolerance = 0.0 if set == "wasserstein" else max(1e-6 * float(np.ptp(f)), 1e-300)
-    sharp = None if eta is None else _given.real("eta", eta)
+        exact = _native.has_exact_curve(set, sharp)
+        tolerance = 0.0 if exact else max(1e-6 * float(np.ptp(f)), 1e-300)
     radius, value, lambda_, error = _native.curve(
         f, p, names, columns, wanted, labels, sizes, set, sharp, reward, tolerance, _given.threads(threads)
     )

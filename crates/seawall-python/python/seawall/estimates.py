@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,16 @@ class Estimate:
     se: float
     lower: float
     upper: float
+
+
+@dataclass(frozen=True)
+class JointEstimate(Estimate):
+    """An estimated worst case of people with their outcomes, its standard error and its interval by
+    Student's quantile of so many degrees of `freedom`."""
+
+    _infinite: ClassVar[tuple[str, ...]] = ("freedom",)
+
+    freedom: float
 
 
 @dataclass(frozen=True)
@@ -116,14 +126,19 @@ class DoublyRobust:
 
 
 def _shown(
-    value: float, limits: Limits | None, interval: Interval | None
+    value: float,
+    limits: Limits | None,
+    interval: Interval | None,
+    estimate: JointEstimate | None = None,
 ) -> tuple[float, float] | None:
-    """The interval beside a value: the limits; without them the bootstrap's basic one; and the value
-    itself, which of a smoothed set may be beyond the limits of the exact worst case."""
+    """The interval beside a value: the limits; without them the bootstrap's basic one, or the estimate's;
+    and the value itself, which of a smoothed set may be beyond the limits of the exact worst case."""
     if limits is not None:
         low, high = limits.lower, limits.upper
     elif interval is not None:
         low, high = interval.basic
+    elif estimate is not None:
+        low, high = estimate.lower, estimate.upper
     else:
         return None
     return min(low, value), max(high, value)

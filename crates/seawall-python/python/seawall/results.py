@@ -34,6 +34,7 @@ from seawall.estimates import (
     Estimate,
     HonestEstimate,
     Interval,
+    JointEstimate,
     Limits,
     Nominal,
     NominalDifference,
@@ -80,6 +81,7 @@ __all__ = [
     "FeatureFacts",
     "HonestEstimate",
     "Interval",
+    "JointEstimate",
     "LeftOut",
     "LevelAnswer",
     "Limits",
@@ -113,9 +115,15 @@ class RobustValue:
     where the log does not cover the worst population. `interval` is the bootstrap's. `claims` are two
     sentences that can be quoted: what no population is worse than, and how bad some population is at
     least. `noise` says how much of the worst case may be noise, if that is more than its own error.
-    `engine` found the inner maxima (`"grid"`, `"boxes"`, `"separable"`, `"tree"`, `"scan"`; None for a set
-    that has none), in so many `evaluations` of the dual. Of couplings without a radius that is `math.inf`;
-    `column_radii` are what moves along single columns may cost, where that was said by column."""
+    `engine` found the inner maxima (`"grid"`, `"tree"` or `"scan"` on a listed support, `"boxes"`,
+    `"separable"` or `"descent"` on the whole space; None for a set that has none), in so many `evaluations`
+    of the dual. Of couplings without a radius that is `math.inf`;
+    `column_radii` are what moves along single columns may cost, where that was said by column.
+
+    Under a set of people with their outcomes (`joint-kl`, `joint-kl-dr`) `estimate` is the value with its
+    standard error and interval; None where only the worst outcome is left. Under `joint-wasserstein`
+    `best_coupling` is the worst case if one person's outcomes under the actions go together as favorably as
+    they can; `value` has them go together as unfavorably, and no data tell which."""
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
 
@@ -140,6 +148,8 @@ class RobustValue:
     limits: Limits | None = None
     doubly_robust: DoublyRobust | None = None
     interval: Interval | None = None
+    estimate: JointEstimate | None = None
+    best_coupling: float | None = None
     exact_lower: float | None = None
     exact_upper: float | None = None
     claims: tuple[str, str] | None = None
@@ -147,8 +157,9 @@ class RobustValue:
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval of the worst case, which is in it: the limits, or without them the bootstrap's."""
-        return _shown(self.value, self.limits, self.interval)
+        """The interval of the worst case, which is in it: the limits, or without them the bootstrap's, or
+        that of the estimate."""
+        return _shown(self.value, self.limits, self.interval, self.estimate)
 
 
 @dataclass(frozen=True)
@@ -234,6 +245,8 @@ class Evaluation(_Result):
         if any(r.exact_lower is not None for _, r in rows):
             columns["exact_lower"] = [r.exact_lower for _, r in rows]
             columns["exact_upper"] = [r.exact_upper for _, r in rows]
+        if any(r.best_coupling is not None for _, r in rows):
+            columns["best_coupling"] = [r.best_coupling for _, r in rows]
         return columns | _shown_columns([r.shown for _, r in rows], [r.honest for _, r in rows])
 
     def _small(self) -> list[str]:

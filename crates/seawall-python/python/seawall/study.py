@@ -663,6 +663,7 @@ class Study(_Elsewhere):
         path: PathText,
         *,
         policy: PolicyLike | Sequence[PolicyLike] | None = None,
+        support: str | None = None,
         learn: str | Sequence[str] | None = "tree:1",
         compare: bool = False,
         target: Target | None = None,
@@ -675,8 +676,8 @@ class Study(_Elsewhere):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `target`, `known`, `target_size`, `halves` and `bootstrap` are as for
-        `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any. With
+        """Writes the HTML report; `support`, `target`, `known`, `target_size`, `halves` and `bootstrap` are as
+        for `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any. With
         `compare=True` it has the same policies under every set, too, as `compare` has them."""
         counted = self._grouped(None, None, threads, progress)
         grouped = None
@@ -687,10 +688,11 @@ class Study(_Elsewhere):
             path,
             grouped,
             _policies(policy) or self._policies,
+            support,
             [str(kind) for kind in _listed(learn)],
             compare,
             None if halves is None else _given.count("halves", halves),
-            None if bootstrap is None else _given.count("bootstrap", bootstrap) or None,
+            None if bootstrap is None else _given.count("bootstrap", bootstrap),
             _given.real("level", level),
             _given.count("seed", seed),
             _given.threads(threads),

@@ -217,8 +217,8 @@ pub struct RobustValue {
     pub lambda: Option<f64>,
     /// How the solve ended.
     pub status: Status,
-    /// What found the inner maxima: `grid`, `boxes`, `separable`, `tree` or `scan`; None for a set that
-    /// has none.
+    /// What found the inner maxima: `grid`, `tree` or `scan` on a listed support; `boxes`, `separable` or
+    /// `descent` (of many trees together) on the whole space; None for a set that has none.
     pub engine: Option<&'static str>,
     /// Evaluations of the dual.
     pub evaluations: usize,

@@ -39,13 +39,12 @@ const MOST_VALUES: usize = 8_000_000;
 
 /// How often rows are halved: as asked, or where nobody asked as often as takes no long time. Says so
 /// where that is less.
-pub(super) fn affordable(
+pub(crate) fn affordable(
     question: &Question,
     asked: Halving,
-    (fitted, robust): (&Fitted, &Robust),
+    (log, robust): (&Log, &Robust),
     notes: &mut Vec<String>,
 ) -> Option<Halving> {
-    let log = fitted.log();
     if let Some(why) = too_few(log) {
         notes.push(format!("nothing says how much of the worst cases is noise: {why}"));
         return None;

@@ -19,6 +19,7 @@ pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_radii, changed_sets, check_radii, no_cost_set};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
+pub(crate) use halving::affordable;
 pub use radii::PolicyRadii;
 use radii::saturated;
 pub(crate) use radii::{policy_radii, policy_radii_on};
@@ -278,7 +279,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     if let Some(asked) = found.question.halves {
         // What is not fitted again says nothing of its noise.
         let affordable = match loaded.recipe.is_refitted() {
-            true => halving::affordable(question, asked, both, &mut found.diagnostics.notes),
+            true => affordable(question, asked, (log, &robust), &mut found.diagnostics.notes),
             false => None,
         };
         found.question.halves = affordable;

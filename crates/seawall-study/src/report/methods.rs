@@ -196,6 +196,9 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     for policy in request.policies.iter().filter_map(|p| p.text()) {
         words.extend(["--policy".to_owned(), policy]);
     }
+    if let Some(support) = request.support {
+        words.extend(["--support".to_owned(), support.to_string()]);
+    }
     for (text, _) in &request.learn {
         words.extend(["--learn".to_owned(), text.clone()]);
     }

@@ -37,6 +37,7 @@ use crate::words::{away, number, short};
 use axis::RadiusAxis;
 use chart::{Ground, Series};
 use live::{Live, Texts};
+use seawall::evaluate::Support;
 use seawall::{Direction, Error, Field, Progress, Result, Stage, Status, Watch};
 use sentences::isolated;
 use serde::Serialize;
@@ -54,6 +55,8 @@ const FURTHER: f64 = 4.0;
 pub struct Request {
     /// The policies; the study's if none.
     pub policies: Vec<PolicySpec>,
+    /// The support, where it is not as the study file says.
+    pub support: Option<Support>,
     /// Classes of policies to learn from, as typed and as meant, at the study's first radius.
     pub learn: Vec<(String, Spec)>,
     /// How much is noise, by halves of the rows, if wanted: the bands of the charts.
@@ -110,6 +113,26 @@ pub struct Report {
     text: String,
     #[serde(skip)]
     texts: Texts,
+}
+
+/// What the page will ask of policies, so many of them learned, as far as that is known before: what it
+/// will take is told by this.
+pub fn question(
+    loaded: &Loaded,
+    (policies, learned): (&[PolicySpec], usize),
+    (halves, bootstrap): (Option<Halving>, Option<Bootstrap>),
+) -> Question {
+    let mut question = Question::from_study(loaded);
+    if !policies.is_empty() {
+        question.policies = policies.to_vec();
+    }
+    dedup(&mut question.policies);
+    // A learned policy is valued like any other.
+    question.policies.extend(std::iter::repeat_n(PolicySpec::Uniform, learned));
+    let slow = stops::slow(loaded.log().contexts(), question.context.set);
+    question.context.radii = Stops::new(&question.context.radii, slow).radii;
+    (question.curve, question.halves, question.bootstrap) = (true, halves, bootstrap);
+    question
 }
 
 /// Works everything out.

@@ -60,6 +60,10 @@ impl Shift for Chi2 {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         Ok(Some(Power::new(2.0, 2.0).between(geometry.population().weights(), other)))
     }

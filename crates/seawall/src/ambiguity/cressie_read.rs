@@ -77,6 +77,10 @@ impl Shift for CressieRead {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         Ok(Some(self.power().between(geometry.population().weights(), other)))
     }

@@ -58,6 +58,10 @@ impl Shift for Cvar {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn instead_of(&self, parameter: &str) -> Option<&'static str> {
         (parameter == "alpha").then_some("the radius is 1 − alpha")
     }

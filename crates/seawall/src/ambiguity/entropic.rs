@@ -69,6 +69,10 @@ impl Shift for Entropic {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn smoothing(&self, points: usize) -> f64 {
         (points as f64).ln() / self.eta
     }

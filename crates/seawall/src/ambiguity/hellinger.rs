@@ -53,6 +53,10 @@ impl Shift for Hellinger {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         Ok(Some(Self::power().between(geometry.population().weights(), other)))
     }

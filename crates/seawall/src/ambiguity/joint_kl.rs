@@ -47,6 +47,10 @@ impl Shift for JointKl {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn needs_actions(&self) -> bool {
         true
     }

@@ -42,6 +42,10 @@ impl Shift for JointKlDr {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        false
+    }
+
     fn needs_actions(&self) -> bool {
         true
     }

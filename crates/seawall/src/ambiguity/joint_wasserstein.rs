@@ -81,6 +81,10 @@ impl Shift for JointWasserstein {
         true
     }
 
+    fn has_gradient(&self) -> bool {
+        false
+    }
+
     fn needs_actions(&self) -> bool {
         true
     }

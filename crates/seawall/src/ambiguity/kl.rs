@@ -54,6 +54,10 @@ impl Shift for Kl {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         let own = geometry.population().weights();
         Ok(Some(sum(own.len(), |j| match (own[j], other[j]) {

@@ -173,6 +173,10 @@ impl Shift for Mmd {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        false
+    }
+
     fn quick_curve(&self) -> bool {
         false
     }

@@ -160,6 +160,10 @@ impl Shift for Moments {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        false
+    }
+
     fn quick_curve(&self) -> bool {
         false
     }

@@ -199,6 +199,10 @@ pub(super) trait Shift {
         !self.needs_known()
     }
 
+    /// Whether its worst case, or that of a smooth set in its place (`smoothed`), has a gradient by the
+    /// policy that is worked out: only then is softmax learned under it.
+    fn has_gradient(&self) -> bool;
+
     /// Whether at radius 0 nobody moves who does not move for free.
     fn stays_at_zero(&self) -> bool {
         self.smooths().is_none() && self.contains_nominal()
@@ -558,6 +562,12 @@ impl Set {
         self.shift().quick_curve()
     }
 
+    /// Whether softmax policies can be learned under the set: its worst case, or that of a smooth set in its
+    /// place, has a gradient by the policy that is worked out.
+    pub fn has_gradient(&self) -> bool {
+        self.shift().has_gradient()
+    }
+
     /// About how many steps an answer at one radius takes, where that does not follow from the geometry's
     /// own [`work`](Geometry::work).
     pub fn work(&self, geometry: &Geometry) -> Option<f64> {
@@ -756,6 +766,17 @@ mod tests {
             assert_eq!(serde_json::from_str::<Set>(&json).unwrap(), set);
             assert_eq!(set.exact().exact(), set.exact());
         }
+    }
+
+    #[test]
+    fn a_slow_curve_and_no_gradient_are_two_properties() {
+        let without = |has: fn(&Set) -> bool| -> Vec<&str> {
+            let all = Set::names().map(|name| Set::example(name, &[]).unwrap());
+            all.filter(|set| !has(set)).map(|set| set.name()).collect()
+        };
+        assert_eq!(without(Set::quick_curve), ["couplings", "moments", "mmd"]);
+        let no_gradient = ["couplings", "moments", "mmd", "joint-kl-dr", "joint-wasserstein"];
+        assert_eq!(without(Set::has_gradient), no_gradient);
     }
 
     #[test]

@@ -77,6 +77,10 @@ impl Shift for Sinkhorn {
         false
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn contains_nominal(&self) -> bool {
         false
     }

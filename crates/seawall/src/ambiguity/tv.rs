@@ -66,6 +66,10 @@ impl Shift for TotalVariation {
         true
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         let own = geometry.population().weights();
         Ok(Some(0.5 * sum(own.len(), |j| (other[j] - own[j]).abs())))

@@ -79,6 +79,10 @@ impl Shift for Wasserstein {
         true
     }
 
+    fn has_gradient(&self) -> bool {
+        true
+    }
+
     fn smoothed(&self, eta: f64) -> Option<Set> {
         Some(Entropic { eta }.into())
     }

@@ -299,7 +299,7 @@ impl Arcs {
 
 impl Engine for Arcs {
     fn name(&self) -> &'static str {
-        "boxes"
+        "arcs"
     }
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {

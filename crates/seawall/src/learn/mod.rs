@@ -307,8 +307,8 @@ impl<'a> Task<'a> {
 
     /// Refuses a set whose worst case has no gradient and nothing smooth that stands in for it.
     fn needs_gradient(&self, what: &str) -> Result<()> {
-        match !self.within.set.quick_curve() {
-            true => Err(Error::field(
+        match self.within.set.has_gradient() {
+            false => Err(Error::field(
                 Field::Set,
                 format!(
                     "is {}, which has no gradient for {what}; learn groups or trees, or use another",
@@ -316,7 +316,7 @@ impl<'a> Task<'a> {
                 ),
             )
             .advise(Field::Set, &["wasserstein", "kl"])),
-            false => Ok(()),
+            true => Ok(()),
         }
     }
 

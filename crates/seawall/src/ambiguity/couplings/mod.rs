@@ -79,6 +79,10 @@ impl Shift for Couplings {
         true
     }
 
+    fn has_gradient(&self) -> bool {
+        false
+    }
+
     fn needs_known(&self) -> bool {
         true
     }

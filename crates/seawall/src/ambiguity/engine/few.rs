@@ -2,7 +2,7 @@
 //! source finds its own way back.
 
 use super::lattice::{Lattice, Shape, owners_of};
-use super::{Engine, Maxima, Sums};
+use super::{Engine, EngineKind, Maxima, Sums};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::layers::{self, Layers, Way};
@@ -60,6 +60,10 @@ struct Loaded {
 impl Engine for Few {
     fn name(&self) -> &'static str {
         "grid"
+    }
+
+    fn kind(&self) -> Option<EngineKind> {
+        Some(EngineKind::Grid)
     }
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {

@@ -4,7 +4,7 @@
 //! no point lies hold `−∞`, and of several points in one cell the highest stands for them, since
 //! moves between them are free. In memory: two numbers a cell beside the problem's own.
 
-use super::{Engine, MOST_CELLS, Maxima, Patience, Sums};
+use super::{Engine, EngineKind, MOST_CELLS, Maxima, Patience, Sums};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::max_plus::{self, Axis, Carry};
@@ -98,6 +98,10 @@ impl Lattice {
 impl Engine for Lattice {
     fn name(&self) -> &'static str {
         "grid"
+    }
+
+    fn kind(&self) -> Option<EngineKind> {
+        Some(EngineKind::Grid)
     }
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {

@@ -89,6 +89,11 @@ pub trait Engine: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
+    /// Which of the library's own engines it is; None for any other.
+    fn kind(&self) -> Option<EngineKind> {
+        None
+    }
+
     /// Takes in values: one height per point of the population's space. An engine whose evaluations
     /// may take long asks the watch now and then, and gives up when it says stop
     /// ([`Maxima::stopped`]).

@@ -4,7 +4,7 @@
 //! in double precision: the same targets, bit for bit ([`screen`]). The targets of the last
 //! price are the ones to beat at the next.
 
-use super::{Engine, Group, Maxima, Patience, Sums, groups};
+use super::{Engine, EngineKind, Group, Maxima, Patience, Sums, groups};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::metric::Metric;
@@ -93,6 +93,10 @@ impl Scan {
 impl Engine for Scan {
     fn name(&self) -> &'static str {
         "scan"
+    }
+
+    fn kind(&self) -> Option<EngineKind> {
+        Some(EngineKind::Scan)
     }
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {

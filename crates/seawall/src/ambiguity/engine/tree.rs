@@ -1,7 +1,7 @@
 //! The tree engine: branch and bound over a kd-tree of targets, one for each combination of
 //! fixed levels. Each query starts from the target that was best at the previous price.
 
-use super::{Engine, Maxima, Patience, Sums, groups};
+use super::{Engine, EngineKind, Maxima, Patience, Sums, groups};
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::problem::Heights;
 use crate::kernel::kd_tree::{Best, KdTree, Stack};
@@ -73,6 +73,10 @@ impl Tree {
 impl Engine for Tree {
     fn name(&self) -> &'static str {
         "tree"
+    }
+
+    fn kind(&self) -> Option<EngineKind> {
+        Some(EngineKind::Tree)
     }
 
     fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {

@@ -192,7 +192,7 @@ impl Reach for Descent<'_> {
     }
 
     fn engine(&self) -> &'static str {
-        "boxes"
+        "descent"
     }
 
     fn units(&self) -> Units {
@@ -230,6 +230,14 @@ mod tests {
             };
             trial.same(trial.solver(Box::new(descent(&trial, usize::MAX))), trial.boxes(), 1e-9);
         }
+    }
+
+    #[test]
+    fn each_engine_has_a_name_of_its_own() {
+        let trial = Trial::on_points(1, Asks::Any);
+        let named = |mut solver: Solver<'_>| solver.worst_case(0.01).unwrap().engine();
+        assert_eq!(named(trial.boxes()), Some("boxes"));
+        assert_eq!(named(trial.solver(Box::new(descent(&trial, 1000)))), Some("descent"));
     }
 
     #[test]
