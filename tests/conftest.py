@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import time
 
 import hostile
 import pytest
@@ -38,14 +37,11 @@ def trial_study():
 
 @pytest.fixture(scope="session")
 def trial(seawall, trial_study, tmp_path_factory):
-    """The stroke trial's report; must be small and quick."""
+    """The stroke trial's report; must be small."""
     page = tmp_path_factory.mktemp("trial") / "report.html"
-    start = time.monotonic()
     run(seawall, "report", trial_study, *words_of(POLICIES), "--out", page)
-    seconds = time.monotonic() - start
-    print(f"the stroke trial's report: {page.stat().st_size} bytes in {seconds:.2f} s")
+    print(f"the stroke trial's report: {page.stat().st_size} bytes")
     assert page.stat().st_size < 1_000_000
-    assert seconds < 5 * 2, "5 s on an idle machine; twice that on a busy one"
     return trial_study, page
 
 

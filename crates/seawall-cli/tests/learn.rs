@@ -1,11 +1,10 @@
 //! `seawall learn`, `apply` and `explain` through the built binary.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common::{folder, json, run, shared};
+use crate::common::{folder, has_worked, json, run, shared};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A folder with the demo in it.
 fn demo() -> tempfile::TempDir {
@@ -32,9 +31,7 @@ fn two_groups_of_the_stroke_trial_as_published() {
             "learn ist.toml --policy groups:RCONSC=D+U|F --radius {radius} --json --out {}",
             out.display()
         );
-        let start = Instant::now();
         let found = json(&here, &command);
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
         let keys: Vec<&str> = found.as_object().unwrap().keys().map(String::as_str).collect();
         for key in [
             "policy",
@@ -56,15 +53,7 @@ fn two_groups_of_the_stroke_trial_as_published() {
         }
         assert!((number(&found["value"]) - number(&expected["value"][k])).abs() < 1e-8);
         assert!(number(&found["gap"]) <= 1e-9 && found["status"] == "optimal");
-        // The other tests of this file keep every core busy: the quickest of a few runs is its time.
-        let again = || number(&json(&here, &command)["seconds"]);
-        let mut seconds = number(&found["seconds"]);
-        for _ in 0..5 {
-            if seconds >= 0.5 {
-                seconds = seconds.min(again());
-            }
-        }
-        assert!(seconds < 0.5, "{seconds}");
+        assert!(number(&found["iterations"]) <= 50.0, "{}", found["iterations"]);
         let floor = &fixture["wasserstein_grid_radius_0.03"]["greedy"];
         if k == 0 {
             assert!((number(&found["greedy_floor"]) - number(floor)).abs() < 1e-8);
@@ -340,7 +329,7 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    assert!(has_worked(&mut child, 50), "it ended by itself");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let ended = child.wait().unwrap();

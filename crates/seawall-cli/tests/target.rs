@@ -307,9 +307,7 @@ fn a_target_that_cannot_be_meant_is_refused() {
 fn the_stroke_trial_asked_about_the_uk() {
     let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let start = std::time::Instant::now();
     let found = json(&studies, "evaluate ist-uk.toml --json");
-    assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
     assert_eq!(found["target"]["rows"], 6236);
     assert_eq!(number(&found["rows"]), 6553.0);
     // The log is the trial elsewhere; people in the UK were older.

@@ -335,10 +335,7 @@ fn groups_without_an_action_are_counted_and_left_out() {
 fn countries_of_the_stroke_trial() {
     let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
     let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let started = std::time::Instant::now();
     let found = json(&folder, "backtest ist.toml --by COUNTRY --least 60 --policy uniform --json");
-    let seconds = started.elapsed().as_secs_f64();
-    assert!(seconds < 60.0, "{seconds} s");
     assert_eq!(list(&found["groups"]).len(), 21);
     let history = list(&found["procedures"]).iter().find(|p| p["name"] == "history").unwrap();
     assert!(history["held"].as_u64().unwrap() >= 19, "{history}");

@@ -10,7 +10,6 @@ use seawall_study::load::{Loaded, load};
 use seawall_study::study::study;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// The trial and its plain values, or None (said loudly) where it is absent. In CI it must be
 /// there.
@@ -65,7 +64,7 @@ fn two_groups_as_published() {
 }
 
 #[test]
-fn many_groups_in_time() {
+fn many_groups_in_a_few_hundred_solves() {
     let Some((loaded, values, _)) = trial() else { return };
     let log = loaded.log();
     let robust = Robust::new(log, Support::All).unwrap();
@@ -76,11 +75,11 @@ fn many_groups_in_time() {
         (vec![levels("STYPE"), levels("RCONSC")], 1e-7),
         (vec![levels("STYPE"), levels("RCONSC"), levels("AGE")], 1e-4),
     ] {
-        let start = Instant::now();
         // The method's tolerance is relative to the largest cost, about 3.
         let asked = Groups { tolerance: 0.1 * tolerance, ..Groups::new(by) };
         let found = groups(&task, &asked, Settings::default()).unwrap();
         assert!(found.gap() <= tolerance, "{}", found.gap());
-        assert!(start.elapsed().as_secs_f64() < 10.0);
+        println!("{} iterations", found.iterations());
+        assert!(found.iterations() <= 300, "{} iterations", found.iterations());
     }
 }

@@ -117,7 +117,7 @@ fn problem(seed: u64) -> (Log, Known) {
 #[test]
 fn weights_equal_an_exponential_cone_program() {
     let (mut furthest, mut solved) = (0.0_f64, 0);
-    for seed in 0..200 {
+    for seed in crate::common::cases(200) {
         let (log, known) = problem(seed);
         let balance = Balance::new(&log, &known, 0.0).unwrap();
         assert_eq!(balance.status(), BalanceStatus::Matched, "{seed}");
@@ -144,8 +144,8 @@ fn weights_equal_an_exponential_cone_program() {
         let mean: f64 = p.weights().iter().enumerate().map(|(x, p)| p * balance.odds(x)).sum();
         assert!((mean - 1.0).abs() < 1e-12);
     }
-    println!("weights of {solved} solved programs of 200 within {furthest:.1e}");
-    assert!(furthest < 1e-7 && solved > 150, "{furthest}, {solved}");
+    println!("weights of {solved} solved programs within {furthest:.1e}");
+    assert!(furthest < 1e-7 && solved >= crate::common::cases::enough(150), "{furthest}, {solved}");
 }
 
 /// Iterative proportional fitting of a table to margins, until nothing moves.
@@ -384,7 +384,7 @@ fn what_cannot_be_matched_is_refused_by_its_columns() {
 
 #[test]
 fn neither_order_nor_splitting_rows_matters() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         let (log, known) = problem(seed);
         let found = Balance::new(&log, &known, 0.0).unwrap();
         let mut facts = known.facts().to_vec();
@@ -409,7 +409,7 @@ fn neither_order_nor_splitting_rows_matters() {
 }
 
 #[test]
-fn long_columns_and_many_contexts_take_no_time() {
+fn long_columns_and_many_contexts_are_balanced() {
     let r = &mut Random(3);
     // 500 levels, a few rare ones wanted often, and 100,000 contexts.
     let site = Feature::nominal("site", (0..500).map(|k| format!("s{k}")));
@@ -423,9 +423,7 @@ fn long_columns_and_many_contexts_take_no_time() {
     let log = log_of(&space, &own);
     let target = Population::from_weights(space.clone(), other).unwrap();
     let known = Known::margins_of(&target).unwrap();
-    let start = std::time::Instant::now();
     let balance = Balance::new(&log, &known, 0.0).unwrap();
-    println!("{} contexts, {} facts: {:?}", space.len(), known.facts().len(), start.elapsed());
     assert_eq!(balance.status(), BalanceStatus::Matched);
     assert!(known.holds_for(balance.population(), 1e-8).unwrap());
 }
@@ -450,7 +448,7 @@ fn attainable(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> bool {
 #[test]
 fn what_a_linear_program_attains_is_attained() {
     let (mut can, mut cannot) = (0, 0);
-    for seed in 0..600 {
+    for seed in crate::common::cases(600) {
         let r = &mut Random(seed);
         let (height, width) = (2 + r.below(3), 2 + r.below(3));
         // Every row and column of the table has somebody.
@@ -480,7 +478,10 @@ fn what_a_linear_program_attains_is_attained() {
         if expected { can += 1 } else { cannot += 1 }
     }
     println!("{can} attainable, {cannot} not");
-    assert!(can > 100 && cannot > 50, "{can} {cannot}");
+    assert!(
+        can >= crate::common::cases::enough(100) && cannot >= crate::common::cases::enough(50),
+        "{can} {cannot}"
+    );
 }
 
 #[test]

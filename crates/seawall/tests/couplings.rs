@@ -66,7 +66,7 @@ fn geometry(case: &Case, known: &Known) -> Arc<Geometry> {
 #[test]
 fn equal_to_a_linear_program_with_certified_bounds() {
     let (mut solved, mut refused) = (0, 0);
-    for seed in 0..400 {
+    for seed in crate::common::cases(400) {
         let case = case(seed);
         let r = &mut Random(seed ^ 0xC0);
         let target = if r.chance(0.3) { case.population.clone() } else { target(&case, r) };
@@ -123,7 +123,10 @@ fn equal_to_a_linear_program_with_certified_bounds() {
         }
     }
     println!("{solved} solved, {refused} refused");
-    assert!(solved > 900 && refused > 50, "{solved} {refused}");
+    assert!(
+        solved >= crate::common::cases::enough(900) && refused >= crate::common::cases::enough(50),
+        "{solved} {refused}"
+    );
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn the_least_radius_is_offered_and_works_when_typed_back() {
 #[test]
 fn the_curve_equals_solves_at_many_radii() {
     let (mut curves, mut late, mut bent) = (0, 0, 0);
-    for seed in 0..200 {
+    for seed in crate::common::cases(200) {
         let case = case(seed);
         let r = &mut Random(seed ^ 0xC1);
         let target = if r.chance(0.3) { case.population.clone() } else { target(&case, r) };
@@ -243,7 +246,12 @@ fn the_curve_equals_solves_at_many_radii() {
         assert!((none - far).abs() < 1e-9 * size, "{seed}: {none} {far}");
     }
     println!("{curves} curves, {late} that begin later, {bent} with corners");
-    assert!(curves > 100 && late > 30 && bent > 30, "{curves} {late} {bent}");
+    assert!(
+        curves >= crate::common::cases::enough(100)
+            && late >= crate::common::cases::enough(30)
+            && bent >= crate::common::cases::enough(30),
+        "{curves} {late} {bent}"
+    );
 }
 
 /// Without a radius as with any: a column that is fixed keeps its shares, and its place beside others that
@@ -301,7 +309,7 @@ fn rising_and_concave_in_the_radius() {
 /// for rewards with the lowest.
 #[test]
 fn two_margins_leave_the_transport_polytope() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         let r = &mut Random(seed);
         let (rows, columns) = (2 + r.below(5), 2 + r.below(5));
         let levels = |n: usize| (0..n).map(|l| l as f64);
@@ -423,9 +431,12 @@ fn trial(seed: u64, bend: f64) -> (Arc<Space>, Vec<u64>) {
     (space, counts)
 }
 
+/// Looks at all places of a search at most.
+const MOST_LOOKS: usize = 400;
+
 /// The margins of the trial itself, and those of others at a distance.
 #[test]
-fn a_trials_margins_take_a_moment() {
+fn a_trials_margins_take_a_few_looks() {
     let (space, counts) = trial(5, 0.3);
     let seen = Population::from_counts(space.clone(), &counts).unwrap();
     let r = &mut Random(6);
@@ -440,11 +451,10 @@ fn a_trials_margins_take_a_moment() {
         let geometry = Geometry::new(&seen).knowing(Arc::new(known.clone())).unwrap().shared();
         let problem = Problem::on(&geometry, &values).unwrap();
         for radius in radii {
-            let begun = std::time::Instant::now();
             let worst = Couplings.at(radius).worst_case(&problem, Settings::default()).unwrap();
-            let taken = begun.elapsed();
-            assert!(taken.as_secs_f64() < 10.0, "{radius}: {taken:?}");
-            println!("{radius}: {taken:?}, {} looks, gap {:.1e}", worst.evaluations(), worst.gap());
+            let looks = worst.evaluations();
+            println!("{radius}: {looks} looks, gap {:.1e}", worst.gap());
+            assert!(looks <= MOST_LOOKS, "{radius}: {looks} looks");
             assert!(worst.gap() <= 1e-9, "{radius}: {}", worst.gap());
             let found = Population::from_weights(space.clone(), worst.weights()).unwrap();
             assert!(known.holds_for(&found, 1e-9).unwrap(), "{radius}");

@@ -198,7 +198,7 @@ fn agrees(found: &Learned, truth: f64, what: &str) {
 /// program of the least costs; with a radius and without, with a baseline and without.
 #[test]
 fn learned_policies_equal_brute_force() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         let log = log(seed);
         let r = &mut Random(seed ^ 0x1EA);
         let (space, sign) = (log.contexts(), log.direction().sign());

@@ -99,7 +99,7 @@ proptest! {
 fn holes_in_the_lattice_are_nothing_to_anyone() {
     // Points on part of a lattice: its holes may be so far from everything that their sums
     // vanish, and must not spoil those of the points.
-    for seed in 0..120 {
+    for seed in common::cases(120) {
         let r = &mut common::Random(seed);
         let cells: Vec<(f64, f64)> = (0..10)
             .flat_map(|x| (0..10).map(move |y| (f64::from(x), f64::from(y))))
@@ -126,7 +126,7 @@ fn holes_in_the_lattice_are_nothing_to_anyone() {
 
 #[test]
 fn radius_zero_leaves_everyone_where_they_are() {
-    for seed in 0..50 {
+    for seed in common::cases(50) {
         let case = case(seed);
         // Free features and duplicates move mass at no cost; they are not of interest here.
         let n = case.space().len();
@@ -179,7 +179,7 @@ fn at_radius_zero_free_moves_are_made_on_every_engine() {
 
 #[test]
 fn the_curve_holds_the_value_at_every_radius() {
-    for seed in 0..60 {
+    for seed in common::cases(60) {
         let case = case(seed);
         let set = Entropic { eta: 4.0 };
         let settings = Settings::default();

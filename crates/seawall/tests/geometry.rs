@@ -283,7 +283,7 @@ impl Maxima for WrongMaxima<'_> {
 
 #[test]
 fn an_engine_that_slips_is_found_out() {
-    for seed in 0..60 {
+    for seed in common::cases(60) {
         let case = case(seed);
         for slip in [Slip::TooFew, Slip::TooMany, Slip::None, Slip::OutOfRange] {
             let wrong = Wrong(Naive::new(&case.population), slip);
@@ -333,7 +333,7 @@ impl Maxima for FixedMaxima {
 #[test]
 fn an_engine_of_impossible_sums_is_refused() {
     let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.3, 1e308];
-    for seed in 0..40 {
+    for seed in common::cases(40) {
         let case = case(seed);
         for (value, cost) in numbers.iter().flat_map(|v| numbers.iter().map(move |c| (*v, *c))) {
             let engine = Fixed(Sums { value, cost });

@@ -346,7 +346,7 @@ fn a_forest_has_a_law_too() {
 /// At radius 0 the standard error is that of the self-normalised estimate, clusters and weights too.
 #[test]
 fn at_radius_0_errors_are_those_of_the_nominal_estimates() {
-    for seed in 0..50 {
+    for seed in crate::common::cases(50) {
         let plain = log(seed);
         let r = &mut Random(seed);
         let clustered =

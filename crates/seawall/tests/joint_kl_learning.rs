@@ -269,7 +269,7 @@ fn a_softmax_that_is_stopped_keeps_its_policy_and_has_bounds() {
 /// worse outcome ever smaller chances, down to the smallest numbers there are.
 #[test]
 fn softmax_of_a_few_rows_is_a_number() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         let r = &mut Random(seed);
         let column = vec![(0..8).map(|_| r.below(2) as f64).collect()];
         let taken: Vec<&str> =

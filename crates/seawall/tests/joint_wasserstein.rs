@@ -341,7 +341,7 @@ fn hold(trial: &Trial, radius: f64, what: &str) {
 
 #[test]
 fn certain_policies_of_two_and_three_actions_agree_with_linear_programs() {
-    for seed in 0..300 {
+    for seed in crate::common::cases(300) {
         let trial = Trial::new(seed, 2 + usize::from(seed % 3 == 0), Acts::Certainly);
         let radius = [0.0, 0.02, 0.1, 0.4, 1.5][(seed % 5) as usize];
         hold(&trial, radius, &format!("seed {seed}"));
@@ -371,7 +371,7 @@ fn policies_that_draw_alike_everywhere_agree_with_linear_programs() {
 
 #[test]
 fn the_curve_is_exact_concave_and_ends_at_the_worst_outcome() {
-    for seed in 0..120 {
+    for seed in crate::common::cases(120) {
         let acts = [Acts::Certainly, Acts::AtRandom, Acts::Alike][(seed % 3) as usize];
         let trial = Trial::new(1000 + seed, 2 + usize::from(acts == Acts::Certainly), acts);
         let (sign, values) = (trial.log().direction().sign(), trial.values());
@@ -410,7 +410,7 @@ fn the_curve_is_exact_concave_and_ends_at_the_worst_outcome() {
 #[test]
 fn radius_zero_is_the_direct_method_where_no_move_is_free() {
     let mut tried = 0;
-    for seed in 0..200 {
+    for seed in crate::common::cases(200) {
         let acts = [Acts::Certainly, Acts::AtRandom][(seed % 2) as usize];
         let trial = Trial::new(2000 + seed, 2, acts);
         let space = trial.robust.population().space();
@@ -426,7 +426,7 @@ fn radius_zero_is_the_direct_method_where_no_move_is_free() {
         let (weights, stay) = (worst.weights(), trial.robust.population().weights());
         assert!(weights.iter().zip(stay).all(|(a, b)| (a - b).abs() < 1e-15), "{seed}");
     }
-    assert!(tried > 100, "{tried}");
+    assert!(tried >= crate::common::cases::enough(100), "{tried}");
 }
 
 /// Where no place with another action is within reach, every policy that draws nothing loses `ε/κ`.
@@ -494,7 +494,7 @@ fn without_moves_of_contexts_every_policy_loses_the_same() {
 /// same everywhere the two Wasserstein sets are one.
 #[test]
 fn dear_outcomes_leave_moves_of_contexts() {
-    for seed in 0..60 {
+    for seed in crate::common::cases(60) {
         let mut trial = Trial::new(3000 + seed, 2, Acts::Certainly);
         trial.kappa = 1e12;
         for radius in [0.0, 0.05, 0.3, 2.0] {
@@ -538,7 +538,7 @@ fn dear_outcomes_leave_moves_of_contexts() {
 /// One action: nobody's context matters, and the mean rises by `ε/κ` to the worst outcome.
 #[test]
 fn one_action_is_the_mean_and_what_the_radius_buys() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         let trial = Trial::new(4000 + seed, 2, Acts::Certainly);
         let log = trial.log();
         let policy = Policy::constant(log, "a1").unwrap();
@@ -763,11 +763,11 @@ fn a_trial_of_ten_thousand_cells_is_solved_exactly() {
     let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
     let (set, settings) = (JointWasserstein { kappa: 0.5 }, Settings::default());
     for radius in [0.01, 0.1, 0.5] {
-        let start = std::time::Instant::now();
         let (worst, _) =
             fitted.worst_cases(&robust, &policy, &plain, set, &[radius], None, settings).unwrap();
-        let (taken, worst) = (start.elapsed(), &worst[0]);
-        println!("radius {radius}: {taken:?}, {} evaluations", worst.evaluations());
+        let worst = &worst[0];
+        println!("radius {radius}: {} evaluations", worst.evaluations());
+        assert!(worst.evaluations() <= 60, "radius {radius}: {} evaluations", worst.evaluations());
         assert!(worst.status() == Status::Optimal && worst.gap() < 1e-12, "{}", worst.gap());
     }
 }

@@ -112,7 +112,7 @@ fn small_radii_keep_their_digits() {
 
 #[test]
 fn the_curve_holds_the_value_at_every_radius() {
-    for seed in 0..100 {
+    for seed in common::cases(100) {
         let case = case(seed);
         let settings = Settings::default();
         let mut solver = Kl.solver(&case.problem(), settings).unwrap();
@@ -128,7 +128,7 @@ fn the_curve_holds_the_value_at_every_radius() {
 
 #[test]
 fn a_search_that_ends_early_shows_a_population_of_the_set() {
-    for seed in 0..200 {
+    for seed in common::cases(200) {
         let case = case(seed);
         for radius in [0.01, 0.3] {
             for max_evaluations in 1..4 {

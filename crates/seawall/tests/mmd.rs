@@ -193,7 +193,7 @@ proptest! {
 
 #[test]
 fn the_curve_holds_the_value_at_every_radius() {
-    for seed in 0..60 {
+    for seed in common::cases(60) {
         let (case, set) = (case(seed), set(seed));
         let mut solver = set.solver(&case.problem(), Settings::default()).unwrap();
         let curve = solver.curve(1e-3).unwrap();

@@ -634,7 +634,7 @@ fn auto_compares_on_the_same_folds_and_takes_the_simplest_of_the_best() {
 /// that its nodes do not hold.
 #[test]
 fn rewards_are_the_opposite_of_costs() {
-    for seed in 0..40 {
+    for seed in crate::common::cases(40) {
         // Few rows of five sites: most nodes lack some.
         let own = rows(seed, 60, false);
         let opposite: Vec<Row> = own.iter().map(|(levels, y)| (*levels, -y)).collect();

@@ -556,7 +556,7 @@ fn cvar_refuses_what_is_no_share() {
 }
 
 #[test]
-fn many_points_take_microseconds() {
+fn many_points_take_a_few_evaluations() {
     let mut random = Random(7);
     let n = 2000;
     let population = plain((0..n).map(|_| random.unit() + 0.01).collect());
@@ -568,16 +568,11 @@ fn many_points_take_microseconds() {
         for radius in [0.1, 0.9] {
             let settings = Settings::default().detail(seawall::Detail::Value);
             let problem = Problem::on(&geometry, &values).unwrap();
-            let mut best = f64::INFINITY;
-            let mut found = 0;
-            for _ in 0..20 {
-                let start = std::time::Instant::now();
-                let worst = set.at(radius).worst_case(&problem, settings).unwrap();
-                best = best.min(start.elapsed().as_secs_f64());
-                found = worst.evaluations();
-                assert_eq!(worst.status(), Status::Optimal, "{set}");
-            }
-            println!("{set} at {radius}: {:.0} µs, {found} evaluations", 1e6 * best);
+            let worst = set.at(radius).worst_case(&problem, settings).unwrap();
+            let found = worst.evaluations();
+            println!("{set} at {radius}: {found} evaluations");
+            assert_eq!(worst.status(), Status::Optimal, "{set}");
+            assert!(found <= 40, "{set} at {radius}: {found} evaluations");
         }
     }
 }

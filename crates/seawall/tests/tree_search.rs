@@ -10,7 +10,6 @@ use seawall::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// A log with one row in every context and random values of two actions.
 fn everywhere(contexts: Space, value: impl Fn(usize, usize) -> f64) -> (Log, Values) {
@@ -98,17 +97,17 @@ fn a_long_search_stops_soon_after_it_is_told_to() {
     let space = Space::points(names.map(Feature::numeric), columns).unwrap();
     let problem = everywhere(space, move |a, i| drawn[a * 20_000 + i]);
     // All trees of three questions would take hours.
-    let started = Instant::now();
-    let stop = |_: Progress<'_>| started.elapsed() < Duration::from_millis(300);
+    let asked = AtomicUsize::new(0);
+    let stop = |_: Progress<'_>| asked.fetch_add(1, Ordering::Relaxed) < 100;
     let found = learned(&problem, 0.0, 3, &stop);
-    let taken = started.elapsed();
     assert_eq!(found.status(), Status::Stopped);
-    // A fifth of a second is what it may take on a quiet machine.
-    assert!(taken < Duration::from_millis(1500), "{taken:?}");
+    let after = asked.into_inner() - 100;
+    println!("asked {after} times more");
+    assert!(after <= 100, "asked {after} times more");
 }
 
 #[test]
-fn many_levels_are_ranked_and_listed_in_reasonable_time() {
+fn many_levels_are_ranked_and_listed_in_a_few_steps() {
     let count = 20_000;
     let space = Space::points(
         [Feature::nominal("site", (0..count).map(|k| format!("site {k}"))), Feature::numeric("x")],
@@ -120,9 +119,8 @@ fn many_levels_are_ranked_and_listed_in_reasonable_time() {
     // The second action is better from x = 600 on.
     let value = |a: usize, i: usize| f64::from(u8::from((i % 1000 >= 600) == (a == 0)));
     let problem = everywhere(space.unwrap(), value);
-    let started = Instant::now();
     let found = learned(&problem, 0.0, 1, &|_| true);
     assert_eq!(found.value(), 0.0);
     assert_eq!(found.status(), Status::Optimal);
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(found.iterations() <= 10, "{} iterations", found.iterations());
 }

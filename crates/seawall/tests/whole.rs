@@ -91,7 +91,7 @@ fn policies(log: &Arc<Log>, random: &mut Random) -> Vec<Policy> {
 #[test]
 fn the_whole_of_a_grid_is_the_grid() {
     let mut random = Random(7);
-    for round in 0..1000 {
+    for round in crate::common::cases(1000).map(|k| k as usize) {
         let space = Arc::new(grid(&mut random));
         let direction = if round % 3 == 0 { Direction::Reward } else { Direction::Cost };
         let log = log_on(&space, 2 + random.below(40), direction, &mut random);
@@ -144,7 +144,7 @@ fn the_whole_of_a_grid_is_the_grid() {
 #[test]
 fn off_a_grid_no_place_is_worse() {
     let mut random = Random(11);
-    for round in 0..120 {
+    for round in crate::common::cases(120).map(|k| k as usize) {
         let rows = 4 + random.below(8);
         let mut columns: Vec<Vec<f64>> = vec![
             (0..rows).map(|_| random.unit()).collect(),
@@ -318,7 +318,7 @@ fn what_is_not_made_of_steps_is_refused() {
 #[test]
 fn learning_on_the_whole_of_a_grid_is_learning_on_the_grid() {
     let mut random = Random(23);
-    for round in 0..60 {
+    for round in crate::common::cases(60).map(|k| k as usize) {
         let space = Arc::new(grid(&mut random));
         let direction = if round % 3 == 0 { Direction::Reward } else { Direction::Cost };
         let log = log_on(&space, 20 + random.below(60), direction, &mut random);

@@ -1,6 +1,9 @@
 //! The built program, run in a folder of files.
 #![allow(dead_code)]
 
+#[path = "../../../seawall/tests/common/cases.rs"]
+pub mod cases;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,6 +29,36 @@ pub fn run(folder: &Path, args: &str) -> Run {
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// Ends a test that hangs; nothing is measured by it.
+pub const HANGS: std::time::Duration = std::time::Duration::from_secs(120);
+
+/// Waits until a program that was started has worked for so many hundredths of a second of a processor, however
+/// many others want it; false if it ended before.
+#[cfg(target_os = "linux")]
+pub fn has_worked(child: &mut std::process::Child, hundredths: u64) -> bool {
+    let begun = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+        // After the name, which may hold anything: state is the first, user and system time the 12th and 13th.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let time = |at: usize| fields.get(at).and_then(|t| t.parse().ok()).unwrap_or(0u64);
+        if time(11) + time(12) >= hundredths {
+            return true;
+        }
+        assert!(begun.elapsed() < HANGS, "it hangs");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    false
+}
+
+/// The same, by the clock.
+#[cfg(not(target_os = "linux"))]
+pub fn has_worked(child: &mut std::process::Child, hundredths: u64) -> bool {
+    std::thread::sleep(std::time::Duration::from_millis(10 * hundredths));
+    child.try_wait().unwrap().is_none()
 }
 
 /// A folder with these files.
