@@ -144,7 +144,7 @@ fn a_report_names_the_model_and_draws_additive_curves() {
         ("kind = \"forest\"\ntrees = 10", &["the average of 10 trees"]),
     ] {
         let there = there(model);
-        let command = "report s.toml --no-learn --bootstrap 0 --out r.html";
+        let command = "report s.toml --no-learn --out r.html";
         let found = run(there.path(), command);
         assert_eq!(found.code, 0, "{}", found.err);
         let page = std::fs::read_to_string(there.path().join("r.html")).unwrap();
