@@ -186,7 +186,7 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Halv
     };
     let correction = Correction::new(&fitted).unwrap();
     let asked = [Asked::Value(&uniform), Asked::Difference(&treat, &control)];
-    let found = halves(&log, count, seed, watch, &|a, b, _, watch| {
+    let found = halves(&log, &Splits::Exactly(count), seed, watch, &|a, b, _, watch| {
         let settings = Settings { watch, ..Settings::default() };
         let half = |log| Half::new(log, &question, None, settings);
         let (a, b) = (half(a)?, half(b)?);

@@ -60,7 +60,7 @@ fn crossings_are_what_they_say() {
             support: Support::All,
         };
         let marked = [true; 8];
-        let found = halves(&log, 3, 5, Watch::NOBODY, &|one, other, _, _| {
+        let found = halves(&log, &Splits::Exactly(3), 5, Watch::NOBODY, &|one, other, _, _| {
             assert_eq!(one.total() + other.total(), log.total());
             let half = |log| Half::new(log, &question, None, settings);
             let (first, second) = (half(one)?, half(other)?);
@@ -186,7 +186,7 @@ fn halves_are_the_same_on_any_number_of_threads() {
     let run = |threads: usize, seed: u64, count: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            halves(&log, count, seed, Watch::NOBODY, &|a, b, _, watch| {
+            halves(&log, &Splits::Exactly(count), seed, Watch::NOBODY, &|a, b, _, watch| {
                 let settings = Settings { watch, ..Settings::default() }.detail(Detail::Population);
                 let half = |log| Half::new(log, &question, None, settings);
                 let asked = [Asked::Value(&policy)];

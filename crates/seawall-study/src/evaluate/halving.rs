@@ -13,7 +13,7 @@ use crate::start::{Bounded, Start};
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
+    Asked, Correction, FIRST_SPLITS, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
 };
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
@@ -33,7 +33,7 @@ const EVALUATIONS: f64 = 12.0;
 /// Fewer rows, or clusters, of an action than these cannot be halved.
 const FEWEST: f64 = 4.0;
 /// Fewer halvings than these say too little.
-const LEAST: usize = 5;
+const LEAST: usize = FIRST_SPLITS;
 /// Numbers by context and action that every half would hold.
 const MOST_VALUES: usize = 8_000_000;
 
@@ -72,7 +72,7 @@ pub(crate) fn affordable(
         return Some(asked);
     }
     notes.push(format!(
-        "this space takes long to solve, so the rows were halved {count} times only: limits are \
+        "this space takes long to solve, so the rows were halved {count} times at most: limits are \
          wider than they need be (--halves {} would be the usual)",
         asked.count
     ));
@@ -114,7 +114,7 @@ struct Bracket {
     cover: Option<(f64, f64)>,
 }
 
-/// Fills in honest values and limits of worst cases and differences.
+/// Fills in honest values and limits of worst cases and differences; how often the rows were halved.
 pub(super) fn brackets(
     loaded: &Loaded,
     question: &Question,
@@ -122,7 +122,7 @@ pub(super) fn brackets(
     (fitted, robust): (&Fitted, &Robust),
     found: &mut Evaluation,
     watch: Watch<'_>,
-) -> Result<()> {
+) -> Result<usize> {
     let radii = anchors(question);
     let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
     let named = |name: &str| policies.iter().find(|p| p.name() == name).copied();
@@ -150,23 +150,38 @@ pub(super) fn brackets(
         false => vec![None; costs.len() * questions.len() * radii.len()],
     };
     let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
-    let halved = halves(loaded.log(), asked.count, asked.seed, watch, &|a, b, halving, watch| {
+    let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
+    let clusters = loaded.log().clusters();
+    let needed = |halved: &[Halved]| {
+        let each = halved.iter().zip(&rises).enumerate().map(|(at, (halved, rise))| {
+            let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
+            let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
+            let limits =
+                halved.limits((value, value + rise), found.direction, asked.level, clusters);
+            halved.splits_needed(&limits, clusters)
+        });
+        each.max().unwrap_or(0)
+    };
+    let splits = match asked.fewer {
+        true => Splits::Enough(asked.count, &needed),
+        false => Splits::Exactly(asked.count),
+    };
+    let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
         let settings = Settings { watch, ..Settings::default() };
         let dealt = (asked.seed, halving);
         let (a, b) = both(loaded, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);
         crossings([&a, &b], &questions, &half_question, correcting, settings)
     })?;
-    let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
+    let count = halved.first().map_or(asked.count, |h| h.halvings);
     let brackets: Vec<Bracket> = halved
         .into_iter()
         .zip(rises)
         .zip(cover)
         .map(|((halved, rise), cover)| Bracket { halved, rise, cover })
         .collect();
-    let clusters = loaded.log().clusters();
     fill(question, asked, &radii, &brackets, clusters, found);
-    Ok(())
+    Ok(count)
 }
 
 /// Both halves, fitted; a target's rows are halved, too, and what is known of it is met by each half anew.

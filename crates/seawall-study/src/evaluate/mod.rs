@@ -49,7 +49,7 @@ const CURVE_VERTICES: usize = 20_000;
 /// any case.
 const UNASKED: f64 = 3e9;
 const FEW_VERTICES: usize = 24;
-/// Halvings where nobody says otherwise.
+/// Halvings where nobody says otherwise, at most.
 pub const HALVINGS: usize = 20;
 /// More radii than these are read off curves where only their values are wanted.
 const FEW_RADII: usize = 8;
@@ -284,10 +284,12 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         };
         found.question.halves = affordable;
         if let Some(asked) = &affordable {
-            let mut filled = halving::brackets(loaded, question, asked, both, &mut found, watch);
-            if filled.is_ok() {
-                filled = models::by_kind(loaded, question, asked, &robust, &mut found, watch);
-            }
+            let counted = halving::brackets(loaded, question, asked, both, &mut found, watch);
+            let filled = counted.and_then(|count| {
+                let asked = Halving { count, ..*asked };
+                found.question.halves = Some(asked);
+                models::by_kind(loaded, question, &asked, &robust, &mut found, watch)
+            });
             if let Some(why) = part_refused(question, &found, filled)? {
                 found.question.halves = None;
                 found.diagnostics.notes.push(format!(

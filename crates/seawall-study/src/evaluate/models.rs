@@ -5,13 +5,15 @@ use super::halving::both;
 use super::{Evaluation, Halving, Question};
 use crate::load::Loaded;
 use seawall::evaluate::Robust;
-use seawall::inference::{Asked, Correction, HalfQuestion, crossings, halves};
+use seawall::inference::{Asked, Correction, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
 
 /// Halvings of a kind that was not chosen, at most: its row of a table, not an answer.
 const HALVINGS: usize = 10;
+/// The same where nobody asked for halvings: each values both halves on the other.
+const UNASKED: usize = 2;
 
 /// Fills in the worst cases of every kind, at the first positive radius.
 pub(super) fn by_kind(
@@ -85,8 +87,9 @@ impl Kind<'_> {
         let whole = loaded.fitted(watch)?;
         let correction = Correction::new(whole)?;
         let numbers = [Asked::Value(policy)];
-        let count = asked.count.min(HALVINGS);
-        let halved = halves(loaded.log(), count, asked.seed, watch, &|a, b, halving, watch| {
+        let most = if asked.fewer { UNASKED } else { HALVINGS };
+        let splits = Splits::Exactly(asked.count.min(most));
+        let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
             let settings = Settings { watch, ..Settings::default() };
             let half = (&half_question, question.within());
             let (a, b) = both(loaded, half, (a, b), (asked.seed, halving), settings)?;

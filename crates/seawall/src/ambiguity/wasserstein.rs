@@ -210,7 +210,8 @@ impl<'a> Solver<'a> {
             }
             let size = found.abs().max(height.abs()).max(price * radius);
             // Where maxima leave something open, closer than that is not worth another evaluation.
-            if found - height <= (ROUNDING * size).max(CLOSE * vertex.excess) {
+            let enough = ROUNDING.max(self.settings.stop_at) * size;
+            if found - height <= enough.max(CLOSE * vertex.excess) {
                 minimiser = Some(price);
                 break;
             }

@@ -33,6 +33,9 @@
 //!
 //! with `l_B` in the place of `l_A` where the log has no row of what the policy does.
 //!
+//! How many splits: those that the first few show to be needed ([`Halved::splits_needed`]), for what dealing
+//! the rows anew would change falls with their number while what is left to say does not.
+//!
 //! Not here: what is solved on a half. The caller says it ([`Crossing`]).
 
 use crate::ambiguity::Direction;
@@ -42,6 +45,7 @@ use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What one number is on two halves; the first of each pair is of the first half.
@@ -70,6 +74,9 @@ pub struct Halved {
     /// The honest value corrected by held-out residuals, and its standard error; NaN where it was not
     /// asked for.
     pub corrected: (f64, f64),
+    /// How far single splits of the rows are apart: the standard deviation of the honest value, and of the
+    /// corrected one, over splits.
+    pub spread: (f64, f64),
     /// How many halvings there were.
     pub halvings: usize,
 }
@@ -100,14 +107,43 @@ impl Halved {
             mean(&|c| both([of(&c.corrected[0]), of(&c.corrected[1])]))
         };
         let spread = mean(&|c| 0.5 * apart([c.corrected[0].0, c.corrected[1].0]));
+        let deviation = |of: &dyn Fn(&Crossing) -> f64| {
+            let centre = mean(of);
+            let squares: f64 = found.iter().map(|c| (of(c) - centre).powi(2)).sum();
+            (squares / (count - 1.0).max(1.0)).sqrt()
+        };
         Halved {
             honest: mean(&|c| both(c.honest)),
             // Not NaN where the model does not say.
             honest_se: known.max(seen).sqrt(),
             fitted_se: 0.5 * mean(&|c| apart(c.fitted)).sqrt(),
             corrected: (corrected(|c| c.0), corrected(|c| c.1).max(spread).sqrt()),
+            spread: (
+                deviation(&|c| both(c.honest)),
+                deviation(&|c| both([c.corrected[0].0, c.corrected[1].0])),
+            ),
             halvings: found.len(),
         }
+    }
+
+    /// How many splits bring the Monte Carlo error of the honest value, `spread/√R`, below a tenth of the
+    /// width of its limits, and that of the corrected value below a tenth of its own. That the standard
+    /// errors are averages over splits, too, is what Student's quantile with R degrees of freedom pays for.
+    pub fn splits_needed(&self, limits: &Limits, clusters: Option<usize>) -> usize {
+        let reach = critical(limits.level, Some(self.freedom(clusters) + 1));
+        let needed = |spread: f64, width: f64| match spread > 0.0 {
+            true => (spread / (ERROR * width)).powi(2),
+            // Nothing to be made smaller, or a value that was not asked for.
+            false => 0.0,
+        };
+        let honest = needed(self.spread.0, limits.upper - limits.lower);
+        let corrected = needed(self.spread.1, 2.0 * reach * self.corrected.1);
+        // A width of 0 asks for as many as there may be.
+        honest.max(corrected).ceil() as usize
+    }
+
+    fn freedom(&self, clusters: Option<usize>) -> usize {
+        clusters.map_or(self.halvings, |count| self.halvings.min(count.saturating_sub(1)))
     }
 
     /// The limits of a level around a value as fitted, `rough` being the value with what is left in
@@ -119,9 +155,7 @@ impl Halved {
         level: f64,
         clusters: Option<usize>,
     ) -> Limits {
-        let freedom =
-            clusters.map_or(self.halvings, |count| self.halvings.min(count.saturating_sub(1)));
-        let reach = critical(level, Some(freedom + 1));
+        let reach = critical(level, Some(self.freedom(clusters) + 1));
         let sign = direction.sign();
         // Larger is worse.
         let (fitted, honest) = (sign * value, sign * self.honest);
@@ -140,35 +174,67 @@ impl Halved {
 /// the halving and a watch.
 pub type AskHalves<'a> = dyn Fn(&Log, &Log, usize, Watch<'_>) -> Result<Vec<Crossing>> + Sync + 'a;
 
+/// Splits of the rows that are tried before it is decided how many there are to be.
+pub const FIRST_SPLITS: usize = 5;
+/// The Monte Carlo error of a value over splits, at most, as a share of its limits' width.
+const ERROR: f64 = 0.1;
+
+/// How many splits of the rows there are to be.
+pub enum Splits<'a> {
+    /// So many.
+    Exactly(usize),
+    /// As many as what the first few found asks for ([`FIRST_SPLITS`]), and no more than this. It depends on
+    /// the rows and the seed alone.
+    Enough(usize, &'a dyn Fn(&[Halved]) -> usize),
+}
+
 /// Deals the rows to halves so many times, clusters whole, and sums up what is found of each number.
 /// The same on any number of threads.
 pub fn halves(
     log: &Log,
-    count: usize,
+    splits: &Splits<'_>,
     seed: u64,
     watch: Watch<'_>,
     ask: &AskHalves<'_>,
 ) -> Result<Vec<Halved>> {
-    if count == 0 {
+    let most = match splits {
+        Splits::Exactly(count) | Splits::Enough(count, _) => *count,
+    };
+    if most == 0 {
         return Err(Error::field(Field::Halves, "is 0; expected at least 1"));
     }
     let done = AtomicUsize::new(0);
-    let one = |halving: usize| -> Result<Vec<Crossing>> {
-        let progress = || {
-            let so_far = done.load(Ordering::Relaxed);
-            Progress::at(Stage::Halving).done(so_far).out_of(count)
+    let deal = |range: Range<usize>| -> Result<Vec<Vec<Crossing>>> {
+        let count = range.end;
+        let one = |halving: usize| {
+            let progress = || {
+                let so_far = done.load(Ordering::Relaxed);
+                Progress::at(Stage::Halving).done(so_far).out_of(count)
+            };
+            watch.tell(progress())?;
+            let inside = |_: Progress<'_>| watch.go_on(progress());
+            let folds = log.split(seed, halving)?;
+            let found = ask(&folds.only(0)?, &folds.only(1)?, halving, Watch::new(&inside))?;
+            // A solve that was stopped may have given what it had.
+            watch.tell(progress())?;
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(found)
         };
-        watch.tell(progress())?;
-        let inside = |_: Progress<'_>| watch.go_on(progress());
-        let folds = log.split(seed, halving)?;
-        let found = ask(&folds.only(0)?, &folds.only(1)?, halving, Watch::new(&inside))?;
-        // A solve that was stopped may have given what it had.
-        watch.tell(progress())?;
-        done.fetch_add(1, Ordering::Relaxed);
-        Ok(found)
+        range.into_par_iter().map(one).collect()
     };
-    let all: Vec<Vec<Crossing>> = (0..count).into_par_iter().map(one).collect::<Result<_>>()?;
-    let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
-    let of = |k: usize| Halved::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
-    Ok((0..numbers).map(of).collect())
+    let summed = |all: &[Vec<Crossing>]| -> Vec<Halved> {
+        let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
+        let of = |k: usize| Halved::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
+        (0..numbers).map(of).collect()
+    };
+    let Splits::Enough(_, enough) = splits else { return Ok(summed(&deal(0..most)?)) };
+    let first = FIRST_SPLITS.min(most);
+    let mut all = deal(0..first)?;
+    let halved = summed(&all);
+    let count = enough(&halved).clamp(first, most);
+    if count == first {
+        return Ok(halved);
+    }
+    all.extend(deal(first..count)?);
+    Ok(summed(&all))
 }

@@ -30,4 +30,4 @@ mod halves;
 pub use bootstrap::{Ask, Interval, Replicates, Resampling, bootstrap};
 pub use bounds::{Bound, Constants, finite_sample};
 pub use half::{Asked, Correction, Half, HalfQuestion, crossings};
-pub use halves::{AskHalves, Crossing, Halved, Limits, halves};
+pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Halved, Limits, Splits, halves};

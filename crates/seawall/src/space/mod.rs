@@ -209,6 +209,14 @@ impl Space {
         }
     }
 
+    /// A feature's codes by point, as far as they are listed: none on a grid.
+    pub(crate) fn codes(&self, feature: usize) -> &[f64] {
+        match &self.support {
+            Support::Grid(_) => &[],
+            Support::Points(points) => points.codes(feature),
+        }
+    }
+
     /// Where a code of a feature is, in units of the feature's own: NaN for a missing value.
     pub(crate) fn coordinate(&self, feature: usize, code: f64) -> f64 {
         self.features[feature].coord(code)

@@ -58,6 +58,12 @@ impl Points {
         self.len == 0
     }
 
+    /// What the points without those added later hold for a feature.
+    pub(super) fn codes(&self, feature: usize) -> &[f64] {
+        let codes = &self.codes[feature];
+        &codes[..self.first.min(codes.len())]
+    }
+
     /// What a point holds for a feature.
     #[inline]
     pub fn code(&self, point: usize, feature: usize) -> f64 {

@@ -306,18 +306,28 @@ impl At<'_> {
         let whole = self.of.whole;
         let space = whole.population.space();
         let table = &self.tables[profile as usize];
-        let lanes = found.height.iter_mut().zip(&mut found.cost).zip(block);
-        let code = |s: u32| space.code(whole.sources[s as usize] as usize, feature);
+        let codes = space.codes(feature);
+        // The column is looked for once and not for every source.
+        let code = |s: u32| {
+            let point = whole.sources[s as usize] as usize;
+            match codes.get(point) {
+                Some(code) => *code,
+                None => space.code(point, feature),
+            }
+        };
         match table {
-            Table::Levels(spots) => lanes.for_each(|((height, cost), &s)| {
-                let Spot { height: h, cost: c, .. } = spots[code(s) as usize];
-                (*height, *cost) = (h, c);
-            }),
+            Table::Levels(spots) => {
+                for (lane, &s) in block.iter().enumerate() {
+                    let Spot { height, cost, .. } = spots[code(s) as usize];
+                    (found.height[lane], found.cost[lane]) = (height, cost);
+                }
+            }
             Table::Numbers(numbers) => {
                 let scale = whole.extent.scales[feature];
-                lanes.for_each(|((height, cost), &s)| {
-                    (*height, *cost) = numbers.look_up(code(s) * scale);
-                });
+                for (lane, &s) in block.iter().enumerate() {
+                    let (height, cost) = numbers.look_up(code(s) * scale);
+                    (found.height[lane], found.cost[lane]) = (height, cost);
+                }
             }
         }
     }
