@@ -65,10 +65,10 @@ impl Recorded {
                 Ok((found, loaded.clone()))
             }
             Some(path) => {
-                let (larger, past, values, moments) = outside(loaded, &path, watch)?;
-                let propensities = loaded.propensity.propensities(&past, watch)?;
-                let counted = (values.as_slice(), &moments);
-                let found = Self::of_log(by, counted, (&Arc::new(past), &propensities), false)?;
+                let Outside { larger, rows, groups, moments } = outside(loaded, &path, watch)?;
+                let propensities = loaded.propensity.propensities(&rows, watch)?;
+                let counted = (groups.as_slice(), &moments);
+                let found = Self::of_log(by, counted, (&Arc::new(rows), &propensities), false)?;
                 Ok((Recorded { log: larger.log().clone(), ..found }, larger))
             }
         }
@@ -187,13 +187,19 @@ fn names(by: &HistorySpec, values: &[Vec<String>]) -> Result<(Vec<String>, Vec<u
     Ok((names, place))
 }
 
-/// The rows of a table beside the log, on contexts that both have: the study on those, the rows, the
-/// groups' values, and what their bins hold.
-fn outside(
-    loaded: &Loaded,
-    path: &Path,
-    watch: Watch<'_>,
-) -> Result<(Loaded, Log, Vec<Vec<String>>, Arc<BinMoments>)> {
+/// The rows of a table beside the log.
+struct Outside {
+    /// The study on the contexts that both have.
+    larger: Loaded,
+    rows: Log,
+    /// The groups' values.
+    groups: Vec<Vec<String>>,
+    /// What their bins hold.
+    moments: Arc<BinMoments>,
+}
+
+/// The rows of a table beside the log, on contexts that both have.
+fn outside(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<Outside> {
     let past: Counted = match &loaded.past {
         Some(past) => Counted::clone(past),
         None => {
@@ -250,7 +256,8 @@ fn outside(
         own.direction(),
         entries.collect(),
     );
-    Ok((on, rows.map_err(|e| e.within(path.display()))?, past.groups, past.moments))
+    let rows = rows.map_err(|e| e.within(path.display()))?;
+    Ok(Outside { larger: on, rows, groups: past.groups, moments: past.moments })
 }
 
 /// The levels of a column that past groups have and the log does not.
