@@ -487,8 +487,9 @@ impl Study {
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
         let support = self::support(support)?;
-        let own = self.loaded.clone().with_support(support);
-        let by_group = grouped.map(|study| study.get().loaded.clone().with_support(support));
+        let own = Loaded::clone(&self.loaded).with_support(support);
+        let by_group =
+            grouped.map(|study| Loaded::clone(&study.get().loaded).with_support(support));
         let by_group = by_group.as_ref().unwrap_or(&own);
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;

@@ -1,5 +1,6 @@
 //! The integration tests of the studies, a module for each subject, in one binary: linked once, and run side
 //! by side.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod ist;
 mod learn;

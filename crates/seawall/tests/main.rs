@@ -1,5 +1,6 @@
 //! The integration tests of the core, a module for each subject, in one binary: linked once, and run side
 //! by side.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod allowance;
 mod balance;

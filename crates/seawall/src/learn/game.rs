@@ -33,6 +33,9 @@ const ROUGH: f64 = 0.1;
 const LISTED: usize = 100_000;
 /// Trees of the list looked at together.
 const CHUNK: usize = 512;
+
+/// A tree's costs in its worst population, and that worst case.
+type Solved = Result<(Vec<f64>, Worst)>;
 /// Trees solved at most in the search for the best single one.
 const SOLVED: usize = 3000;
 
@@ -372,7 +375,7 @@ impl Game<'_, '_> {
                 let known = rivals.len();
                 // The next ones that are left are solved side by side; one that an earlier one of them
                 // rules out is passed over, so the answer is the same as one after the other.
-                let mut ahead: VecDeque<(usize, Result<(Vec<f64>, Worst)>)> = VecDeque::new();
+                let mut ahead: VecDeque<(usize, Solved)> = VecDeque::new();
                 for (at, (cost, candidate)) in some.iter().enumerate() {
                     if cost + bracket.constant >= upper {
                         break;
