@@ -36,6 +36,7 @@ mod slips;
 mod space;
 mod stopping;
 mod target;
+mod thin;
 mod transfer;
 
 /// A file that is not named above would never run.
