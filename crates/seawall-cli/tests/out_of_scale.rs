@@ -60,7 +60,7 @@ fn no_number_is_too_large_or_too_small_for_a_line() {
         // Together, and what is refused together one by one.
         slips.extend(slip(there.path(), &format!("{evaluate} --radius {radii}")));
         let alone = |radius: &&str| slip(there.path(), &format!("{evaluate} --radius {radius}"));
-        slips.extend(RADII.iter().filter_map(|r| alone(r)));
+        slips.extend(RADII.iter().filter_map(alone));
         for radius in ["1e-300", "0.1", "1e300"] {
             let learn = format!("learn s.toml --no-honest --set {set} --radius {radius}");
             slips.extend(slip(there.path(), &format!("{learn} --policy softmax")));

@@ -4,8 +4,10 @@
 
 use crate::common::{HANGS, Run, folder, has_worked, run};
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Instant;
 use tempfile::TempDir;
 
@@ -17,6 +19,15 @@ fn started(there: &Path, args: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
+}
+
+/// Everything that comes out of a pipe, read beside the test.
+fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        text
+    })
 }
 
 fn signalled(child: Child, signal: &str) -> (Option<i32>, Run) {
@@ -181,18 +192,18 @@ fn long_searches_stop_when_told() {
         for work in works {
             let words = format!("learn s.toml --policy {policy} --support observed");
             let mut child = started(there.path(), &words);
-            // What it prints of 20,000 levels is more than a pipe holds.
-            let mut out = child.stdout.take().unwrap();
-            std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
             assert!(has_worked(&mut child, work), "{policy} ended by itself before {work}");
+            // What it prints is read as it comes: a full pipe would hold it up.
+            let out = read_all(child.stdout.take().unwrap());
+            let err = read_all(child.stderr.take().unwrap());
             let id = child.id();
             let sent = Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap();
             assert!(sent.success());
             // It ends before it has done a few seconds' work more.
             assert!(!has_worked(&mut child, work + 500), "{policy} went on after {work}");
-            let output = child.wait_with_output().unwrap();
-            let err = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(130), "{policy}: {err}");
+            let status = child.wait().unwrap();
+            let (_, err) = (out.join().unwrap(), err.join().unwrap());
+            assert_eq!(status.code(), Some(130), "{policy}: {err}");
         }
     }
 }

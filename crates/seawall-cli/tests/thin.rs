@@ -60,7 +60,7 @@ fn few_rows_have_estimates_and_no_intervals() {
         assert!(pair["nominal"]["dr"]["lower"].is_null(), "{pair}");
     }
     let told = run(thin.path(), "evaluate s.toml").out;
-    assert!(told.contains("(unknown)") && !told.contains("95% limits  "), "{told}");
+    assert!(told.contains("(unknown)") && !told.contains("(0.") && !told.contains("(-"), "{told}");
     run(thin.path(), "report s.toml --out r.html");
     let page = std::fs::read_to_string(thin.path().join("r.html")).unwrap();
     assert!(page.contains("(unknown)") && !page.contains("NaN"));
