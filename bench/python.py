@@ -1,6 +1,9 @@
 """The Python package against what its users have: HiGHS, cvxpy with Clarabel, PyTorch, POT,
 scikit-learn, and the Open Bandit Pipeline's definitions. Every call is from Python to its answer."""
 
+import pathlib
+import subprocess
+import sys
 import time
 
 import cvxpy as cp
@@ -132,6 +135,26 @@ def nominal(row):
         f"relative difference {apart:.1e}")
 
 
+def starts(row):
+    """What it takes to begin: the import, and a trial from its file to the answer."""
+    of = lambda module: timed(lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True), times=5)[0]
+    mine, theirs = of("seawall"), of("polars")
+    row("Python: a process that imports it", mine, "a process that imports polars", theirs, "no longer", mine < 1.2 * theirs)
+    root = pathlib.Path(__file__).resolve().parents[1]
+    rows = root.parent / "shared/data/ist/IST_corrected.csv.gz"
+    if not rows.exists():
+        return
+    study = seawall.Study.from_file(root / "studies/ist.toml")
+    read, _ = timed(lambda: polars.read_csv(rows, infer_schema_length=None, ignore_errors=True, encoding="utf8-lossy"))
+    for what, call in [
+        ("evaluated, with limits", lambda: study.evaluate()),
+        ("two groups learned", lambda: study.learn("groups:RCONSC=D+U|F")),
+        ("past countries predicted", lambda: study.backtest(by="COUNTRY", least=60)),
+    ]:
+        mine, _ = timed(call, times=1)
+        row(f"Python: the stroke trial, {what}", mine, "polars reads its file", read, "", True)
+
+
 def bench(row):
-    for part in (exact, entropic, distances, trees, nominal):
+    for part in (exact, entropic, distances, trees, nominal, starts):
         part(row)

@@ -39,6 +39,7 @@ mod slips;
 mod space;
 mod stopping;
 mod target;
+mod thin;
 mod transfer;
 
 /// A file that is not named above would never run.

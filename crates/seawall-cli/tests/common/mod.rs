@@ -1,5 +1,5 @@
 //! The built program, run in a folder of files.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../../seawall/tests/common/cases.rs"]
 pub mod cases;

@@ -3,6 +3,8 @@
 //! `SEAWALL_CASES` is the share of each test's full number: 1 takes all, and a fifth is taken where it is not
 //! set. `SEAWALL_SEED` (0 where it is not set) says which cases; a test that fails prints both.
 
+#![allow(clippy::panic)]
+
 use std::str::FromStr;
 
 const SHARE: f64 = 0.2;
