@@ -16,7 +16,7 @@ use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, Half, HalfQuestion, Halved, Limits, crossings, halves,
+    Asked, Correction, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
 };
 use seawall::outcome::{
     AdditiveSearch, BoostedSettings, ForestSettings, Recipe, TreeSettings, Unseen, Values,
@@ -186,7 +186,16 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Halv
     };
     let correction = Correction::new(&fitted).unwrap();
     let asked = [Asked::Value(&uniform), Asked::Difference(&treat, &control)];
-    let found = halves(&log, &Splits::Exactly(count), seed, watch, &|a, b, _, watch| {
+    // As many as a study takes where nobody says how many.
+    let needed = |halved: &[Halved]| {
+        let each = halved.iter().zip(cases.iter().zip(&rough)).map(|(halved, (case, rough))| {
+            let ends = (case.value(), rough.value());
+            halved.splits_needed(&halved.limits(ends, Direction::Cost, LEVEL, None), None)
+        });
+        each.max().unwrap_or(0)
+    };
+    let splits = Splits::Enough(count, &needed);
+    let found = halves(&log, &splits, seed, watch, &|a, b, _, watch| {
         let settings = Settings { watch, ..Settings::default() };
         let half = |log| Half::new(log, &question, None, settings);
         let (a, b) = (half(a)?, half(b)?);

@@ -3,7 +3,8 @@
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, Crossing, Half, HalfQuestion, Halved, crossings, halves,
+    Asked, Correction, Crossing, FIRST_SPLITS, Half, HalfQuestion, Halved, Splits, crossings,
+    halves,
 };
 use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
@@ -162,6 +163,49 @@ fn halvings_are_summed_up() {
     let turned = Halved { honest: -found.honest, ..found };
     let other = turned.limits((-4.0, -4.0), reward, 0.95, None);
     assert_eq!((other.lower, other.upper), (-limits.upper, -limits.lower));
+}
+
+/// As many splits as bring the error of the honest value below a tenth of its limits' width.
+#[test]
+fn splits_are_as_many_as_their_error_asks_for() {
+    let none = [(f64::NAN, f64::NAN); 2];
+    let split = |honest: f64| Crossing {
+        fitted: [2.0, 2.0],
+        honest: [honest, honest],
+        noise: [0.25, 0.25],
+        corrected: none,
+    };
+    let needed = |spread: f64| {
+        let found = Halved::new(&[split(1.0 - spread), split(1.0), split(1.0 + spread)]);
+        assert!((found.spread.0 - spread).abs() < 1e-12);
+        let limits = found.limits((2.0, 2.0), Direction::Cost, 0.95, None);
+        let (needed, width) = (found.splits_needed(&limits, None), limits.upper - limits.lower);
+        assert!(spread / (needed.max(1) as f64).sqrt() <= 0.1 * width + 1e-12);
+        assert!(needed <= 1 || spread / (needed as f64 - 1.0).sqrt() > 0.1 * width);
+        needed
+    };
+    assert_eq!(needed(0.0), 0);
+    assert!(needed(0.5) > 1 && needed(1.0) > needed(0.5));
+
+    // No fewer than the first few and no more than allowed; the first ones are the same whatever is decided.
+    let log = log(3, 60);
+    let ask = |a: &Log, _: &Log, halving: usize, _: Watch<'_>| {
+        Ok(vec![split(a.entries().iter().map(|e| e.weight).sum::<f64>() + halving as f64)])
+    };
+    let seen = std::cell::Cell::new(0);
+    let enough = |wanted: usize| {
+        let decide = |halved: &[Halved]| {
+            seen.set(halved[0].halvings);
+            wanted
+        };
+        halves(&log, &Splits::Enough(20, &decide), 1, Watch::NOBODY, &ask).unwrap()
+    };
+    let exactly =
+        |count: usize| halves(&log, &Splits::Exactly(count), 1, Watch::NOBODY, &ask).unwrap();
+    for (wanted, count) in [(0, FIRST_SPLITS), (FIRST_SPLITS, FIRST_SPLITS), (12, 12), (99, 20)] {
+        assert_eq!(format!("{:?}", enough(wanted)), format!("{:?}", exactly(count)));
+        assert_eq!(seen.get(), FIRST_SPLITS);
+    }
 }
 
 /// The same bytes on any number of threads; another seed is another deal; none is refused.
