@@ -22,7 +22,10 @@ kind = "uniform"
 
 fn study(policies: &str) -> TempDir {
     let toml = format!("{STUDY}{policies}");
-    folder(&[("s.toml", toml.as_bytes()), ("t.csv", DATA.as_bytes())])
+    // Forty of each row: enough for confidence statements.
+    let (head, rows) = DATA.split_once('\n').unwrap();
+    let data = format!("{head}\n{}", rows.repeat(40));
+    folder(&[("s.toml", toml.as_bytes()), ("t.csv", data.as_bytes())])
 }
 
 fn names(path: &Path, args: &str, list: &str, key: &str) -> Vec<String> {
