@@ -50,7 +50,7 @@ def short(name):
 def rounded(found, digits):
     """An estimate with its noise; p by the normal approximation."""
     # Adding 0 makes a zero of either sign the same.
-    out = {key: round(found[key], digits) + 0.0 for key in ("value", "se", "lower", "upper") if key in found}
+    out = {key: round(found[key], digits) + 0.0 for key in ("value", "se", "lower", "upper") if found.get(key) is not None}
     out["p"] = float(f"{math.erfc(abs(found['value']) / found['se'] / math.sqrt(2)):.2g}")
     return out
 

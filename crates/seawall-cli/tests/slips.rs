@@ -238,3 +238,34 @@ fn rows_that_init_leaves_out_are_told_where_it_ends() {
         );
     }
 }
+
+/// A context is known before the action: neither the action nor the outcome is one.
+#[test]
+fn actions_and_outcomes_are_no_contexts() {
+    let there = folder(&[("t.csv", DATA.as_bytes())]);
+    let path = there.path();
+    let rules = "treat = { arm = \"A\", site = \"north\", age = { max = 40 } }\n\
+                 control = { arm = \"B\", site = \"north\", age = { min = 30 } }";
+    let by_rules = STUDY.replace("column = \"arm\"\npropensity = \"p\"", rules);
+    let with = |study: &str, column: &str| {
+        study.replace("site = {", &format!("{column} = {{ kind = \"nominal\" }}\nsite = {{"))
+    };
+    let (action, outcome) = ("says which action was taken", "is part of the outcome");
+    for (study, line, column, why) in [
+        (with(STUDY, "arm"), 6, "arm", action),
+        (with(STUDY, "died"), 6, "died", outcome),
+        (with(STUDY, "events"), 6, "events", outcome),
+        (with(&by_rules, "arm"), 5, "age", action),
+        (by_rules.replace("age  =", "arm = \"nominal\"\n#"), 5, "arm", action),
+    ] {
+        std::fs::write(path.join("s.toml"), study).unwrap();
+        for command in ["check", "evaluate", "report"] {
+            let found = run(path, &format!("{command} s.toml"));
+            assert_eq!((found.code, found.err.lines().count()), (2, 1), "{}", found.err);
+            let start =
+                format!("error: s.toml: line {line}: the column {column:?} is under [context]");
+            assert!(found.err.starts_with(&start) && found.err.contains(why), "{}", found.err);
+            assert!(found.err.ends_with("leave it out of [context]\n"), "{}", found.err);
+        }
+    }
+}

@@ -59,6 +59,26 @@ ASKED = dict(
 )
 
 
+@pytest.mark.parametrize("asked, words", [
+    ({"context": {"x": "numeric", "a": "nominal"}}, 'the column "a" is in context, but it says which action'),
+    ({"context": {"x": "numeric", "y": "numeric"}}, 'the column "y" is in context, but it is part of the outcome'),
+    ({"action": {"low": {"x": {"max": 2}}, "high": {"x": {"min": 3}}}}, 'the column "x" is in context, but it says'),
+])
+def test_actions_and_outcomes_are_no_contexts(asked, words):
+    with pytest.raises(seawall.ConfigError) as refused:
+        seawall.Study(frame(), **(ASKED | asked))
+    assert words in str(refused.value) and str(refused.value).endswith("leave it out of context")
+
+
+def test_a_context_that_tells_the_action_is_warned_of():
+    columns = {"x": np.arange(40.0) % 20, "a": ["l" if k % 20 < 9 else "r" for k in range(40)], "y": np.arange(40.0) % 3}
+    study = seawall.Study(pd.DataFrame(columns), **ASKED)
+    told = 'no overlap: the context column "x" tells the action of 100.0% of rows (a threshold between 8 and 9)'
+    assert study.check().notes[0].startswith(told)
+    with pytest.warns(seawall.SeawallWarning, match="no overlap"):
+        study.evaluate()
+
+
 @pytest.mark.parametrize("data, asked, error, words", [
     (lambda: (row for row in []), {}, seawall.InputError, "generator"),
     (lambda: [1, 2], {}, seawall.InputError, "list"),

@@ -45,6 +45,7 @@ pub mod learn;
 pub mod load;
 pub mod memory;
 mod other_table;
+mod overlap;
 pub mod radius;
 pub mod read;
 pub mod report;

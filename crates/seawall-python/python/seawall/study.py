@@ -208,7 +208,12 @@ class Study(_Elsewhere):
         needed = _named(
             columns, actions, cost, reward, where, weight, survey_weight, cluster, *brought
         )
-        self._start(text, path if is_path else data, needed, os.getcwd(), threads, progress, memory)
+        try:
+            self._start(text, path if is_path else data, needed, os.getcwd(), threads, progress, memory)
+        except _native.ConfigError as error:
+            # Here it is an argument, no section of a file.
+            said = str(error).replace("under [context]", "in context").replace("[context]", "context")
+            raise _native.ConfigError(said) from error.__cause__
         if learner:
             self._native = self.with_model(model_given)._native
 

@@ -1,8 +1,10 @@
 //! Everything about a study's data, nothing robust: what to look at before any number.
 
+mod determined;
 mod notes;
 mod twins;
 
+pub(crate) use determined::overlap_notes;
 pub(crate) use notes::{coding_note, given_note, policy_notes, target_note};
 
 use crate::load::Loaded;
@@ -216,6 +218,7 @@ pub struct PropensityFacts {
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     let fitted = loaded.fitted(watch)?;
     let mut check = facts(loaded, fitted, loaded.study.support, watch)?;
+    check.notes.splice(0..0, overlap_notes(loaded.log()));
     let start = loaded.start(loaded.log())?;
     check.balance = start.summary();
     let carrier = start.carrier(fitted, watch)?;

@@ -26,7 +26,7 @@ pub(crate) use radii::{policy_radii, policy_radii_on};
 
 pub use crate::start::TargetEstimates;
 
-use crate::check::{coding_note, facts, given_note, policy_notes, target_note};
+use crate::check::{coding_note, facts, given_note, overlap_notes, policy_notes, target_note};
 use crate::load::Loaded;
 use crate::start::{Bounded, Carrier, balance_note};
 use crate::study::{PolicySpec, SetSpec};
@@ -194,7 +194,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         costs.push(values.map_err(|e| e.about_field(Field::CostRadius))?);
     }
     let carrier = start.carrier(fitted, watch)?;
-    let (mut policies, mut urgent): (Vec<PolicyResult>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut policies, mut urgent) = (Vec::<PolicyResult>::new(), overlap_notes(log));
     for spec in &question.policies {
         let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec.plain() {

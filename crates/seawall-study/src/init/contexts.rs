@@ -1,7 +1,7 @@
 //! Which columns are contexts, and why the others are not.
 
 use super::column::{Column, Kind};
-use super::leaks::{Target, Tells, repeats};
+use super::leaks::{Target, Tells, determines, repeats};
 use super::roles::{Roles, named_like_an_outcome};
 use super::words::{listed, shown};
 use super::{Asked, Table};
@@ -50,7 +50,12 @@ impl Contexts {
             };
             let found = match why_not {
                 Some(why) => Err(why),
-                None => judged(column, &table.columns[roles.action], target),
+                None => {
+                    let action = &table.columns[roles.action];
+                    // Where propensities are known, who decided by the column left something to chance.
+                    let decided = roles.propensity.is_none();
+                    judged(column, (action, decided), target)
+                }
             };
             match (found, wanted) {
                 (Ok(note), _) => chosen.push(Chosen { column: at, kind: column.kind(), note }),
@@ -126,7 +131,11 @@ fn constant_where_known(column: &Column, target: &Target) -> bool {
 }
 
 /// What is to be said of a column that can be a context; Err says why it cannot.
-fn judged(column: &Column, action: &Column, target: &Target) -> Result<Option<String>, String> {
+fn judged(
+    column: &Column,
+    (action, decided): (&Column, bool),
+    target: &Target,
+) -> Result<Option<String>, String> {
     if let Some(why) = column.unfit() {
         return Err(why);
     }
@@ -135,6 +144,9 @@ fn judged(column: &Column, action: &Column, target: &Target) -> Result<Option<St
     }
     if repeats(column, action) {
         return Err("the action under other names".to_owned());
+    }
+    if let Some(why) = decided.then(|| determines(column, action, target)).flatten() {
+        return Err(why);
     }
     if named_like_an_outcome(&column.name) {
         return Err(format!("by its name an outcome too ({})", column.seen()));

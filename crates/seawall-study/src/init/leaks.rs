@@ -1,4 +1,5 @@
-//! Columns that tell the outcome, and so cannot have been known before it: leaks.
+//! Columns that tell the outcome, and so cannot have been known before it: leaks; and columns that tell the
+//! action ([`determines`]).
 //!
 //! How much of the outcome's variance a column's groups explain, adjusted for their number:
 //!
@@ -12,6 +13,7 @@
 use super::column::Column;
 use super::roles::Outcome;
 use super::words::short;
+use crate::overlap::Told;
 use crate::study::Term;
 
 /// A column that explains as much as this is left out.
@@ -258,6 +260,42 @@ fn varies(y: impl Iterator<Item = f64> + Clone) -> bool {
         };
     }
     y.filter(|y| *y != left).count() >= FEWEST
+}
+
+/// Why a column is no context that tells the action of nearly all rows, by its levels or by a threshold:
+/// among people who are alike in it all had the same action.
+pub(super) fn determines(column: &Column, action: &Column, target: &Target) -> Option<String> {
+    let unknown = action.unknown_actions();
+    let named = |code: u32| {
+        let text = action.distinct.text(code as usize).map(String::as_str);
+        !action.lacks(code) && text.is_none_or(|text| !unknown.contains(&text))
+    };
+    let missing = column.distinct.len();
+    let mut rows = vec![vec![0.0; action.distinct.len()]; missing + 1];
+    let pairs = column.codes.iter().zip(&action.codes).enumerate();
+    for (_, (&c, &a)) in pairs.filter(|(row, (_, a))| target.known(*row) && named(**a)) {
+        let group = if column.lacks(c) { missing } else { c as usize };
+        rows[group][a as usize] += 1.0;
+    }
+    let number = |code: usize| column.distinct.number(code).unwrap_or(f64::NAN);
+    let mut order: Vec<usize> = (0..=missing).filter(|&c| sum_of(&rows[c]) > 0.0).collect();
+    let ordered = column.numbers().is_some();
+    if ordered {
+        let place = |code: usize| if code == missing { f64::NAN } else { number(code) };
+        order.sort_by(|&a, &b| place(a).total_cmp(&place(b)));
+    }
+    let groups: Vec<Vec<f64>> = order.iter().map(|&code| rows[code].clone()).collect();
+    let told = Told::by(&groups, ordered).filter(Told::determines)?;
+    let percent = (100.0 * told.right).floor();
+    let ends = told.after.filter(|&k| order[k + 1] != missing);
+    let how = ends.map_or(String::new(), |k| {
+        format!(", by a threshold between {} and {}", number(order[k]), number(order[k + 1]))
+    });
+    Some(format!("it tells the action of {percent}% of rows{how}: no overlap"))
+}
+
+fn sum_of(rows: &[f64]) -> f64 {
+    rows.iter().sum()
 }
 
 /// Whether a column is the action under other names: one of its values for each, and the other way

@@ -66,11 +66,14 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     data.finish(&["path", "counted", "where", "weight", "survey_weight", "cluster"])?;
 
     let mut table = file.need("context")?.table()?;
-    let (mut contexts, mut scale) = (Vec::new(), Scale::default());
+    let (mut contexts, mut scale, mut lines) = (Vec::new(), Scale::default(), Vec::new());
     for (name, value) in table.rest() {
         match is_scale(&name, &value) {
             true => scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?,
-            false => contexts.push(context(name, value)?),
+            false => {
+                lines.push(value.at);
+                contexts.push(context(name, value)?);
+            }
         }
     }
     if contexts.is_empty() {
@@ -87,6 +90,12 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
 
     let actions = actions(file.need("action")?.table()?)?;
     let (direction, outcome, missing_outcome) = outcome(file.need("outcome")?.table()?)?;
+    for (context, &at) in contexts.iter().zip(&lines) {
+        if let Some(why) = other_role(&context.name, &actions, &outcome) {
+            let what = format!("the column {:?} is under [context], but {why}", context.name);
+            return Err(source.error(at, format!("{what}; leave it out of [context]")));
+        }
+    }
     let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
@@ -138,6 +147,30 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         report,
         memory: memory::allowed(),
     })
+}
+
+/// Why a column cannot be a context, if it is the action, decides it, or is in the outcome.
+fn other_role(name: &str, actions: &Actions, outcome: &[(String, Term)]) -> Option<&'static str> {
+    let decides = |rules: &[(String, Vec<(String, Condition)>)]| {
+        let of_rule = |(_, conditions): &(String, Vec<(String, Condition)>)| -> Vec<Condition> {
+            let own = conditions.iter().filter(|(column, _)| column == name);
+            own.map(|(_, condition)| condition.clone()).collect()
+        };
+        // What is asked alike of all actions says which rows there are, not which action was taken.
+        let all: Vec<Vec<Condition>> = rules.iter().map(of_rule).collect();
+        all.windows(2).any(|pair| pair[0] != pair[1])
+    };
+    let of_action = match actions {
+        Actions::Column { column, .. } => column == name,
+        Actions::Rules(rules) => decides(rules),
+    };
+    match of_action {
+        true => Some("it says which action was taken, which a policy cannot go by"),
+        false => outcome
+            .iter()
+            .any(|(column, _)| column == name)
+            .then_some("it is part of the outcome, which is not known when an action is taken"),
+    }
 }
 
 /// Whether an entry of `[context]` says how columns are scaled: a column of that name would be a
