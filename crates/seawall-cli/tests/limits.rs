@@ -135,7 +135,8 @@ fn what_takes_more_than_a_minute_is_said_first() {
     ] {
         let (line, code, rest) = first_line(path, args);
         assert!(line.starts_with(starts) && line.contains(holds), "{args}: {line}{rest}");
-        assert!(line.contains("minute") || line.contains("hour") || line.contains("day"), "{line}");
+        // How long depends on the machine: the forecast is timed on it.
+        assert!(["second", "minute", "hour", "day"].iter().any(|u| line.contains(u)), "{line}");
         assert_eq!((code, rest.as_str()), (Some(130), "error: interrupted\n"), "{args}");
     }
     let trees = "learn s.toml --support observed --no-honest --policy tree:3 --out p.json";
