@@ -170,6 +170,23 @@ fn the_least_radius_is_offered_and_works_when_typed_back() {
     assert!(offered >= 20, "{offered}");
 }
 
+/// Masses below 0 by rounding were taken neither for 0 nor for a contradiction, so that the search never ended.
+#[test]
+fn a_mass_below_zero_by_rounding_ends_the_search() {
+    let case = case(4236738605466055343);
+    let r = &mut Random(4236738605466055343 ^ 0xC1);
+    let target = if r.chance(0.3) { case.population.clone() } else { target(&case, r) };
+    let known = known_of(&target, r);
+    let geometry = geometry(&case, &known);
+    let direction = if r.chance(0.5) { Direction::Cost } else { Direction::Reward };
+    let problem = Problem::on(&geometry, &case.values).unwrap().direction(direction);
+    let mut solver = Couplings.solver(&problem, Settings::default()).unwrap();
+    let curve = solver.curve(0.0).unwrap();
+    let end = curve.vertices().last().unwrap();
+    let worst = solver.worst_case(end.radius + 1e-10).unwrap();
+    assert!((end.value - worst.value()).abs() < 1e-8, "{} {}", end.value, worst.value());
+}
+
 #[test]
 fn the_curve_equals_solves_at_many_radii() {
     let (mut curves, mut late, mut bent) = (0, 0, 0);

@@ -151,24 +151,56 @@ impl Masses {
         self.refresh(columns);
     }
 
-    /// Takes slacks that are out of bounds by next to nothing for within them; says whether all were.
-    pub fn forgive(&mut self, most: f64) -> bool {
+    /// Takes what is out of bounds by next to nothing for at its bound, and moves the rows by what that
+    /// takes; says whether nothing was farther out.
+    pub fn forgive(&mut self, columns: &impl Columns, most: f64) -> bool {
+        let beyond = |at: usize| (-self.x[at]).max(self.x[at] - self.most(self.basis[at]));
+        let owed = |source: &usize| -self.key_mass(*source);
+        let split = self.split();
+        if (0..self.basis.len()).any(|at| beyond(at) > most) || split.iter().any(|s| owed(s) > most)
+        {
+            return false;
+        }
         for at in 0..self.basis.len() {
-            let (Basic::Slack(j), x) = (self.basis[at], self.x[at]) else { continue };
-            let beyond = (-x).max(x - self.room[j]);
-            if beyond > most {
-                return false;
+            match (self.basis[at], self.x[at]) {
+                (Basic::Slack(j), x) if x < 0.0 => {
+                    (self.right[j], self.true_right[j]) =
+                        (self.right[j] - x, self.true_right[j] - x);
+                    (self.room[j], self.true_room[j]) = (self.room[j] - x, self.true_room[j] - x);
+                    self.x[at] = 0.0;
+                }
+                (Basic::Slack(j), x) if x > self.room[j] => {
+                    self.true_room[j] += x - self.room[j];
+                    self.room[j] = x;
+                }
+                (Basic::Column(..), x) if x < 0.0 => self.shift(columns, at, -x),
+                _ => {}
             }
-            if x < 0.0 {
-                (self.right[j], self.true_right[j]) = (self.right[j] - x, self.true_right[j] - x);
-                (self.room[j], self.true_room[j]) = (self.room[j] - x, self.true_room[j] - x);
-                self.x[at] = 0.0;
-            } else if x > self.room[j] {
-                self.true_room[j] += x - self.room[j];
-                self.room[j] = x;
+        }
+        // A key's mass is what its source's other columns leave: they leave more.
+        for source in split {
+            let mut owed = -self.key_mass(source);
+            let others: Vec<usize> = self.of_source(source).collect();
+            for at in others {
+                let back = owed.min(self.x[at]);
+                if back > 0.0 {
+                    self.shift(columns, at, -back);
+                    owed -= back;
+                }
             }
         }
         true
+    }
+
+    /// Changes the mass of a column of the basis and the rows with it, so that nothing else in the basis
+    /// changes.
+    fn shift(&mut self, columns: &impl Columns, at: usize, by: f64) {
+        let Basic::Column(source, place) = self.basis[at] else { return };
+        self.x[at] += by;
+        for right in [&mut self.right, &mut self.true_right] {
+            columns.add(source, place, by, right);
+            columns.add(source, self.keys[source], -by, right);
+        }
     }
 
     /// Every source's mass at another key, every slack in the basis.

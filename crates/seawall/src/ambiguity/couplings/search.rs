@@ -126,10 +126,13 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 if !prices.feasible {
-                    if self.masses.forgive(FORGIVEN) {
-                        continue;
+                    if !self.masses.forgive(&self.program, FORGIVEN) {
+                        return Ok(Ended::Impossible(prices.rows));
                     }
-                    return Ok(Ended::Impossible(prices.rows));
+                    if self.looks - first >= self.settings.max_evaluations {
+                        return Err(none_found());
+                    }
+                    continue;
                 }
                 break;
             }
@@ -145,10 +148,7 @@ impl<'a> Search<'a> {
                 if !self.masses.prices(&self.program).feasible {
                     return Err(match stopped {
                         true => Error::stopped(),
-                        false => Error::numeric(
-                            "no population that meets what is known was found within the limit on \
-                             evaluations",
-                        ),
+                        false => none_found(),
                     });
                 }
                 break;
@@ -364,6 +364,12 @@ impl<'a> Search<'a> {
             mass * self.program.gain(source, place)
         })
     }
+}
+
+fn none_found() -> Error {
+    Error::numeric(
+        "no population that meets what is known was found within the limit on evaluations",
+    )
 }
 
 /// What is more than rounding at these prices.
