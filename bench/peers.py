@@ -10,7 +10,7 @@ import sys
 
 from common import OUT
 
-PARTS = ("worst", "sets", "count", "columns", "models", "learn", "distance", "size", "python")
+PARTS = ("worst", "sets", "count", "columns", "models", "learn", "distance", "size", "threads", "python")
 
 
 def main(parts):
