@@ -7,7 +7,7 @@
 
 use crate::cmd::INTERRUPTED;
 use crate::show;
-use seawall_study::write::undisturbed;
+use seawall_table::write::undisturbed;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 

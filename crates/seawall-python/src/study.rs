@@ -14,20 +14,20 @@ use seawall::inference::Resampling;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
-use seawall_study::count::{check_named, count_batches};
 use seawall_study::distance::Samples;
 use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
-use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, Transferred, report};
-use seawall_study::sql::query;
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
-use seawall_study::write::{destination, prepare};
 use seawall_study::{check, compare, demo as synthetic, explain};
+use seawall_table::count::{check_named, count_batches};
+use seawall_table::memory::parse;
+use seawall_table::sql::query;
+use seawall_table::write::{destination, prepare};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -108,8 +108,8 @@ pub fn count_query(
 ) -> PyResult<String> {
     let written = || {
         let asked = study_of(Path::new("study"), &folder, text)?;
-        check_named(&asked, Path::new(name), &columns)?;
-        query(&asked, dialect, Some(table))
+        check_named(&asked.data, Path::new(name), &columns)?;
+        query(&asked.data, dialect, Some(table))
     };
     written().map_err(raised)
 }
@@ -128,7 +128,7 @@ impl Study {
     ) -> PyResult<Self> {
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study(&path)?;
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             load(asked, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
@@ -155,13 +155,13 @@ impl Study {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study_of(Path::new("study"), &folder, text)?;
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
-            asked.data = PathBuf::from(name);
-            asked.counted |= counted;
+            asked.data.path = PathBuf::from(name);
+            asked.data.counted |= counted;
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-            let counted = count_batches(&asked, &columns, &mut reader, watch)?;
+            let counted = count_batches(&asked.data, &columns, &mut reader, watch)?;
             ready(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
@@ -169,7 +169,7 @@ impl Study {
 
     /// The study file's text.
     fn text(&self) -> &str {
-        &self.loaded.study.text
+        self.loaded.study.text()
     }
 
     /// Whether lower or higher is better.
@@ -218,7 +218,7 @@ impl Study {
     fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, elsewhere) = run(py, None, None, |watch| {
             let settings = Settings { watch, ..Settings::default() };
-            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.support);
+            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.data.support);
             let on = self.loaded.contexts_on(support)?;
             let values = fitted.values_on(&on, Wasserstein.at(0.0), settings)?;
             let mut elsewhere = vec![true; values.contexts()];
@@ -250,7 +250,7 @@ impl Study {
                 values.shape()
             )));
         }
-        let needed = self.loaded.contexts_on(self.loaded.study.support).map_err(raised)?;
+        let needed = self.loaded.contexts_on(self.loaded.study.data.support).map_err(raised)?;
         for context in needed {
             if let Some(action) = (0..actions).find(|&a| !values[[context, a]].is_finite()) {
                 return Err(InputError::new_err(format!(
@@ -281,7 +281,7 @@ impl Study {
     /// The columns that a target must have.
     fn target_columns(&self) -> Vec<String> {
         let study = &self.loaded.study;
-        let contexts = study.contexts.iter().map(|c| c.name.clone());
+        let contexts = study.data.contexts.iter().map(|c| c.name.clone());
         let filters = study.target.filters.iter().map(|(name, _)| name.clone());
         contexts.chain(filters).chain(study.target.weight.clone()).collect()
     }

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use seawall_study::sql::DIALECTS;
+use seawall_table::sql::DIALECTS;
 use std::path::PathBuf;
 
 pub(super) const COUNT_EXAMPLES: &str = "\

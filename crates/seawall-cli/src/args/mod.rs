@@ -15,7 +15,7 @@ mod transfer;
 use crate::cmd::{self, Failure};
 use clap::{CommandFactory, Parser, Subcommand};
 use seawall::Set;
-use seawall_study::memory;
+use seawall_table::memory;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]

@@ -4,7 +4,7 @@ use super::{Failure, destinations};
 use crate::show;
 use seawall::Watch;
 use seawall_study::bound::{Bound, Request, bound};
-use seawall_study::write::{check_csv, csv_field, keep, prepare};
+use seawall_table::write::{check_csv, csv_field, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::Failure;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use seawall_study::write::{keep, prepare};
+use seawall_table::write::{keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

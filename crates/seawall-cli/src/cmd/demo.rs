@@ -7,7 +7,7 @@ use crate::show;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
 use seawall_study::evaluate::{Changes, Halving};
-use seawall_study::write::prepare;
+use seawall_table::write::prepare;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 

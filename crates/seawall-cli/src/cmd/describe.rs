@@ -4,9 +4,9 @@ use super::Failure;
 use crate::show;
 use seawall::Watch;
 use seawall_study::describe::{Asked, describe};
-use seawall_study::read::files;
 use seawall_study::study::study;
-use seawall_study::write::{destination, prepare};
+use seawall_table::read::files;
+use seawall_table::write::{destination, prepare};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub fn run(request: &Request) -> Result<(), Failure> {
     let study = study(&request.study)?;
     let out = request.out.as_ref().map(|out| destination(out, &request.study)).transpose()?;
     if let Some(out) = &out {
-        let mut inputs = files(&study.data)?;
+        let mut inputs = files(&study.data.path)?;
         if let Some(target) = request.target.as_ref().or(study.target.path.as_ref()) {
             inputs.extend(files(target)?);
         }

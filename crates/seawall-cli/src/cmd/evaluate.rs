@@ -6,7 +6,7 @@ use crate::show;
 use seawall::{Watch, WorstCase};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::forecast;
-use seawall_study::write::{check_csv, csv_field, destination, keep, prepare};
+use seawall_table::write::{check_csv, csv_field, destination, keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

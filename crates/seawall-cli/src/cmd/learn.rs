@@ -8,10 +8,10 @@ use seawall::learn::State;
 use seawall::{Error, Log, Progress, Stage, Watch};
 use seawall_study::forecast;
 use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
-use seawall_study::read::files;
 use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
-use seawall_study::write::{check_csv, check_writable, destination, keep, prepare, rescue};
+use seawall_table::read::files;
+use seawall_table::write::{check_csv, check_writable, destination, keep, prepare, rescue};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     }
     let question = changes.apply(&loaded)?;
     // What a state must have been saved for: the same question of the same study and data.
-    let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text, hash(loaded.log()));
+    let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text(), hash(loaded.log()));
     let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
     let follow = |progress: Progress<'_>| {
         wait.show(progress);

@@ -20,7 +20,7 @@ pub mod sql;
 pub mod transfer;
 
 use seawall_study::fields::FrontEnd;
-use seawall_study::write::destination;
+use seawall_table::write::destination;
 use std::fmt;
 use std::path::{Path, PathBuf};
 

@@ -12,8 +12,8 @@ use seawall_study::forecast;
 use seawall_study::learn::Spec;
 use seawall_study::load::{Loaded, load};
 use seawall_study::report::{self, Request, Transferred, report};
-use seawall_study::study::{HistoryChanges, PolicySpec, Study};
-use seawall_study::write::{destination, prepare};
+use seawall_study::study::{HistoryChanges, PolicySpec};
+use seawall_table::write::{destination, prepare};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -57,7 +57,8 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };
     // Random halves deal rows as they are counted: those of the page are counted without groups.
-    let plain = Study { by_group: false, ..study.clone() };
+    let mut plain = study.clone();
+    plain.data.rows.groups.clear();
     let loaded = toward(load(plain, Watch::new(&wait.follow()))?)?;
     for input in loaded.inputs(&asked.policies) {
         destination(&out, &input)?;

@@ -28,7 +28,7 @@ pub struct Asked {
 /// The study with its past groups, to be counted by them.
 pub(super) fn with_history(path: &Path, changes: HistoryChanges) -> Result<Study, Failure> {
     let mut study = study(path)?;
-    study.history = changes.apply(study.history.take(), &study.contexts, FrontEnd::Cli)?;
+    study.history = changes.apply(study.history.take(), &study.data.contexts, FrontEnd::Cli)?;
     Ok(study.grouped())
 }
 

@@ -128,7 +128,7 @@ impl Question {
             policies: study.policies.clone(),
             context: study.context_set.clone(),
             cost: study.cost_set.clone(),
-            support: study.support,
+            support: study.data.support,
             compare: true,
             level: 0.95,
             curve: false,
@@ -200,7 +200,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             if let PolicySpec::File(_) = spec.plain() {
                 e
             } else {
-                e.within(loaded.study.path.display())
+                e.within(loaded.study.path().display())
             }
         })?;
         let policy = told_apart(policy, |name| policies.iter().any(|p| p.name == name));

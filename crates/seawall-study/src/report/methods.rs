@@ -192,7 +192,7 @@ fn model(loaded: &Loaded) -> String {
 /// The command that makes the same report.
 fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     let mut words = vec!["seawall".to_owned(), "report".to_owned()];
-    words.push(loaded.study.path.display().to_string());
+    words.push(loaded.study.path().display().to_string());
     for policy in request.policies.iter().filter_map(|p| p.text()) {
         words.extend(["--policy".to_owned(), policy]);
     }

@@ -200,15 +200,15 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         policies::explained(&p.policy, loaded.log(), answer)
     };
     let study = &loaded.study;
-    let file_name = study.path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into());
+    let file_name = study.path().file_stem().map_or(String::new(), |s| s.to_string_lossy().into());
     Ok(Report {
         title: study.report.title.clone().unwrap_or(file_name),
-        study: study.path.display().to_string(),
+        study: study.path().display().to_string(),
         direction: found.direction,
         caption: sentences::caption(&question, &cost_radii, found.direction),
         rests_on: assumptions::in_short(loaded, &question, &found),
         assumptions: assumptions::assumptions(loaded, &question, &found),
-        away: away(question.context.set, study.scale),
+        away: away(question.context.set, study.data.scale),
         transport,
         question: sentences::question(study, &question, &found, &mut texts),
         answer: sentences::answer(&found, &stops.radii, level, &mut texts),
@@ -233,7 +233,7 @@ pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Re
         effects: effects::effects(&explain(loaded, None, watch)?),
         notes: notes(&found, chance, &stops),
         methods: methods::methods(loaded, &found.question, request),
-        text: study.text.clone(),
+        text: study.text().to_owned(),
         marks,
         evaluation: found,
         texts,

@@ -27,12 +27,13 @@ pub(super) fn question(
         0..=NAMED => listed(&policies),
         n => format!("each of {n} policies"),
     };
-    let verb = match study.direction {
+    let verb = match study.data.outcome.direction {
         Direction::Cost => "cost",
         Direction::Reward => "bring",
     };
     let (outcome, better) = (outcome(study), found.direction);
-    let data = study.data.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
+    let data =
+        study.data.path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let rows = number(found.rows);
     let centre = match &found.target {
         Some(target) => format!(
@@ -269,9 +270,9 @@ pub(super) fn outcome(study: &Study) -> String {
             format!("{} ({})", isolated(name), all.join(", "))
         }
     };
-    let mut terms: Vec<String> = study.outcome.iter().take(TERMS).map(term).collect();
-    if study.outcome.len() > TERMS {
-        terms.push(format!("{} more columns", study.outcome.len() - TERMS));
+    let mut terms: Vec<String> = study.data.outcome.terms.iter().take(TERMS).map(term).collect();
+    if study.data.outcome.terms.len() > TERMS {
+        terms.push(format!("{} more columns", study.data.outcome.terms.len() - TERMS));
     }
     terms.join(" + ")
 }

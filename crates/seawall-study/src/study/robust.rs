@@ -125,7 +125,7 @@ fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)
     let mut radii = Vec::new();
     for (column, value) in table.rest() {
         if !all.contains(&column.as_str()) {
-            let near = crate::read::nearest(&column, &all)
+            let near = seawall_table::read::nearest(&column, &all)
                 .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             return Err(value.error(format!(
                 "{column:?} is not one of the study's context columns{near} (there are: {})",
