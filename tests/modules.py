@@ -143,6 +143,7 @@ FOLDERS = {
     "seawall::ambiguity": ("crates/seawall/src/ambiguity", ["ambiguity"]),
     "seawall-table": ("crates/seawall-table/src", []),
     "seawall-study": ("crates/seawall-study/src", []),
+    "seawall-report": ("crates/seawall-report/src", []),
     "seawall-cli": ("crates/seawall-cli/src", []),
     "seawall-python": ("crates/seawall-python/src", []),
 }

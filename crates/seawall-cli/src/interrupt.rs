@@ -5,7 +5,7 @@
 //! early heeds Ctrl-C instead: it asks whether it came, and ends by itself. A second one ends it
 //! like the others.
 
-use crate::cmd::INTERRUPTED;
+use crate::failure::INTERRUPTED;
 use crate::show;
 use seawall_table::write::undisturbed;
 use std::io::{IsTerminal, Write};

@@ -13,13 +13,14 @@ use seawall::evaluate::Support;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
+use seawall_report::report;
 use seawall_study::distance::Samples;
 use seawall_study::evaluate::{By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load, ready};
 use seawall_study::radius::{Request, radius};
-use seawall_study::report::{self, Transferred, report};
+use seawall_study::report::{self, Transferred};
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
 use seawall_study::{check, compare, demo as synthetic, explain};
@@ -497,7 +498,7 @@ impl Study {
             for input in inputs.iter().chain([&none]) {
                 out = destination(&path, input)?;
             }
-            let page = report(&own, &request, watch)?.html()?;
+            let page = report(report::answers(&own, request, watch)?)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
     }

@@ -10,7 +10,7 @@
 //! 4. [`mod@learn`]: a policy learned from a study; [`mod@apply`]: applied to a table;
 //!    [`mod@forecast`]: what a long solve will take.
 //! 5. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
-//! 6. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
+//! 6. [`mod@report`]: everything that a page for people tells; [`mod@shift`] and [`mod@words`]: worst cases
 //!    and numbers as people read them.
 //! 7. [`mod@fields`]: what each front end calls a field that is wrong; [`mod@trace`]: stochastic runs as CSV
 //!    and SVG.
@@ -20,7 +20,7 @@
 //! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
 //! `describe`, `demo`.
 //!
-//! Terminals are another crate's business; so are tables, which are [`seawall_table`]'s, and the mathematics,
+//! Terminals and pages are other crates' business; so are tables, which are [`seawall_table`]'s, and the mathematics,
 //! which is [`seawall`]'s.
 
 #![deny(missing_docs)]

@@ -1,6 +1,6 @@
 //! `seawall apply`, and a policy in words.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Error;
 use seawall::policy::file::PolicyFile;

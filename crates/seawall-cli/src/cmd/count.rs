@@ -1,6 +1,6 @@
 //! `seawall count`.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Watch;
 use seawall_study::study::study;

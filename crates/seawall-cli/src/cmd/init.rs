@@ -1,6 +1,6 @@
 //! `seawall init`.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Error;
 use seawall_study::init::{Asked, init};

@@ -1,6 +1,6 @@
 //! `seawall sql`.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall_study::study::study;
 use seawall_table::sql::query;

@@ -15,7 +15,7 @@ pub use answer::*;
 use by::by_level;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
-pub(crate) use changes::{changed_radii, changed_sets, check_radii, no_cost_set};
+pub(crate) use changes::{changed_radii, changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub(crate) use halving::affordable;

@@ -17,6 +17,7 @@ pub use model::{Choices, Deals, ModelSpec};
 pub use parse::{study, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
+pub(crate) use robust::no_cost_set;
 pub use target::{Beyond, TargetSpec};
 
 pub use seawall_table::spec::{

@@ -1,10 +1,11 @@
 //! An additive model's curves, as numbers for the page's SVG template: a chart a feature, a line of
 //! steps an action, all on one scale.
 
-use super::chart::{Tick, outline, ticks};
-use super::csv;
-use crate::explain::{EffectFacts, ExplainedModel, Explanation};
-use crate::words::short;
+use crate::axis::ticks;
+use crate::chart::{Tick, outline};
+use crate::csv;
+use seawall_study::explain::{EffectFacts, ExplainedModel, Explanation};
+use seawall_study::words::short;
 use serde::Serialize;
 
 /// Actions with a line of their own.

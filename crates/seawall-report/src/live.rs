@@ -3,7 +3,7 @@
 //! Everything is worded here, so that the page's script only puts texts in their places and a
 //! number reads the same as in the terminal.
 
-use crate::words::printable;
+use seawall_study::words::printable;
 use serde::Serialize;
 use std::collections::HashMap;
 

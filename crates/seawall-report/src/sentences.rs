@@ -1,12 +1,15 @@
 //! The question and the answer, a sentence each, in the study's own words and direction: together with
 //! what they rest on they are the paragraph that people copy.
 
-use super::digits::{Digits, difference, worst_case};
-use super::live::{Live, Texts};
-use crate::evaluate::{Comparison, Evaluation, PolicyResult, Question, RobustValue, Verdict};
-use crate::study::{Study, Term};
-use crate::words::number;
+use crate::digits::{Digits, difference, worst_case};
+use crate::live::{Live, Texts};
 use seawall::Direction;
+use seawall_study::evaluate::{
+    Comparison, Evaluation, PolicyResult, Question, RobustValue, Verdict,
+};
+use seawall_study::report::{closest, leader};
+use seawall_study::study::{Study, Term};
+use seawall_study::words::number;
 
 /// Policies named in a sentence; more are counted.
 const NAMED: usize = 6;
@@ -110,34 +113,6 @@ pub(super) fn claims(found: &Evaluation, start: usize, texts: &mut Texts) -> Opt
     Some(texts.add((0..policy.results.len()).map(sentence)))
 }
 
-/// The policy that could lose least to any other in one population.
-pub(super) fn leader(found: &Evaluation, k: usize) -> usize {
-    let sign = found.direction.sign();
-    let regret = |at: usize| {
-        let name = &found.policies[at].name;
-        let own = found.comparisons.iter().filter(|c| c.policy == *name);
-        own.filter_map(|c| c.results.get(k))
-            .map(|r| sign * r.worst)
-            .fold(f64::NEG_INFINITY, f64::max)
-    };
-    let rivals = |at: usize| {
-        let name = &found.policies[at].name;
-        found.comparisons.iter().filter(|c| c.policy == *name).count()
-    };
-    // Of those compared with most: where not every pair was, the others have one rival alone.
-    let most = (0..found.policies.len()).map(rivals).max().unwrap_or(0);
-    let compared = (0..found.policies.len()).filter(|&at| rivals(at) == most);
-    compared.min_by(|&a, &b| regret(a).total_cmp(&regret(b))).unwrap_or(0)
-}
-
-/// The comparison of a policy with the rival that it could lose most to.
-pub(super) fn closest(found: &Evaluation, leader: usize, k: usize) -> Option<&Comparison> {
-    let (name, sign) = (&found.policies.get(leader)?.name, found.direction.sign());
-    let own = found.comparisons.iter().filter(|c| c.policy == *name);
-    let worst = |c: &&Comparison| c.results.get(k).map_or(f64::NEG_INFINITY, |r| sign * r.worst);
-    own.max_by(|a, b| worst(a).total_cmp(&worst(b)))
-}
-
 /// Who is better, as far as anybody can say.
 fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> String {
     let (policy, against) = (isolated(&rival.policy), isolated(&rival.against));
@@ -156,7 +131,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
     let interval = match (ends, level) {
         (Some((low, high)), Some(level)) => format!(
             " ({} {name} of the difference {} to {})",
-            crate::words::level(level),
+            seawall_study::words::level(level),
             digits.of(low),
             digits.of(high)
         ),
@@ -207,7 +182,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     let interval = match (result.shown(), level) {
         (Some(ends), Some(level)) => {
             let name = if result.limits.is_some() { "limits" } else { "interval" };
-            format!(" ({} {name} {})", crate::words::level(level), digits.ends(ends))
+            format!(" ({} {name} {})", seawall_study::words::level(level), digits.ends(ends))
         }
         _ => String::new(),
     };
@@ -309,7 +284,7 @@ pub(super) fn listed(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::printable;
+    use seawall_study::words::printable;
 
     #[test]
     fn a_name_in_a_sentence_is_shown_as_it_is() {

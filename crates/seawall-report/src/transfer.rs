@@ -1,59 +1,12 @@
 //! From here to there: what policies would cost in a target of which something is known, for the page.
-//!
-//! Only policies that were given are here. A policy that the report learned was chosen on the rows that
-//! would predict for it, so the allowance of past groups would not be its own.
 
-use super::history::{History, history};
-use super::love::{LovePlot, love_plot};
-use crate::load::Loaded;
-use crate::study::PolicySpec;
-use crate::transfer::{Request, Transfer, Transfers, balance_words, transfer};
-use crate::words::{level, number, short};
-use seawall::{Direction, Result, Watch};
+use crate::history::{History, history};
+use crate::love::{LovePlot, love_plot};
+use seawall::Direction;
+use seawall_study::report::Transferred;
+use seawall_study::transfer::{Transfer, Transfers, balance_words};
+use seawall_study::words::{level, number, short};
 use serde::Serialize;
-
-/// A transfer that is to be drawn, or why there is none.
-#[derive(Clone, Debug)]
-pub enum Transferred {
-    /// What was found.
-    Found(Box<Transfers>),
-    /// Why nothing was.
-    Refused(String),
-}
-
-impl Transferred {
-    /// What policies would cost in a study's target; the study's own policies if there are none. None
-    /// where nothing is known of a target and no past groups are recorded. Past groups that are in the
-    /// log must have been counted ([`Study::grouped`](crate::study::Study::grouped)).
-    ///
-    /// A target that the log cannot be made like leaves the rest of a report as it was, so it is told
-    /// there. Whoever records groups asks for them: what is wrong with those is an error.
-    pub fn of(
-        loaded: &Loaded,
-        policies: &[PolicySpec],
-        level: f64,
-        watch: Watch<'_>,
-    ) -> Result<Option<Self>> {
-        let study = &loaded.study;
-        let recorded = study.history.is_some();
-        if !recorded && loaded.target.is_none() && study.target.known.is_empty() {
-            return Ok(None);
-        }
-        let mut policies = match policies.is_empty() {
-            true => study.policies.clone(),
-            false => policies.to_vec(),
-        };
-        super::dedup(&mut policies);
-        let request = Request { policies, level, method: None, compare: true };
-        match transfer(loaded, &request, watch) {
-            Ok(found) => Ok(Some(Transferred::Found(Box::new(found)))),
-            Err(e) if !recorded && (e.is_input() || e.is_numeric()) => {
-                Ok(Some(Transferred::Refused(e.to_string())))
-            }
-            Err(e) => Err(e),
-        }
-    }
-}
 
 /// The section of the page.
 #[derive(Debug, Serialize)]

@@ -1,15 +1,16 @@
 //! Pairs of policies in one population, against the radius: the chart, its table, and sentences.
 
-use super::chart::{Chart, Ground, Series, charts};
-use super::csv;
-use super::digits::difference;
-use super::live::{Live, Texts};
-use super::sentences::{closest, isolated, leader};
-use crate::evaluate::{Comparison, DifferenceValue, Evaluation, Verdict, worst_populations};
-use crate::load::Loaded;
-use crate::shift;
-use crate::words::{percent, short};
-use seawall::{Result, Watch, WorstCase};
+use crate::chart::{Chart, Ground, Series, charts};
+use crate::csv;
+use crate::digits::difference;
+use crate::drivers;
+use crate::live::{Live, Texts};
+use crate::sentences::isolated;
+use seawall::WorstCase;
+use seawall_study::evaluate::{Comparison, DifferenceValue, Verdict};
+use seawall_study::report::{ReportAnswers, closest, leader};
+use seawall_study::shift;
+use seawall_study::words::{estimate, percent, short};
 use serde::Serialize;
 
 /// Pairs shown; the others are counted.
@@ -48,21 +49,16 @@ struct Row {
 
 /// The policy that leads at the first stop beside each of the others; None if nothing was compared.
 pub(super) fn differences(
-    loaded: &Loaded,
-    found: &Evaluation,
-    start: usize,
+    answers: &ReportAnswers,
     ground: Ground<'_>,
     texts: &mut Texts,
-    watch: Watch<'_>,
-) -> Result<Option<Differences>> {
+) -> Option<Differences> {
+    let (found, start) = (&answers.evaluation, answers.slider.start);
     let leads = leader(found, start);
-    let (Some(first), Some(rival)) = (found.policies.get(leads), closest(found, leads, start))
-    else {
-        return Ok(None);
-    };
+    let (first, rival) = (found.policies.get(leads)?, closest(found, leads, start)?);
     let policy = first.name.clone();
     let own: Vec<&Comparison> = found.comparisons.iter().filter(|c| c.policy == policy).collect();
-    let moves = moves(loaded, found, rival, texts, watch)?;
+    let moves = moves(answers, texts);
     let turned = |c: &Comparison| {
         found.comparisons.iter().find(|o| o.policy == c.against && o.against == c.policy)
     };
@@ -95,7 +91,7 @@ pub(super) fn differences(
     let left_out = own.len().saturating_sub(SHOWN);
     let rival = rival.against.clone();
     let csv = saved(&own);
-    Ok(Some(Differences { policy, charts, csv, rows, rival, moves, left_out, sentences }))
+    Some(Differences { policy, charts, csv, rows, rival, moves, left_out, sentences })
 }
 
 /// Every number of every pair, to save.
@@ -131,37 +127,28 @@ fn saved(pairs: &[&Comparison]) -> String {
 }
 
 /// Who would have to become whom for a policy to be worst beside another, at every stop.
-fn moves(
-    loaded: &Loaded,
-    found: &Evaluation,
-    pair: &Comparison,
-    texts: &mut Texts,
-    watch: Watch<'_>,
-) -> Result<Vec<Live>> {
-    let named = |name: &str| found.policies.iter().find(|p| p.name == name).map(|p| &p.policy);
-    let (Some(policy), Some(against)) = (named(&pair.policy), named(&pair.against)) else {
-        return Ok(Vec::new());
-    };
-    let question = &found.question;
-    let worst = worst_populations(loaded, question, (policy, against), watch)?;
-    let set = question.context.set;
+fn moves(answers: &ReportAnswers, texts: &mut Texts) -> Vec<Live> {
+    if answers.rival_populations.is_empty() {
+        return Vec::new();
+    }
+    let set = answers.question.context.set;
     let told = |case: &WorstCase| -> Vec<String> {
         if !set.moves_mass() {
             let change = shift::main_change(case, set);
             return change.into_iter().map(|words| format!("a population with {words}")).collect();
         }
-        let each = |m: &shift::Moves| {
-            format!("{} of people: {}", percent(m.mass), shift::phrase(&m.changes, isolated))
+        let each = |m: &drivers::Moves| {
+            format!("{} of people: {}", percent(m.mass), drivers::phrase(&m.changes, isolated))
         };
         let space = case.nominal().space();
-        shift::commonest(space, case.plan().iter(), MOVES).iter().map(each).collect()
+        drivers::commonest(space, case.plan().iter(), MOVES).iter().map(each).collect()
     };
-    let by_stop: Vec<Vec<String>> = worst.iter().map(told).collect();
+    let by_stop: Vec<Vec<String>> = answers.rival_populations.iter().map(told).collect();
     let line = |k: usize| {
         let text = |stop: &Vec<String>| stop.get(k).cloned().unwrap_or_default();
         texts.add(by_stop.iter().map(text))
     };
-    Ok((0..MOVES).map(line).collect())
+    (0..MOVES).map(line).collect()
 }
 
 fn row(c: &Comparison, texts: &mut Texts) -> Row {
@@ -184,7 +171,7 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         interval: has_interval.then(|| texts.add(c.results.iter().map(shown))),
         best: texts.add(c.results.iter().map(|r| digits(r.best, r))),
         verdict: texts.add((0..c.results.len()).map(|k| words(k).to_owned())),
-        nominal: crate::words::estimate(&plain),
+        nominal: estimate(&plain),
         certain: match c.certain_radius.value {
             r if r.is_infinite() => "any".to_owned(),
             r => short(r),

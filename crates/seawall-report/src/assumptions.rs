@@ -1,27 +1,28 @@
 //! What the answer rests on, a sentence each, and all of it in one sentence.
 
-use crate::evaluate::{Evaluation, Question};
-use crate::load::Loaded;
-use crate::words::{level, number};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::ModelKind;
+use seawall_study::evaluate::{Evaluation, Question};
+use seawall_study::report::{Basis, ReportAnswers};
+use seawall_study::words::{level, number};
 
 /// What the answer rests on.
-pub(super) fn assumptions(loaded: &Loaded, question: &Question, found: &Evaluation) -> Vec<String> {
-    let mut all = vec![outcomes(loaded, question), model(loaded)];
+pub(super) fn assumptions(answers: &ReportAnswers) -> Vec<String> {
+    let ReportAnswers { basis, question, evaluation: found, .. } = answers;
+    let mut all = vec![outcomes(basis, question), model(basis)];
     all.push(decisions(found.diagnostics.propensity.source).to_owned());
     all.push(noise(found, question));
     if found.policies.iter().any(|p| p.chosen_here) {
         let names = found.policies.iter().filter(|p| p.chosen_here);
-        let names: Vec<String> = names.map(|p| super::sentences::isolated(&p.name)).collect();
+        let names: Vec<String> = names.map(|p| crate::sentences::isolated(&p.name)).collect();
         let (verb, whose) = if names.len() == 1 { ("was", "its") } else { ("were", "their") };
         all.push(format!(
             "{} {verb} chosen on the very rows that value {}, so {whose} values are too good.",
-            super::sentences::listed(&names),
+            crate::sentences::listed(&names),
             if names.len() == 1 { "it" } else { "them" }
         ));
     }
-    if loaded.target.is_some() || found.balance.is_some() {
+    if basis.target.is_some() || found.balance.is_some() {
         all.push(
             "Radii are around the target, and what is said of it is taken as true.".to_owned(),
         );
@@ -30,7 +31,8 @@ pub(super) fn assumptions(loaded: &Loaded, question: &Question, found: &Evaluati
 }
 
 /// The same in one sentence, for the summary.
-pub(super) fn in_short(loaded: &Loaded, question: &Question, found: &Evaluation) -> String {
+pub(super) fn in_short(answers: &ReportAnswers) -> String {
+    let ReportAnswers { basis, question, evaluation: found, .. } = answers;
     let alike = match question.context.set.needs_actions() {
         true => "outcomes may shift with people, within the set",
         false => "people alike in the columns recorded fare alike in both populations",
@@ -39,11 +41,11 @@ pub(super) fn in_short(loaded: &Loaded, question: &Question, found: &Evaluation)
         true => "; what was learned here is valued by the rows that chose it, so too well",
         false => "",
     };
-    format!("Assumed: {alike}, and the outcome model ({}) is right{chosen}.", kind(loaded))
+    format!("Assumed: {alike}, and the outcome model ({}) is right{chosen}.", kind(basis))
 }
 
-fn outcomes(loaded: &Loaded, question: &Question) -> String {
-    let columns = loaded.log().contexts().names().count();
+fn outcomes(basis: &Basis, question: &Question) -> String {
+    let columns = basis.contexts.names().count();
     let few = if columns == 1 { "column".to_owned() } else { format!("{columns} columns") };
     if question.context.set.needs_actions() {
         return format!("Outcomes may shift together with the {few} recorded, within the set.");
@@ -55,17 +57,17 @@ fn outcomes(loaded: &Loaded, question: &Question) -> String {
     format!("People alike in the {few} recorded fare alike in both populations{beyond}.")
 }
 
-fn model(loaded: &Loaded) -> String {
+fn model(basis: &Basis) -> String {
     format!(
         "The outcome model ({}) is taken as true: where a value rests on few rows, its worst case \
          inherits their noise.",
-        kind(loaded)
+        kind(basis)
     )
 }
 
 /// What kind of outcome model it is, in a word or two.
-fn kind(loaded: &Loaded) -> &'static str {
-    match loaded.model_kind() {
+fn kind(basis: &Basis) -> &'static str {
+    match basis.kind {
         ModelKind::Cells => "every context and action by itself",
         ModelKind::Tree => "a regression tree per action",
         ModelKind::Forest => "averaged trees per action",

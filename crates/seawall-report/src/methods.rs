@@ -1,20 +1,14 @@
 //! How it was done, so that anyone can do it again.
 
-use super::Request;
-use crate::evaluate::Question;
-use crate::load::Loaded;
-use crate::study::{Each, HistorySpec};
-use crate::words::{level, number, percent};
 use seawall::evaluate::Support;
 use seawall::outcome::{ModelKind, Recipe};
+use seawall_study::report::{Basis, ReportAnswers};
+use seawall_study::study::{Each, HistorySpec};
+use seawall_study::words::{level, number, percent};
 
 /// What was done, a term and its meaning each.
-pub(super) fn methods(
-    loaded: &Loaded,
-    question: &Question,
-    request: &Request,
-) -> Vec<(&'static str, String)> {
-    let study = &loaded.study;
+pub(super) fn methods(answers: &ReportAnswers) -> Vec<(&'static str, String)> {
+    let (study, question) = (&answers.study, &answers.evaluation.question);
     let list = |radii: &[f64]| radii.iter().map(|r| number(*r)).collect::<Vec<_>>().join(", ");
     let support = match question.support {
         Support::All => "every point of the context space",
@@ -25,7 +19,7 @@ pub(super) fn methods(
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
         ("Set of contexts", question.context.set.method()),
         ("The study's radii", list(&study.context_set.radii)),
-        ("Outcome model", outcome_model(loaded)),
+        ("Outcome model", outcome_model(&answers.basis)),
         ("Set of outcomes", question.cost.set.method()),
         ("Cost radii", list(&study.cost_set.radii)),
         (
@@ -38,8 +32,7 @@ pub(super) fn methods(
     if question.context.set.reaches_unseen() {
         all.push(("Mass may move to", support.to_owned()));
     }
-    if let Some(target) = &loaded.target {
-        let facts = &target.facts;
+    if let Some(facts) = &answers.basis.target {
         all.push((
             "Target",
             format!("{}, {} rows; worst cases start there", facts.path, facts.rows),
@@ -64,33 +57,33 @@ pub(super) fn methods(
                     worst tilt, Student's quantile by Satterthwaite's degrees of freedom";
         all.push(("Intervals", format!("{}: {what}", level(question.level))));
     }
-    all.push(("Seed", request.seed.to_string()));
-    all.push(("Command", command(loaded, question, request)));
+    all.push(("Seed", answers.request.seed.to_string()));
+    all.push(("Command", command(answers)));
     all
 }
 
 /// What the outcome model is.
-fn outcome_model(loaded: &Loaded) -> String {
+fn outcome_model(basis: &Basis) -> String {
     let given = |from: &str| {
         format!(
             "values brought along {from}: folds and halves do not fit them again, so \
              intervals and standard errors leave out the noise of the model that made them"
         )
     };
-    match (&loaded.recipe, loaded.model_kind()) {
+    match (&basis.recipe, basis.kind) {
         (Recipe::Learner(learner), _) => {
             format!("{}, fitted for each action", learner.name())
         }
         (_, ModelKind::Column) => given("row by row, averaged in each context"),
         (_, ModelKind::Table) => given("by context"),
         (recipe, _) if !recipe.is_refitted() => given("from elsewhere"),
-        _ => model(loaded),
+        _ => model(basis),
     }
 }
 
 /// The outcome model and its settings, in words.
-fn model(loaded: &Loaded) -> String {
-    let actions = loaded.log().actions();
+fn model(basis: &Basis) -> String {
+    let actions = &basis.actions;
     // What each action has of its own; once if all agree.
     let each = |of: &dyn Fn(usize) -> String| {
         let all: Vec<String> = (0..actions.len()).map(of).collect();
@@ -102,8 +95,8 @@ fn model(loaded: &Loaded) -> String {
             }
         }
     };
-    let names: Vec<&str> = loaded.log().contexts().names().collect();
-    let told = match &loaded.recipe {
+    let names: Vec<&str> = basis.contexts.names().collect();
+    let told = match &basis.recipe {
         Recipe::Cells => "every context and action by itself".to_owned(),
         Recipe::Tree(settings) => {
             let one = |a: usize| {
@@ -158,7 +151,7 @@ fn model(loaded: &Loaded) -> String {
         }
         _ => "predicted values that were handed in".to_owned(),
     };
-    match loaded.candidates.len() {
+    match basis.kinds {
         0 => told,
         kinds => format!(
             "{told}; chosen among {kinds} kinds as the simplest of those that cannot be told from \
@@ -168,9 +161,11 @@ fn model(loaded: &Loaded) -> String {
 }
 
 /// The command that makes the same report.
-fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
+fn command(answers: &ReportAnswers) -> String {
+    let ReportAnswers { request, study, .. } = answers;
+    let question = &answers.evaluation.question;
     let mut words = vec!["seawall".to_owned(), "report".to_owned()];
-    words.push(loaded.study.path().display().to_string());
+    words.push(study.path().display().to_string());
     for policy in request.policies.iter().filter_map(|p| p.text()) {
         words.extend(["--policy".to_owned(), policy]);
     }
@@ -183,12 +178,12 @@ fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
     if request.learn.is_empty() {
         words.push("--no-learn".to_owned());
     }
-    if let Some(path) = loaded.target.as_ref().and_then(|t| t.file.as_ref()) {
+    if let Some(path) = &answers.basis.target_file {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
-    let typed = loaded.study.target.known.iter().filter_map(|k| k.place.strip_prefix("--known "));
+    let typed = study.target.known.iter().filter_map(|k| k.place.strip_prefix("--known "));
     typed.for_each(|text| words.extend(["--known".to_owned(), text.to_owned()]));
-    let history = request.transfer.as_ref().and(loaded.study.history.as_ref());
+    let history = request.transfer.as_ref().and(study.history.as_ref());
     words.extend(history.map_or(Vec::new(), history_words));
     let halvings = question.halves.map_or(0, |h| h.count);
     words.extend(["--halves".to_owned(), halvings.to_string()]);

@@ -2,11 +2,12 @@
 //!
 //! Lines are the curves' own vertices, bands the limits at the slider's stops.
 
-use super::axis::RadiusAxis;
-use super::live::{Live, Texts};
-use super::stops::{Mark, Stops, nice};
-use crate::words::{number, short};
+use crate::axis::{RadiusAxis, padded, ticks};
+use crate::live::{Live, Texts};
+use crate::marks::Mark;
 use seawall::Curve;
+use seawall_study::report::Stops;
+use seawall_study::words::{number, short};
 use serde::Serialize;
 
 /// A chart, in units of its view box.
@@ -159,27 +160,6 @@ fn range(series: &[Series<'_>], zero: bool) -> (f64, f64) {
         }
     }
     padded(ends)
-}
-
-/// Two ends with some room beyond; some where there are none.
-pub(super) fn padded(ends: (f64, f64)) -> (f64, f64) {
-    match ends {
-        (low, high) if high - low > 1e-9 * high.abs().max(low.abs()) => {
-            (low - 0.04 * (high - low), high + 0.04 * (high - low))
-        }
-        (low, _) if low.is_finite() => {
-            (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0))
-        }
-        _ => (0.0, 1.0),
-    }
-}
-
-/// Round numbers between two ends, about so many steps.
-pub(super) fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
-    let step = nice((high - low) / steps);
-    let first = (low / step).ceil() as i64;
-    let last = (high / step + 1e-9).floor() as i64;
-    (first..=last).map(move |k| k as f64 * step)
 }
 
 /// The curve as a path: its vertices, but for those that fall on the same spot.

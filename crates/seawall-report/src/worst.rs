@@ -1,12 +1,12 @@
 //! The tables of worst cases: at the radius chosen, at the study's own radii, and every number of them to
 //! save.
 
-use super::csv;
-use super::digits::{Digits, worst_case};
-use super::live::{Live, Texts};
-use super::stops::Stops;
-use crate::evaluate::{Evaluation, PolicyResult, RobustValue};
-use crate::words::{gap, number, percent, short, supported};
+use crate::csv;
+use crate::digits::{Digits, worst_case};
+use crate::live::{Live, Texts};
+use seawall_study::evaluate::{Evaluation, PolicyResult, RobustValue};
+use seawall_study::report::Slider;
+use seawall_study::words::{gap, number, percent, short, supported};
 use serde::Serialize;
 
 /// A policy's line of the table below the chart.
@@ -68,11 +68,9 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
 pub(super) fn studied(
     found: &Evaluation,
     others: &Option<Evaluation>,
-    stops: &Stops,
-    own: &[f64],
-    cost_radii: &[f64],
+    Slider { stops, own, costs, .. }: &Slider,
 ) -> Studied {
-    let several = cost_radii.iter().any(|r| *r > 0.0) || cost_radii.len() > 1;
+    let several = costs.iter().any(|r| *r > 0.0) || costs.len() > 1;
     let column = |cost: &f64| {
         let cost = several.then(|| number(*cost));
         own.iter().map(move |r| (number(*r), cost.clone())).collect::<Vec<_>>()
@@ -84,7 +82,7 @@ pub(super) fn studied(
         (policy.name.clone(), first.chain(rest).collect())
     };
     Studied {
-        columns: cost_radii.iter().flat_map(column).collect(),
+        columns: costs.iter().flat_map(column).collect(),
         rows: found.policies.iter().enumerate().map(row).collect(),
     }
 }

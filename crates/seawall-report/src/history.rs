@@ -8,12 +8,13 @@
 //!
 //! A group is held on the better side of the second line.
 
-use super::chart::{Tick, outline, padded, ticks};
-use super::csv;
-use super::sentences::isolated;
-use crate::transfer::{GroupScore, Transfer};
-use crate::words::{number, rows, short};
+use crate::axis::{padded, ticks};
+use crate::chart::{Tick, outline};
+use crate::csv;
+use crate::sentences::isolated;
 use seawall::Direction;
+use seawall_study::transfer::{GroupScore, Transfer};
+use seawall_study::words::{number, rows, short};
 use serde::Serialize;
 
 /// Groups shown before one asks for all, those that needed most first.
@@ -158,8 +159,8 @@ fn past(g: &GroupScore) -> Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transfer::{AllowanceParts, Method};
     use seawall::transfer::{BalanceStatus, BalanceSummary};
+    use seawall_study::transfer::{AllowanceParts, Method};
 
     fn transfer(direction: Direction) -> Transfer {
         let sign = direction.sign();

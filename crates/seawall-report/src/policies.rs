@@ -1,10 +1,11 @@
 //! The policies in words, as tables and as trees, with what is certified of those that were learned.
 
-use crate::learn::LearnedPolicy;
-use crate::words::{gap, number, percent, short};
 use seawall::learn::Method;
 use seawall::policy::{Outline, Partition, Policy, Rule, chances};
-use seawall::{Direction, Log, Value};
+use seawall::{Direction, Value};
+use seawall_study::learn::LearnedPolicy;
+use seawall_study::report::Basis;
+use seawall_study::words::{gap, number, percent, short};
 use serde::Serialize;
 
 /// Actions of a table with a column of their own.
@@ -32,11 +33,15 @@ struct ChanceTable {
 }
 
 /// A policy, explained; `learned` is what is known of it if it was learned here.
-pub(super) fn explained(policy: &Policy, log: &Log, learned: Option<&LearnedPolicy>) -> Explained {
-    let actions = log.actions();
+pub(super) fn explained(
+    policy: &Policy,
+    basis: &Basis,
+    learned: Option<&LearnedPolicy>,
+) -> Explained {
+    let (actions, contexts) = (&basis.actions, &basis.contexts);
     let missing = |name: &str| {
-        let values = |k: usize| log.contexts().level_values(k);
-        log.contexts().feature(name).is_ok_and(|k| values(k).any(|v| v == Value::Missing))
+        let values = |k: usize| contexts.level_values(k);
+        contexts.feature(name).is_ok_and(|k| values(k).any(|v| v == Value::Missing))
     };
     let (mut words, mut table, mut tree) = (Vec::new(), None, None);
     match policy.rule() {

@@ -3,10 +3,11 @@
 //! The chart is a row a set with a mark a policy, in percent of a row's width, so that one drawing fits
 //! every page; the table below it has the numbers.
 
-use super::chart::{Tick, padded, ticks};
-use super::csv;
-use crate::compare::{Compared, ComparedSet};
-use crate::words::short;
+use crate::axis::{padded, ticks};
+use crate::chart::Tick;
+use crate::csv;
+use seawall_study::compare::{Compared, ComparedSet};
+use seawall_study::words::short;
 use serde::Serialize;
 
 /// Room at either side for half a label, as a share of what is between.
@@ -106,7 +107,7 @@ fn saved(found: &Compared) -> String {
 fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     let best = |name: &str| set.best.iter().any(|b| b == name);
     let marks = set.policies.iter().enumerate();
-    let mark = |(policy, p): (usize, &crate::compare::PolicyWorst)| Mark {
+    let mark = |(policy, p): (usize, &seawall_study::compare::PolicyWorst)| Mark {
         at: at(p.value),
         policy,
         best: best(&p.policy),

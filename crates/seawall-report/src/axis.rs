@@ -9,7 +9,7 @@
 //! within the first twentieth of the width: near radii can then be told apart beside a far one. A zero
 //! stays a zero, which a logarithm would not leave it.
 
-use super::chart::ticks;
+use seawall_study::report::nice;
 
 /// A radius that matters and takes less of the width than this is squeezed.
 const SQUEEZED: f64 = 0.05;
@@ -67,6 +67,27 @@ impl RadiusAxis {
         let radius = |k: usize| self.largest * (k as f64 / steps as f64).powi(2);
         (1..steps).map(radius).collect()
     }
+}
+
+/// Two ends with some room beyond; some where there are none.
+pub(super) fn padded(ends: (f64, f64)) -> (f64, f64) {
+    match ends {
+        (low, high) if high - low > 1e-9 * high.abs().max(low.abs()) => {
+            (low - 0.04 * (high - low), high + 0.04 * (high - low))
+        }
+        (low, _) if low.is_finite() => {
+            (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0))
+        }
+        _ => (0.0, 1.0),
+    }
+}
+
+/// Round numbers between two ends, about so many steps.
+pub(super) fn ticks(low: f64, high: f64, steps: f64) -> impl Iterator<Item = f64> {
+    let step = nice((high - low) / steps);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).map(move |k| k as f64 * step)
 }
 
 /// 5, 2 and 1 times powers of ten, from the largest that is not above a number.

@@ -3,10 +3,11 @@
 //!
 //! Places are in percent of a row's width, so that one drawing fits every page.
 
-use super::chart::{Tick, ticks};
-use super::csv;
-use crate::words::{percent, short, standardised};
+use crate::axis::ticks;
+use crate::chart::Tick;
+use crate::csv;
 use seawall::transfer::ColumnBalance;
+use seawall_study::words::{percent, short, standardised};
 use serde::Serialize;
 
 /// A difference that trialists call small.

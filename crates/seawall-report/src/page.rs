@@ -1,12 +1,12 @@
 //! From a report to its page. Every text is escaped by the template; the texts that follow the
 //! slider travel as JSON in which no tag can begin.
 
-use super::Report;
-use crate::words::{self, level, number, percent, printable, short};
+use crate::report::Report;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 use seawall::evaluate::Estimate;
 use seawall::{Error, Result};
+use seawall_study::words::{self, level, number, percent, printable, short};
 
 const PAGE: &str = concat!(include_str!("figure.html"), include_str!("page.html"));
 const TRANSFER: &str = concat!(include_str!("figure.html"), include_str!("transfer.html"));
@@ -14,8 +14,15 @@ const SETS: &str = concat!(include_str!("figure.html"), include_str!("sets.html"
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("figure.js"));
 
+impl Report {
+    /// The page.
+    pub fn html(&self) -> Result<String> {
+        render(self)
+    }
+}
+
 /// The page as HTML.
-pub(super) fn render(report: &Report) -> Result<String> {
+fn render(report: &Report) -> Result<String> {
     let failed = |e: minijinja::Error| Error::numeric(format!("the report's page: {e:#}"));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -27,7 +34,7 @@ pub(super) fn render(report: &Report) -> Result<String> {
     // A share that is told as less than something is drawn as that.
     environment.add_filter("width", |share: String| share.replace('<', ""));
     environment.add_filter("estimate", estimate);
-    environment.add_filter("letter", super::chart::letter);
+    environment.add_filter("letter", crate::chart::letter);
     environment.add_template("page", PAGE).map_err(failed)?;
     environment.add_template("transfer", TRANSFER).map_err(failed)?;
     environment.add_template("sets", SETS).map_err(failed)?;

@@ -1,8 +1,8 @@
 //! To how many digits the page tells a number: two of its standard error's, and none that its bounds
 //! leave open. The tables beneath the figures keep every digit.
 
-use crate::evaluate::{DifferenceValue, PolicyResult, RobustValue};
-use crate::words::{limit, short, supported};
+use seawall_study::evaluate::{DifferenceValue, PolicyResult, RobustValue};
+use seawall_study::words::{limit, short, supported};
 
 /// A worst case.
 pub(super) fn worst_case(policy: &PolicyResult, result: &RobustValue) -> Digits {

@@ -1,11 +1,11 @@
 //! The worst-case populations: each feature before and after the shift, the main moves in words.
 
-use super::live::{Live, Texts};
-use super::sentences::isolated;
-use crate::evaluate::PolicyResult;
-use crate::shift;
-use crate::words::{percent, short};
+use crate::drivers;
+use crate::live::{Live, Texts};
+use crate::sentences::isolated;
 use seawall::{Kind, Marginal, Population, Result, Set, WorstCase};
+use seawall_study::evaluate::PolicyResult;
+use seawall_study::words::{percent, short};
 use serde::Serialize;
 
 /// Features shown for a policy; the others are named.
@@ -78,19 +78,19 @@ pub(super) fn shifted(
     });
     let features = features.collect();
     let sentence = |worst| {
-        let words = shift::sentence(worst, set);
+        let words = drivers::sentence(worst, set);
         let mut letters = words.chars();
         let first = letters.next().map(char::to_uppercase);
         format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
     };
     let sentence = texts.add(policy.worst.iter().map(sentence));
     let by_stop = policy.worst.iter().map(|worst| match set.moves_mass() {
-        true => shift::commonest(worst.nominal().space(), worst.plan().iter(), MOVES),
+        true => drivers::commonest(worst.nominal().space(), worst.plan().iter(), MOVES),
         false => Vec::new(),
     });
-    let by_stop: Vec<Vec<shift::Moves>> = by_stop.collect();
-    let line = |m: &shift::Moves| {
-        let changes = shift::phrase(&m.changes, isolated);
+    let by_stop: Vec<Vec<drivers::Moves>> = by_stop.collect();
+    let line = |m: &drivers::Moves| {
+        let changes = drivers::phrase(&m.changes, isolated);
         format!("{} of people: {changes} (cost {} each)", percent(m.mass), short(m.cost))
     };
     let moves = (0..MOVES)
