@@ -15,9 +15,10 @@
 //! 7. [`mod@fields`]: what each front end calls a field that is wrong; [`mod@trace`]: stochastic runs as CSV
 //!    and SVG.
 //!
-//! Modules, each importing only from those before it: `fields`, `strata`, `study`, `words`, `shift`, `other_table`, `load`, `target`, `start`, `check`, `explain`,
-//! `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`,
-//! `init`, `bound`, `distance`, `describe`, `demo`.
+//! Modules, each importing only from those before it: `fields`, `strata`, `study`, `words`, `shift`,
+//! `overlap`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `evaluate`, `radius`, `transfer`,
+//! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
+//! `describe`, `demo`.
 //!
 //! Terminals are another crate's business; so are tables, which are [`seawall_table`]'s, and the mathematics,
 //! which is [`seawall`]'s.
