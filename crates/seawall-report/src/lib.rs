@@ -1,6 +1,6 @@
 //! Seawall's answers as people read them: sentences, charts, and one self-contained HTML page.
 //!
-//! 1. [`mod@drivers`]: who would have to become whom, in words.
+//! 1. [`mod@drivers`]: who would have to become whom, in words; [`mod@wording`]: other answers in a few.
 //! 2. [`report`]: everything that a study says ([`seawall_study::report::answers`]), worded; its page is
 //!    [`Report::html`].
 //!
@@ -9,7 +9,7 @@
 //! study's radii. Nothing on the page depends on the time or the place. Printed, it is two pages: the
 //! essential, and a line about the rest.
 //!
-//! Modules, each importing only from those before it: `drivers`, `csv`, `live`, `digits`, `axis`,
+//! Modules, each importing only from those before it: `drivers`, `wording`, `csv`, `live`, `digits`, `axis`,
 //! `sentences`, `marks`, `chart`, `love`, `history`, `effects`, `differences`, `populations`, `policies`,
 //! `assumptions`, `sets`, `transfer`, `worst`, `methods`, `report`, `page`.
 //!
@@ -37,6 +37,7 @@ mod report;
 mod sentences;
 mod sets;
 mod transfer;
+pub mod wording;
 mod worst;
 
 pub use report::{Report, report};

@@ -62,7 +62,7 @@ pub struct Report {
 pub fn report(answers: ReportAnswers) -> Result<Report> {
     let ReportAnswers { request, study, question, slider, learned, evaluation: found, .. } =
         &answers;
-    let Slider { own, costs, stops, start, chance } = slider;
+    let Slider { own, costs, stops, start, .. } = slider;
     let start = *start;
     let mut texts = Texts::new(start);
     let marks = marks(stops, found);

@@ -6,6 +6,7 @@
 use crate::axis::{padded, ticks};
 use crate::chart::Tick;
 use crate::csv;
+use crate::wording::{ComparedWords, compared};
 use seawall_study::compare::{Compared, ComparedSet};
 use seawall_study::words::short;
 use serde::Serialize;
@@ -39,15 +40,11 @@ pub(super) struct Section {
 struct Row {
     set: String,
     away: String,
-    radius: String,
     values: Vec<String>,
     /// The best policy last, so that it is drawn over the others.
     marks: Vec<Mark>,
-    best: String,
-    told: &'static str,
-    no_worse: String,
-    fears: String,
-    unseen: String,
+    #[serde(flatten)]
+    words: ComparedWords,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,13 +114,8 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     Row {
         set: set.set.to_string(),
         away: set.away.clone(),
-        radius: set.radius_words(),
         values: set.policies.iter().map(|p| short(p.value)).collect(),
         marks,
-        best: set.best_words(str::to_owned),
-        told: set.told_words(),
-        no_worse: set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()),
-        fears: set.fears_words(),
-        unseen: set.unseen_words(),
+        words: compared(set, str::to_owned),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::history::{History, history};
 use crate::love::{LovePlot, love_plot};
+use crate::wording;
 use seawall::Direction;
 use seawall_study::report::Transferred;
-use seawall_study::transfer::{Transfer, Transfers, balance_words};
+use seawall_study::transfer::{Transfer, Transfers};
 use seawall_study::words::{level, number, short};
 use serde::Serialize;
 
@@ -69,7 +70,7 @@ fn found(all: &Transfers) -> Option<Found> {
     let recorded = all.transfers.iter().filter(|t| !t.groups.is_empty());
     Some(Found {
         known: all.known.clone(),
-        balance: balance_words(&first.balance),
+        balance: wording::balance(&first.balance),
         effective_rows: first.balance.effective_rows.iter().map(worth).collect(),
         love: love_plot(&first.balance.columns),
         how: first.method.explained(),
@@ -82,7 +83,7 @@ fn found(all: &Transfers) -> Option<Found> {
         first: first.policy.clone(),
         differences: all.differences.iter().map(row).collect(),
         condition: all.condition.clone(),
-        left_out: all.left_out.reasons(),
+        left_out: wording::left_out(&all.left_out),
         notes: all.notes.clone(),
         by: all.by.clone(),
         histories: recorded.map(|t| history(t, all.direction)).collect(),

@@ -1,6 +1,7 @@
 //! `seawall check`.
 
 use crate::failure::Failure;
+use crate::request::Toward;
 use crate::show;
 use seawall::Watch;
 use seawall_study::check::check;

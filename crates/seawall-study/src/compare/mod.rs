@@ -17,6 +17,7 @@ mod cover;
 mod reach;
 mod sets;
 
+pub use agreement::alike;
 pub use answer::*;
 
 use crate::evaluate::told_apart;
