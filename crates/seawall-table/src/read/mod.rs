@@ -21,6 +21,7 @@ mod line;
 mod moment;
 mod names;
 mod pages;
+mod record;
 mod stream;
 mod table;
 

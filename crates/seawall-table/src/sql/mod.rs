@@ -18,6 +18,7 @@ mod bigquery;
 mod conditions;
 mod dialect;
 mod duckdb;
+mod layers;
 mod polars;
 mod postgres;
 mod query;
