@@ -2,10 +2,10 @@
 
 use crate::told;
 use seawall::Watch;
-use seawall_table::count::count;
 use seawall_study::init::{Asked, init};
-use seawall_table::read::{Distinct, Reading, Table, tables};
 use seawall_study::study::study_of;
+use seawall_table::count::count;
+use seawall_table::read::{Distinct, Reading, Table, tables};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;

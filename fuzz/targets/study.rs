@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use seawall_fuzz::told;
-use seawall_table::sql::{DIALECTS, query};
 use seawall_study::study::study_of;
+use seawall_table::sql::{DIALECTS, query};
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
