@@ -20,8 +20,8 @@
 //! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
 //! `describe`, `demo`.
 //!
-//! Terminals and pages are other crates' business; so are tables, which are [`seawall_table`]'s, and the mathematics,
-//! which is [`seawall`]'s.
+//! Terminals and pages are other crates' business; so are tables, which are [`seawall_table`]'s, and the
+//! mathematics, which is [`seawall`]'s.
 
 #![deny(missing_docs)]
 
