@@ -13,12 +13,12 @@
 //!    [`mod@forecast`]: what a long solve will take.
 //! 6. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 7. [`mod@report`]: everything on one page for people; [`mod@shift`] and [`mod@words`]: worst cases
-//!    and numbers as people read them.
+//!    and numbers as people read them; [`mod@set_text`]: what is said of each set.
 //! 8. [`mod@memory`]: how much of it a study may use; [`mod@fields`]: what each front end calls a field that is wrong.
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Modules, each importing only from those before it: `fields`, `memory`, `strata`, `read`, `write`, `study`,
-//! `words`, `shift`, `count`, `counted`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `sql`,
+//! `set_text`, `words`, `shift`, `count`, `counted`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `sql`,
 //! `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`,
 //! `init`, `bound`, `distance`, `describe`, `demo`.
 //!
@@ -49,6 +49,7 @@ mod overlap;
 pub mod radius;
 pub mod read;
 pub mod report;
+pub mod set_text;
 pub mod shift;
 pub mod sql;
 mod start;

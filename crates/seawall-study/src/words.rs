@@ -1,6 +1,7 @@
 //! Numbers as people read them: the same in the terminal and in the report; and texts that do
 //! nothing but stand there.
 
+use crate::set_text;
 use crate::study::Scale;
 use seawall::Set;
 use std::borrow::Cow;
@@ -62,7 +63,7 @@ pub fn short(x: f64) -> String {
 
 /// What a radius of a set measures, in sentences: in the study's own scale where people move.
 pub fn away(set: Set, scale: Scale) -> String {
-    let mut text = set.away().to_owned();
+    let mut text = set_text::of(set).away.to_owned();
     if set.moves_mass() {
         text.push_str(match scale {
             Scale::Range => {
@@ -76,7 +77,7 @@ pub fn away(set: Set, scale: Scale) -> String {
             }
         });
     }
-    if let Some(coding) = set.coding() {
+    if let Some(coding) = set_text::of(set).coding {
         text.push_str(&format!(" Columns: {coding}."));
     }
     text

@@ -4,6 +4,7 @@ use super::Request;
 use crate::evaluate::Question;
 use crate::load::Loaded;
 use crate::study::{Each, HistorySpec};
+use crate::set_text;
 use crate::words::{level, number, percent};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;
@@ -27,10 +28,10 @@ pub(super) fn methods(
     let (fitted, refitted) = outcome_model(loaded);
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
-        ("Set of contexts", question.context.set.method()),
+        ("Set of contexts", set_text::method(question.context.set)),
         ("The study's radii", list(&study.context_set.radii)),
         ("Outcome model", fitted),
-        ("Set of outcomes", question.cost.set.method()),
+        ("Set of outcomes", set_text::method(question.cost.set)),
         ("Cost radii", list(&study.cost_set.radii)),
         (
             "Robust value",

@@ -1,8 +1,8 @@
 //! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
 
 use super::plan::Plan;
-use super::problem::{Direction, Units};
 use super::settings::{Detail, Settings};
+use super::values::{Direction, Units};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
 use crate::population::Population;

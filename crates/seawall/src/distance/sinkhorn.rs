@@ -67,13 +67,12 @@ pub fn entropic(
         return Err(Error::field(Field::Eta, what));
     }
     // The distance is the same both ways; the matrix of Newton's method is the second one's.
-    let dual = match from.observed() >= to.observed() {
-        true => Dual::new(from, to)?,
-        false => Dual::new(to, from)?,
-    };
-    let found = match from.weights() == to.weights() {
-        true => dual.itself(eta, watch)?,
-        false => dual.solve(eta, watch)?,
+    let dual =
+        if from.observed() >= to.observed() { Dual::new(from, to)? } else { Dual::new(to, from)? };
+    let found = if from.weights() == to.weights() {
+        dual.itself(eta, watch)?
+    } else {
+        dual.solve(eta, watch)?
     };
     let settled = found.lacking <= TOLERANCE;
     // The dual at these potentials: below W_η, and by no more than the mass that is wrong times
@@ -141,9 +140,10 @@ impl Dual {
     fn soft_rows(&self, g: &[f64], eta: f64) -> Vec<f64> {
         let h: Vec<f64> = self.columns.iter().zip(g).map(|(log, g)| log + eta * g).collect();
         let each = |row: &[f64]| -log_sum_less(&h, eta, row) / eta;
-        match self.few() {
-            true => self.costs.chunks_exact(h.len()).map(each).collect(),
-            false => self.costs.par_chunks_exact(h.len()).map(each).collect(),
+        if self.few() {
+            self.costs.chunks_exact(h.len()).map(each).collect()
+        } else {
+            self.costs.par_chunks_exact(h.len()).map(each).collect()
         }
     }
 
@@ -156,9 +156,10 @@ impl Dual {
             log_sum_columns(&h, eta, &self.costs, columns, at * BLOCK, out);
             out.iter_mut().for_each(|g| *g /= -eta);
         };
-        match self.few() {
-            true => g.chunks_mut(BLOCK).enumerate().for_each(block),
-            false => g.par_chunks_mut(BLOCK).enumerate().for_each(block),
+        if self.few() {
+            g.chunks_mut(BLOCK).enumerate().for_each(block)
+        } else {
+            g.par_chunks_mut(BLOCK).enumerate().for_each(block)
         }
         g
     }

@@ -370,9 +370,10 @@ mod tests {
             if round % 3 == 0 {
                 coords[levels / 2] = f64::NAN;
             }
-            let metric = match round % 2 == 0 {
-                true => Metric::Flat { weight: 0.5, missing: 0.25 },
-                false => Metric::Square { weight: 0.5, missing: 0.25 },
+            let metric = if round % 2 == 0 {
+                Metric::Flat { weight: 0.5, missing: 0.25 }
+            } else {
+                Metric::Square { weight: 0.5, missing: 0.25 }
             };
             let axis = Axis::new(metric, &coords);
             // Ties, and places that do not exist.

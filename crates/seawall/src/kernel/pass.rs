@@ -114,9 +114,10 @@ impl Pass {
         let (top, to_top) = (self.top(below, first, flat), flat.to_top);
         let to_top = if level == flat.hole { flat.to_hole } else { to_top };
         let best = higher(below[cell], below[first + top * self.inner] + to_top);
-        match flat.hole < self.axis.levels && level != flat.hole {
-            true => higher(best, below[first + flat.hole * self.inner] + flat.to_hole),
-            false => best,
+        if flat.hole < self.axis.levels && level != flat.hole {
+            higher(best, below[first + flat.hole * self.inner] + flat.to_hole)
+        } else {
+            best
         }
     }
 

@@ -1,9 +1,9 @@
 //! The tree engine: branch and bound over a kd-tree of targets, one for each combination of
 //! fixed levels. Each query starts from the target that was best at the previous price.
 
-use super::{Engine, EngineKind, Maxima, Patience, Sums, groups};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Heights;
+use super::{Engine, EngineKind, InnerMaximizer, Patience, Sums, groups};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::values::ScaledValues;
 use crate::kernel::kd_tree::{Best, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
 use crate::kernel::{packet, sum};
@@ -28,9 +28,9 @@ pub(super) struct Tree {
 }
 
 /// The engine, loaded.
-struct Loaded<'v> {
+struct TreeMaximizer<'v> {
     engine: Arc<Tree>,
-    heights: Heights<'v>,
+    heights: ScaledValues<'v>,
     trees: Vec<KdTree>,
     found: Vec<Best>,
     patience: Patience<'v>,
@@ -46,11 +46,11 @@ struct Query {
 
 impl Tree {
     /// Builds the trees.
-    pub fn new(geometry: &Geometry) -> Self {
-        let population = geometry.population().clone();
+    pub fn new(indexed: &IndexedPopulation) -> Self {
+        let population = indexed.population().clone();
         let (metrics, groups) = groups(population.space());
         let mut rank = vec![u32::MAX; population.space().len()];
-        for (at, &i) in geometry.sources().iter().enumerate() {
+        for (at, &i) in indexed.sources().iter().enumerate() {
             rank[i as usize] = at as u32;
         }
         let (mut trees, mut queries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
@@ -79,7 +79,11 @@ impl Engine for Tree {
         Some(EngineKind::Tree)
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let height = |&i: &u32| heights.at(i as usize);
         let loaded = |(tree, members): &(KdTree, Vec<u32>)| {
             tree.loaded(&members.iter().map(height).collect::<Vec<f64>>())
@@ -90,11 +94,11 @@ impl Engine for Tree {
         // How many points a query looks at is not known; some hundred, as a rule.
         let chunks = self.queries.len().div_ceil(CHUNK);
         let patience = Patience::new(watch, chunks, CHUNK * 256 * self.features.max(1));
-        Box::new(Loaded { engine: self, heights, trees, found, patience })
+        Box::new(TreeMaximizer { engine: self, heights, trees, found, patience })
     }
 }
 
-impl Loaded<'_> {
+impl TreeMaximizer<'_> {
     fn query_all(&mut self, price: Price) {
         match price {
             Price::Zero => self.query(ValueFirst, None),
@@ -141,7 +145,7 @@ impl Loaded<'_> {
 }
 
 /// The better of staying and of what was best at the previous price.
-fn known(heights: &Heights<'_>, order: impl Order, query: &Query, before: Best) -> Best {
+fn known(heights: &ScaledValues<'_>, order: impl Order, query: &Query, before: Best) -> Best {
     let value = heights.at(query.source as usize);
     if better(order.key(before.value, before.cost), order.key(value, 0.0)) {
         before
@@ -150,7 +154,7 @@ fn known(heights: &Heights<'_>, order: impl Order, query: &Query, before: Best) 
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for TreeMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         self.query_all(price);
         let weights = self.engine.population.weights();

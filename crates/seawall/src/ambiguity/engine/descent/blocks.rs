@@ -8,7 +8,7 @@
 //! boxes: the maximum of a sum of trees is below the sum of their maxima, and the fewer maxima are
 //! added the smaller the difference. Trees of a single feature become one block a feature.
 
-use crate::ambiguity::problem::Units;
+use crate::ambiguity::values::Units;
 use crate::error::{Error, Result};
 use crate::steps::{Extent, Side, StepFunction, StepNode, StepTree, Terms, Weighed, list};
 use std::collections::HashMap;

@@ -5,8 +5,8 @@
 //! chord and their lines; the next radius is where the lines of the widest stretch cross.
 
 use super::curve::{Curve, Vertices};
-use super::problem::Units;
 use super::settings::Settings;
+use super::values::Units;
 use crate::error::Result;
 use crate::kernel::bracket::{Vertex, uncertainty};
 use crate::progress::Stage;
@@ -15,7 +15,7 @@ use crate::progress::Stage;
 const SOLVES: usize = 48;
 
 /// The curve between two ends, to a tolerance in heights or as close as so many solves come.
-pub(super) fn climb(
+pub(super) fn curve_by_solves(
     (start, end): (Vertex, Vertex),
     tolerance: f64,
     settings: Settings<'_>,
@@ -60,9 +60,7 @@ fn between(low: &Vertex, high: &Vertex) -> f64 {
     let width = high.cost - low.cost;
     let slope = (high.value - low.value) / width;
     let (steep, flat) = (low.price.get(), high.price.get());
-    let share = match steep.is_finite() && steep > flat {
-        true => (slope - flat) / (steep - flat),
-        false => 0.0,
-    };
+    let share =
+        if steep.is_finite() && steep > flat { (slope - flat) / (steep - flat) } else { 0.0 };
     low.cost + width * share.clamp(0.02, 0.9)
 }
