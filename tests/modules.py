@@ -140,7 +140,9 @@ def cycles(edges):
 
 FOLDERS = {
     "seawall": ("crates/seawall/src", []),
+    "seawall::kernel": ("crates/seawall/src/kernel", ["kernel"]),
     "seawall::ambiguity": ("crates/seawall/src/ambiguity", ["ambiguity"]),
+    "seawall::outcome": ("crates/seawall/src/outcome", ["outcome"]),
     "seawall-study": ("crates/seawall-study/src", []),
     "seawall-cli": ("crates/seawall-cli/src", []),
     "seawall-python": ("crates/seawall-python/src", []),
