@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use seawall::{
-    Engine, EngineKind, Feature, Geometry, ScaledValues, InnerMaximizer, Population, Price, Problem, Settings,
-    Space, Wasserstein, Watch,
+    Engine, EngineKind, Feature, Geometry, InnerMaximizer, Population, Price, Problem,
+    ScaledValues, Settings, Space, Wasserstein, Watch,
 };
 use seawall_fuzz::bytes::{Bytes, number};
 use seawall_fuzz::problem::Choices;
@@ -86,7 +86,11 @@ impl Engine for Held {
         "held to all pairs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: ScaledValues<'v>, watch: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let mut maxima = self.inner.clone().load(heights, watch);
         for &price in &self.prices {
             self.compare(&mut *maxima, &heights, price);

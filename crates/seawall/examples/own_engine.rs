@@ -2,7 +2,8 @@
 //! have. This one looks at all pairs, which is slow but exact; the worst case is the same.
 
 use seawall::{
-    Engine, Feature, Geometry, ScaledValues, InnerMaximizer, Population, Price, Problem, Sums, Watch,
+    Engine, Feature, Geometry, InnerMaximizer, Population, Price, Problem, ScaledValues, Sums,
+    Watch,
 };
 use seawall::{Settings, Wasserstein};
 use std::sync::Arc;
@@ -16,7 +17,11 @@ impl Engine for AllPairs {
         "all pairs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: ScaledValues<'v>, _: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         Box::new(Loaded(self, heights))
     }
 }

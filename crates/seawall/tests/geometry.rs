@@ -7,9 +7,9 @@ use crate::common;
 use crate::common::{Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
-    Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, ScaledValues, Kl, InnerMaximizer,
-    Population, Price, Problem, Set, Settings, Status, Sums, TotalVariation, Wasserstein, Watch,
-    WorstCase,
+    Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, InnerMaximizer, Kl,
+    Population, Price, Problem, ScaledValues, Set, Settings, Status, Sums, TotalVariation,
+    Wasserstein, Watch, WorstCase,
 };
 use std::sync::Arc;
 
@@ -51,7 +51,11 @@ impl Engine for Naive {
         "naive"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: ScaledValues<'v>, _: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         Box::new(NaiveMaximizer { engine: self, heights })
     }
 }
@@ -217,7 +221,11 @@ impl Engine for Compared {
         "compared"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: ScaledValues<'v>, _: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let all = [
             Price::Zero,
             Price::At(1e-3),
@@ -257,7 +265,11 @@ impl Engine for Wrong {
         "wrong"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: ScaledValues<'v>, _: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let engine = Arc::new(Naive::new(&self.0.population));
         Box::new(WrongMaximizer(NaiveMaximizer { engine, heights }, self.1))
     }
@@ -312,7 +324,11 @@ impl Engine for Fixed {
         "fixed"
     }
 
-    fn load<'v>(self: Arc<Self>, _: ScaledValues<'v>, _: Watch<'v>) -> Box<dyn InnerMaximizer + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        _: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         Box::new(FixedMaximizer(self.0))
     }
 }

@@ -8,7 +8,8 @@ use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
-    Detail, Direction, Entry, Feature, JointEstimator, JointKl, Log, Matrix, Set, Settings, Space, Watch,
+    Detail, Direction, Entry, Feature, JointEstimator, JointKl, Log, Matrix, Set, Settings, Space,
+    Watch,
 };
 use std::sync::Arc;
 

@@ -11,14 +11,18 @@ use clarabel::solver::SupportedConeT::{
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 use proptest::prelude::*;
 use seawall::{
-    Cvar, Direction, Feature, Geometry, Kl, Population, PowerDivergence,
-    Problem, Set, Settings, Space, Status, TotalVariation, WorstCase,
+    Cvar, Direction, Feature, Geometry, Kl, Population, PowerDivergence, Problem, Set, Settings,
+    Space, Status, TotalVariation, WorstCase,
 };
 use std::sync::Arc;
 
 fn divergences() -> Vec<Set> {
     let orders = [3.0, 1.5, 6.0, 0.3, 0.9, -0.5, -2.0];
-    let mut all = vec![PowerDivergence::CHI2.into(), PowerDivergence::HELLINGER.into(), PowerDivergence::BURG.into()];
+    let mut all = vec![
+        PowerDivergence::CHI2.into(),
+        PowerDivergence::HELLINGER.into(),
+        PowerDivergence::BURG.into(),
+    ];
     all.extend(orders.map(|k| Set::from(PowerDivergence::cressie_read(k))));
     all
 }
@@ -552,7 +556,10 @@ fn cvar_refuses_what_is_no_share() {
     let other = Population::from_weights(space.space().clone(), vec![0.5, 0.25, 0.25]).unwrap();
     let from = |set: Set| set.containing(&Geometry::new(&space), &other).unwrap().unwrap();
     assert!(from(Cvar.into()).is_infinite() && from(PowerDivergence::CHI2.into()).is_infinite());
-    assert!(from(PowerDivergence::HELLINGER.into()).is_finite() && from(PowerDivergence::BURG.into()).is_finite());
+    assert!(
+        from(PowerDivergence::HELLINGER.into()).is_finite()
+            && from(PowerDivergence::BURG.into()).is_finite()
+    );
 }
 
 #[test]

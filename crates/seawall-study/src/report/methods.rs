@@ -3,8 +3,8 @@
 use super::Request;
 use crate::evaluate::Question;
 use crate::load::Loaded;
-use crate::study::{Each, HistorySpec};
 use crate::set_text;
+use crate::study::{Each, HistorySpec};
 use crate::words::{level, number, percent};
 use seawall::evaluate::Support;
 use seawall::inference::Resampling;

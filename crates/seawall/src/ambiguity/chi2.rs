@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, Solution};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -254,7 +254,7 @@ impl<'a> Chi2Solver<'a> {
 }
 
 impl PriceOracle for Chi2Solver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -12,7 +12,7 @@
 
 use super::polyline::Polyline;
 use super::settings::Settings;
-use super::values::{Direction, Units};
+use super::values::{Direction, ValueUnits};
 use crate::kernel::bracket::{Vertex, uncertainty};
 use crate::progress::Stage;
 use std::cmp::Ordering;
@@ -50,7 +50,7 @@ impl Vertices {
     pub fn refine(
         mut self,
         settings: Settings<'_>,
-        units: Units,
+        units: ValueUnits,
         mut evaluate: impl FnMut(&[f64]) -> Vec<Vertex>,
     ) -> Self {
         let mut open = BinaryHeap::new();
@@ -141,7 +141,7 @@ impl Vertices {
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(mut self, units: Units) -> Curve {
+    pub fn into_curve(mut self, units: ValueUnits) -> Curve {
         let factor = units.scale();
         self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self.straight.sort_unstable_by(f64::total_cmp);
@@ -205,7 +205,7 @@ impl Sagging {
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(self, units: Units) -> Curve {
+    pub fn into_curve(self, units: ValueUnits) -> Curve {
         let vertex = |&(radius, value, slope): &(f64, f64, f64)| CurveVertex {
             radius,
             value: units.unscaled(value),

@@ -17,7 +17,7 @@ use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::{Certificate, Smoothed};
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -239,7 +239,7 @@ impl<'a> EntropicSolver<'a> {
 }
 
 impl PriceOracle for EntropicSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -3,7 +3,7 @@
 //!
 //! What the sets whose populations are such plans share. How they find the exponents is their own.
 
-use super::engine::{Scan, Source};
+use super::engine::{PairScan, Source};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::Settings;
@@ -65,7 +65,7 @@ pub(super) fn list(
     settings: &Settings<'_>,
     parts: &[GibbsPart],
 ) -> Option<Plan> {
-    let scan = Scan::new(problem.geometry.indexed());
+    let scan = PairScan::new(problem.geometry.indexed());
     let nominal = problem.population().weights();
     let floor = settings.plan_floor;
     let patience = scan.patience(settings.watch);

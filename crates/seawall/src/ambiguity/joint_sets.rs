@@ -23,7 +23,7 @@
 //! Not here: the search for λ (`joint_wasserstein`).
 
 use super::geometry::Geometry;
-use super::values::{Direction, Units};
+use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
@@ -99,7 +99,7 @@ struct PersonChoice {
 }
 
 /// People at their sources, and what a policy can be made to do to them.
-pub(crate) struct People {
+pub(crate) struct JointPeople {
     population: Population,
     sources: Vec<u32>,
     ways: Vec<Vec<f64>>,
@@ -108,12 +108,12 @@ pub(crate) struct People {
     margins: Vec<OutcomeMargins>,
     /// The worst outcome there is, as a height.
     top: f64,
-    units: Units,
+    units: ValueUnits,
     /// What found the nearest places.
     engine: &'static str,
 }
 
-impl People {
+impl JointPeople {
     /// A population with a policy and the outcomes of its sources under each of the policy's actions;
     /// `values` are all that an outcome can be.
     pub fn new(
@@ -136,13 +136,13 @@ impl People {
                 ),
             ));
         }
-        let units = Units::new(values.iter().fold(0.0, |m: f64, y| m.max(y.abs())), direction);
+        let units = ValueUnits::new(values.iter().fold(0.0, |m: f64, y| m.max(y.abs())), direction);
         let top = values.iter().map(|&y| units.scaled(y)).fold(f64::NEG_INFINITY, f64::max);
         let rising = |margins: OutcomeMargins| OutcomeMargins {
             of: margins.of,
             spreads: margins.spreads.into_iter().map(|s| rising(s, units)).collect(),
         };
-        Ok(People {
+        Ok(JointPeople {
             population: geometry.population().clone(),
             sources: geometry.sources().to_vec(),
             arrivals: ways.nearest(geometry, watch)?,
@@ -158,7 +158,7 @@ impl People {
         &self.population
     }
 
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> ValueUnits {
         self.units
     }
 
@@ -244,7 +244,7 @@ impl People {
 }
 
 /// A spread as heights and shares, rising, equal ones together.
-fn rising(spread: Vec<(f64, f64)>, units: Units) -> Vec<(f64, f64)> {
+fn rising(spread: Vec<(f64, f64)>, units: ValueUnits) -> Vec<(f64, f64)> {
     let total: f64 = spread.iter().map(|y| y.1).sum();
     let some = spread.into_iter().filter(|y| y.1 > 0.0);
     let mut all: Vec<(f64, f64)> = some.map(|(y, w)| (units.scaled(y), w / total)).collect();
@@ -259,7 +259,7 @@ fn rising(spread: Vec<(f64, f64)>, units: Units) -> Vec<(f64, f64)> {
 
 /// What people can be made to do at a price.
 struct Offers<'p> {
-    people: &'p People,
+    people: &'p JointPeople,
     price: Price,
     kappa: f64,
     /// Of each way and action: whether its outcome is worth moving.

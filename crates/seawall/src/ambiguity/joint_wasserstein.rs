@@ -16,12 +16,12 @@
 
 use super::ambiguity_set::{About, AmbiguitySet};
 use super::capabilities::Capabilities;
-use super::joint_sets::{Coupling, People};
+use super::joint_sets::{Coupling, JointPeople};
 use super::parameters::{Argument, Parameter, Takes};
 use super::plan::Plan;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, Solution};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -72,7 +72,7 @@ const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// What people reach at a price, under either end of what the coupling of their outcomes may be.
 struct Oracle<'a> {
-    people: People,
+    people: JointPeople,
     /// For heights.
     kappa: f64,
     settings: Settings<'a>,
@@ -169,7 +169,7 @@ pub(super) struct PeopleSolver<'a> {
 }
 
 impl<'a> PeopleSolver<'a> {
-    pub fn new(people: People, kappa: f64, settings: Settings<'a>) -> Result<Self> {
+    pub fn new(people: JointPeople, kappa: f64, settings: Settings<'a>) -> Result<Self> {
         let scaled = kappa / people.units().scale();
         if !(scaled.is_normal() && scaled.recip().is_normal()) {
             let kappa = Argument::Number(kappa);
@@ -188,7 +188,7 @@ impl<'a> PeopleSolver<'a> {
 }
 
 impl PriceOracle for PeopleSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.oracle.people.units()
     }
 

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -222,7 +222,7 @@ impl<'a> KlSolver<'a> {
 }
 
 impl PriceOracle for KlSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -5,7 +5,7 @@ use super::engine::{InnerMaximizer, Sums};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
-use super::values::Units;
+use super::values::ValueUnits;
 use crate::error::{Error, Result};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
@@ -78,12 +78,12 @@ impl TransportOracle for ListedSupport<'_> {
                 space.len()
             )));
         }
-        let landing = |(&i, &to): (&u32, &u32)| Assignment {
+        let assignment = |(&i, &to): (&u32, &u32)| Assignment {
             to,
             cost: space.cost(i as usize, to as usize),
             height: self.problem.heights.at(to as usize),
         };
-        Ok(sources.iter().zip(&targets).map(landing).collect())
+        Ok(sources.iter().zip(&targets).map(assignment).collect())
     }
 
     fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
@@ -108,7 +108,7 @@ impl TransportOracle for ListedSupport<'_> {
         self.engine
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -20,16 +20,13 @@
 
 use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
 use super::capabilities::Capabilities;
-use super::curve::Curve;
-use super::curve_by_solves::curve_by_solves;
+use super::curve_by_solves::{RadiusAnswer, RadiusOracle, RadiusSolver};
 use super::embedding::{Embedding, KNOWN, Kernel, MOST_PIVOTS, median_distance};
 use super::geometry::Geometry;
 use super::parameters::{Argument, Parameter, Takes};
-use super::plan::Plan;
 use super::problem::Problem;
-use super::settings::{Detail, Settings};
+use super::settings::Settings;
 use super::solve::Solve;
-use super::worst_case::{Certificate, WorstCase};
 use crate::error::Result;
 use crate::kernel::bracket::Vertex;
 use crate::kernel::cholesky::dot;
@@ -120,7 +117,8 @@ impl SolvableSet for Mmd {
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
         let embedding = self.embedding(&problem.geometry)?;
-        Ok(Box::new(MmdSolver::new(problem, settings, embedding)))
+        let oracle = MmdSolver::new(problem, settings, embedding);
+        Ok(Box::new(RadiusSolver::new(oracle, settings)))
     }
 
     fn work(&self, geometry: &Geometry) -> Option<f64> {
@@ -158,16 +156,6 @@ struct MmdSolver<'a> {
     nominal: f64,
 }
 
-/// Bounds in heights, their price and the population of places.
-struct MmdAnswer {
-    lower: f64,
-    upper: f64,
-    lambda: f64,
-    weights: Vec<f64>,
-    steps: usize,
-    stopped: bool,
-}
-
 impl<'a> MmdSolver<'a> {
     fn new(problem: &Problem<'a>, settings: Settings<'a>, embedding: Arc<Embedding>) -> Self {
         let mut heights = vec![f64::NEG_INFINITY; embedding.places()];
@@ -195,23 +183,18 @@ impl<'a> MmdSolver<'a> {
         (g, square.sqrt())
     }
 
-    /// A population without a search.
-    fn plain(value: f64, lambda: f64, weights: Vec<f64>) -> MmdAnswer {
-        MmdAnswer { lower: value, upper: value, lambda, weights, steps: 1, stopped: false }
-    }
-
-    fn found(&mut self, radius: f64) -> MmdAnswer {
+    fn found(&mut self, radius: f64) -> RadiusAnswer {
         let (top, enough) = self.highest();
         let nominal = self.embedding.nominal.clone();
         if radius == 0.0 && enough > 0.0 {
-            return Self::plain(self.nominal, f64::INFINITY, nominal);
+            return RadiusAnswer::known(self.nominal, f64::INFINITY, nominal);
         }
         if radius >= enough {
             let mut weights = vec![0.0; nominal.len()];
             weights[top] = 1.0;
-            return Self::plain(self.heights[top], 0.0, weights);
+            return RadiusAnswer::known(self.heights[top], 0.0, weights);
         }
-        let mut best = MmdAnswer {
+        let mut best = RadiusAnswer {
             lower: self.nominal,
             upper: self.heights[top],
             lambda: 0.0,
@@ -280,49 +263,28 @@ impl<'a> MmdSolver<'a> {
         self.columns.extend(toward.iter().map(|x| x / root));
         true
     }
-
-    fn vertex(&mut self, radius: f64) -> Vertex {
-        let found = self.found(radius);
-        let price = match found.lambda {
-            0.0 => Price::Zero,
-            f64::INFINITY => Price::Infinite,
-            lambda => Price::At(lambda),
-        };
-        let excess = (found.upper - found.lower).max(0.0);
-        Vertex { excess, ..Vertex::new(price, radius, found.lower) }
-    }
 }
 
-impl Solve for MmdSolver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        let found = self.found(radius);
-        let certificate = Certificate {
-            evaluations: found.steps.max(1),
-            stopped: found.stopped,
-            ..Certificate::new(found.lower, found.upper, found.lambda)
-        };
-        let mut plan = Plan::new(self.problem.space());
-        if self.settings.detail > Detail::Value {
-            for (&j, &mass) in self.tops.iter().zip(&found.weights) {
-                plan.push_paid(j, j, mass, 0.0);
-            }
-        }
-        let (units, population) = (self.problem.units(), self.problem.population());
-        Ok(certificate.into_worst_case(units, population, &self.settings, plan))
+impl RadiusOracle for MmdSolver<'_> {
+    fn problem(&self) -> &Problem<'_> {
+        &self.problem
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.nominal)
+    fn points(&self) -> &[u32] {
+        &self.tops
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+    fn answer(&mut self, radius: f64) -> RadiusAnswer {
+        self.found(radius)
+    }
+
+    fn start(&self) -> f64 {
+        self.nominal
+    }
+
+    fn ends(&mut self) -> (Vertex, Vertex) {
         let (top, enough) = self.highest();
         let start = Vertex::new(Price::Infinite, 0.0, self.nominal);
-        let end = Vertex::new(Price::Zero, enough, self.heights[top]);
-        let (units, settings) = (self.problem.units(), self.settings);
-        let tolerance = tolerance * self.problem.heights.scale();
-        curve_by_solves((start, end), tolerance, settings, units, &mut |radius| {
-            Ok(self.vertex(radius))
-        })
+        (start, Vertex::new(Price::Zero, enough, self.heights[top]))
     }
 }

@@ -81,7 +81,7 @@ pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use embedding::Kernel;
 pub use engine::{Engine, EngineKind, InnerMaximizer, Sums};
 pub use geometry::Geometry;
-pub(crate) use joint_sets::{OutcomeMargins, People, PolicyRegions};
+pub(crate) use joint_sets::{JointPeople, OutcomeMargins, PolicyRegions};
 pub use parameters::{Argument, Parameter, Takes};
 pub use plan::{Move, Plan};
 pub use problem::Problem;

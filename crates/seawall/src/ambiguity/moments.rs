@@ -28,16 +28,13 @@
 
 use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
 use super::capabilities::Capabilities;
-use super::curve::Curve;
-use super::curve_by_solves::curve_by_solves;
+use super::curve_by_solves::{RadiusAnswer, RadiusOracle, RadiusSolver};
 use super::geometry::Geometry;
 use super::parameters::{Argument, Parameter, Takes};
-use super::plan::Plan;
 use super::problem::Problem;
-use super::settings::{Detail, Settings};
+use super::settings::Settings;
 use super::solve::Solve;
 use super::whitened::{LEAST_SHARE, WhitenedPoints};
-use super::worst_case::{Certificate, WorstCase};
 use crate::error::Result;
 use crate::kernel::bracket::Vertex;
 use crate::kernel::cholesky::dot;
@@ -134,13 +131,9 @@ impl SolvableSet for Moments {
     ) -> Result<Box<dyn Solve + 'a>> {
         let white = WhitenedPoints::of(&problem.geometry)?;
         let heights = white.points.iter().map(|&j| problem.heights.at(j as usize)).collect();
-        Ok(Box::new(MomentsSolver {
-            set: *self,
-            problem: problem.clone(),
-            settings,
-            white,
-            heights,
-        }))
+        let oracle =
+            MomentsSolver { set: *self, problem: problem.clone(), settings, white, heights };
+        Ok(Box::new(RadiusSolver::new(oracle, settings)))
     }
 
     fn work(&self, geometry: &Geometry) -> Option<f64> {
@@ -184,18 +177,8 @@ struct MomentsSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     white: Arc<WhitenedPoints>,
-    /// ScaledValues of the points that may have mass.
+    /// Heights of the points that may have mass.
     heights: Vec<f64>,
-}
-
-/// Bounds in heights, their price and the population.
-struct MomentsAnswer {
-    lower: f64,
-    upper: f64,
-    lambda: f64,
-    weights: Vec<f64>,
-    steps: usize,
-    stopped: bool,
 }
 
 impl MomentsSolver<'_> {
@@ -229,20 +212,13 @@ impl MomentsSolver<'_> {
         }
     }
 
-    fn found(&self, radius: f64) -> MomentsAnswer {
+    fn found(&self, radius: f64) -> RadiusAnswer {
         let (top, enough) = self.highest();
         if radius >= enough {
             let mut weights = vec![0.0; self.heights.len()];
             weights[top] = 1.0;
             let most = self.heights[top];
-            return MomentsAnswer {
-                lower: most,
-                upper: most,
-                lambda: 0.0,
-                weights,
-                steps: 1,
-                stopped: false,
-            };
+            return RadiusAnswer::known(most, 0.0, weights);
         }
         let radius = radius.min(self.last());
         let (answer, mean) = self.solved(radius);
@@ -251,7 +227,7 @@ impl MomentsSolver<'_> {
         let trace: f64 = (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
         let lambda =
             self.set.gamma1 / (2.0 * mean) * dot(q, q).sqrt() + (self.set.gamma2 - 1.0) * trace;
-        MomentsAnswer {
+        RadiusAnswer {
             lower: answer.lower,
             upper: answer.upper,
             lambda,
@@ -305,50 +281,34 @@ impl MomentsSolver<'_> {
         }
         best
     }
-
-    fn vertex(&self, radius: f64) -> Vertex {
-        let found = self.found(radius);
-        let price = if found.lambda > 0.0 { Price::At(found.lambda) } else { Price::Zero };
-        let excess = (found.upper - found.lower).max(0.0);
-        Vertex { excess, ..Vertex::new(price, radius, found.lower) }
-    }
 }
 
-impl Solve for MomentsSolver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        let found = self.found(radius);
-        let certificate = Certificate {
-            evaluations: found.steps.max(1),
-            stopped: found.stopped,
-            ..Certificate::new(found.lower, found.upper, found.lambda)
-        };
-        let mut plan = Plan::new(self.problem.space());
-        if self.settings.detail > Detail::Value {
-            for (&j, &mass) in self.white.points.iter().zip(&found.weights) {
-                plan.push_paid(j, j, mass, 0.0);
-            }
-        }
-        let (units, population) = (self.problem.units(), self.problem.population());
-        Ok(certificate.into_worst_case(units, population, &self.settings, plan))
+impl RadiusOracle for MomentsSolver<'_> {
+    fn problem(&self) -> &Problem<'_> {
+        &self.problem
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.found(0.0).upper)
+    fn points(&self) -> &[u32] {
+        &self.white.points
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+    fn answer(&mut self, radius: f64) -> RadiusAnswer {
+        self.found(radius)
+    }
+
+    fn start(&self) -> f64 {
+        self.found(0.0).upper
+    }
+
+    fn ends(&mut self) -> (Vertex, Vertex) {
         let (top, enough) = self.highest();
-        let start = self.vertex(0.0);
         // Where no radius is enough, the curve ends where it is flat.
         let end = if enough.is_finite() {
             Vertex::new(Price::Zero, enough, self.heights[top])
         } else {
-            Vertex { price: Price::Zero, ..self.vertex(self.last()) }
+            let last = self.last();
+            Vertex { price: Price::Zero, ..self.found(last).vertex(last) }
         };
-        let (units, settings) = (self.problem.units(), self.settings);
-        let tolerance = tolerance * self.problem.heights.scale();
-        curve_by_solves((start, end), tolerance, settings, units, &mut |radius| {
-            Ok(self.vertex(radius))
-        })
+        (self.found(0.0).vertex(0.0), end)
     }
 }

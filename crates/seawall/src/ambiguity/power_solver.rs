@@ -16,7 +16,7 @@ use super::poles::{Goal, PoleTilt, Poles};
 use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, Solution};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -210,7 +210,7 @@ fn far_end(poles: &Poles, top: f64) -> (Vertex, Weighing) {
 }
 
 impl PriceOracle for PowerSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -2,7 +2,7 @@
 
 use super::engine::EngineKind;
 use super::geometry::Geometry;
-use super::values::{Direction, ScaledValues, Units};
+use super::values::{Direction, ScaledValues, ValueUnits};
 use crate::error::{Error, Result};
 use crate::population::Population;
 use crate::space::Space;
@@ -79,8 +79,8 @@ impl<'a> Problem<'a> {
     }
 
     /// What turns values into heights.
-    pub(super) fn units(&self) -> Units {
-        Units { factor: self.heights.factor, direction: self.direction }
+    pub(super) fn units(&self) -> ValueUnits {
+        ValueUnits { factor: self.heights.factor, direction: self.direction }
     }
 
     /// The nominal mean: the answer if nothing shifts.

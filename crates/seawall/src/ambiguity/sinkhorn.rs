@@ -27,7 +27,7 @@ use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
 use super::tilted::Tilted;
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -199,7 +199,7 @@ fn middle(bracket: &Bracket) -> Option<f64> {
 }
 
 impl PriceOracle for SinkhornSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

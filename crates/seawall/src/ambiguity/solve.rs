@@ -4,7 +4,7 @@
 use super::curve::{Curve, Vertices};
 use super::plan::Plan;
 use super::settings::Settings;
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::{Certificate, WorstCase};
 use crate::error::Result;
 use crate::kernel::bracket::Vertex;
@@ -32,7 +32,7 @@ pub(super) struct Solution {
 
 impl Solution {
     /// The worst case in the user's units and direction.
-    pub fn into_worst_case(self, units: Units, settings: &Settings<'_>) -> WorstCase {
+    pub fn into_worst_case(self, units: ValueUnits, settings: &Settings<'_>) -> WorstCase {
         self.certificate.into_worst_case(units, &self.nominal, settings, self.plan)
     }
 }
@@ -41,7 +41,7 @@ impl Solution {
 /// concave curve `V(ε)` and a line of slope λ above it, so that one refinement follows every such curve.
 pub(super) trait PriceOracle: Send {
     /// What turns values into heights.
-    fn units(&self) -> Units;
+    fn units(&self) -> ValueUnits;
 
     /// The worst case at a radius, in heights.
     fn solution(&mut self, radius: f64) -> Result<Solution>;

@@ -4,7 +4,7 @@ use super::couplings::Couplings;
 use super::curve::Curve;
 use super::cvar::Cvar;
 use super::entropic::Entropic;
-use super::joint_sets::People;
+use super::joint_sets::JointPeople;
 use super::joint_wasserstein::{JointWasserstein, PeopleSolver};
 use super::kl::Kl;
 use super::mmd::Mmd;
@@ -125,7 +125,7 @@ impl JointWasserstein {
     /// A solver for people and a policy.
     pub(crate) fn solver_for<'a>(
         self,
-        people: People,
+        people: JointPeople,
         settings: Settings<'a>,
     ) -> Result<Solver<'a>> {
         let set = Set::from(self);

@@ -6,7 +6,7 @@
 //! way every source goes.
 
 use super::plan::Plan;
-use super::values::Units;
+use super::values::ValueUnits;
 use crate::error::Result;
 use crate::kernel::order::Price;
 use crate::population::Population;
@@ -92,7 +92,7 @@ pub(super) trait TransportOracle: Send {
     fn engine(&self) -> &'static str;
 
     /// What turns values into heights.
-    fn units(&self) -> Units;
+    fn units(&self) -> ValueUnits;
 
     /// Whether an answer was given up because a watch said stop.
     fn stopped(&self) -> bool;

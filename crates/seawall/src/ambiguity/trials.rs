@@ -1,7 +1,7 @@
 //! Random step functions on random spaces, and what engines on the whole of a space are held to.
 #![allow(clippy::unwrap_used)]
 
-use super::engine::boxes::{Boxes, Hulls};
+use super::engine::boxes::{Hulls, ListedBoxes};
 use super::problem::Problem;
 use super::set::Set;
 use super::settings::Settings;
@@ -163,7 +163,7 @@ impl Trial {
     pub fn boxes(&self) -> Solver<'_> {
         let boxes = list(&self.whole.extent, &self.function, 1 << 20).unwrap();
         let hulls = Hulls::new(&self.whole, boxes, self.direction, Watch::NOBODY).unwrap();
-        let boxes = Boxes { whole: &self.whole, hulls: hulls.into() };
+        let boxes = ListedBoxes { whole: &self.whole, hulls: hulls.into() };
         self.solver(Box::new(boxes))
     }
 

@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::{Detail, Settings};
 use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::Vertex;
@@ -166,7 +166,7 @@ impl<'a> ReplacementSolver<'a> {
 }
 
 impl PriceOracle for ReplacementSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.problem.units()
     }
 

@@ -45,12 +45,12 @@ impl fmt::Display for Direction {
 
 /// What turns a caller's values into heights and back: a signed power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Units {
+pub(super) struct ValueUnits {
     pub(super) factor: f64,
     pub(super) direction: Direction,
 }
 
-impl Units {
+impl ValueUnits {
     /// For values of at most this size.
     pub(super) fn new(largest: f64, direction: Direction) -> Self {
         let factor = if largest > 0.0 {
@@ -58,7 +58,7 @@ impl Units {
         } else {
             1.0
         };
-        Units { factor: direction.sign() * factor, direction }
+        ValueUnits { factor: direction.sign() * factor, direction }
     }
 
     /// What multiplies values, without its sign.
@@ -90,7 +90,7 @@ pub struct ScaledValues<'a> {
 impl<'a> ScaledValues<'a> {
     pub(super) fn new(values: &'a [f64], direction: Direction) -> Self {
         let largest = values.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
-        ScaledValues { values, factor: Units::new(largest, direction).factor }
+        ScaledValues { values, factor: ValueUnits::new(largest, direction).factor }
     }
 
     /// The height of a point.

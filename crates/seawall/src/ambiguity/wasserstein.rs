@@ -18,7 +18,7 @@ use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
 use super::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
 
 use super::settings::{Detail, Settings};
-use super::values::Units;
+use super::values::ValueUnits;
 use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
@@ -215,7 +215,7 @@ impl<'a> WassersteinSolver<'a> {
         certificate.lower = self.mean(&assignments, split);
         let to = assignments.iter().map(|l| l.to).collect();
         drop(assignments);
-        let split = split.map(|(source, share, landing)| (source, share, landing.to));
+        let split = split.map(|(source, share, assignment)| (source, share, assignment.to));
         let plan = self.oracle.plan(AssignmentPlan { to, split })?;
         Ok(self.found(certificate, Some(plan)))
     }
@@ -325,7 +325,7 @@ fn sound(vertex: Vertex) -> Result<Vertex> {
 }
 
 impl PriceOracle for WassersteinSolver<'_> {
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.oracle.units()
     }
 

@@ -13,7 +13,7 @@
 //!
 //! Not here: what the function is (`evaluate`).
 
-use super::engine::boxes::{Boxes, Hulls};
+use super::engine::boxes::{Hulls, ListedBoxes};
 use super::engine::descent::Descent;
 use super::engine::separable::Separable;
 use super::settings::Settings;
@@ -29,7 +29,7 @@ use crate::space::Space;
 use crate::steps::{Extent, StepFunction, list, separate};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Boxes that are listed at most.
+/// ListedBoxes that are listed at most.
 const MOST_BOXES: usize = 1 << 17;
 /// Up to about so many boxes are less work, once, than features one by one, price by price.
 const FEW_BOXES: usize = 1 << 10;
@@ -83,7 +83,7 @@ impl Whole {
     ) -> Result<Box<dyn TransportOracle + 'a>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = last.as_ref().filter(|k| k.0 == *function && k.1 == direction) {
-            return Ok(Box::new(Boxes { whole: &self.space, hulls: known.2.clone() }));
+            return Ok(Box::new(ListedBoxes { whole: &self.space, hulls: known.2.clone() }));
         }
         // Let go before others are made: they are large.
         *last = None;
@@ -92,7 +92,7 @@ impl Whole {
         if let Some(boxes) = list(&self.space.extent, function, most.min(MOST_BOXES)) {
             let hulls = Arc::new(Hulls::new(&self.space, boxes, direction, settings.watch)?);
             *last = Some((function.clone(), direction, hulls.clone()));
-            return Ok(Box::new(Boxes { whole: &self.space, hulls }));
+            return Ok(Box::new(ListedBoxes { whole: &self.space, hulls }));
         }
         if let Some(separated) = separated {
             return Ok(Box::new(Separable::new(&self.space, separated, direction, settings.watch)));

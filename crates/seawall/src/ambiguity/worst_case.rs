@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::settings::{Detail, Settings};
-use super::values::{Direction, Units};
+use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
 use crate::population::Population;
@@ -348,7 +348,7 @@ impl Certificate {
     /// The worst case in the user's units and direction.
     pub fn into_worst_case(
         self,
-        units: Units,
+        units: ValueUnits,
         nominal: &Population,
         settings: &Settings<'_>,
         plan: Plan,

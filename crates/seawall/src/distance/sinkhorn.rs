@@ -67,8 +67,11 @@ pub fn entropic(
         return Err(Error::field(Field::Eta, what));
     }
     // The distance is the same both ways; the matrix of Newton's method is the second one's.
-    let dual =
-        if from.observed() >= to.observed() { Dual::new(from, to)? } else { Dual::new(to, from)? };
+    let dual = if from.observed() >= to.observed() {
+        SinkhornDual::new(from, to)?
+    } else {
+        SinkhornDual::new(to, from)?
+    };
     let found = if from.weights() == to.weights() {
         dual.itself(eta, watch)?
     } else {
@@ -90,7 +93,7 @@ pub fn entropic(
 }
 
 /// The dual problem: `max Σ p_i f_i + Σ q_j g_j` over potentials.
-struct Dual {
+struct SinkhornDual {
     /// log p and log q of the points with mass.
     rows: Vec<f64>,
     columns: Vec<f64>,
@@ -108,7 +111,7 @@ struct Potentials {
     lacking: f64,
 }
 
-impl Dual {
+impl SinkhornDual {
     fn new(from: &Population, to: &Population) -> Result<Self> {
         let points = |p: &Population| -> Vec<(usize, f64)> {
             let all = p.weights().iter().copied().enumerate();
@@ -129,7 +132,7 @@ impl Dual {
             .collect();
         let largest = costs.iter().copied().filter(|c| c.is_finite()).fold(1e-300, f64::max);
         let logs = |points: &[(usize, f64)]| points.iter().map(|(_, w)| w.ln()).collect();
-        Ok(Dual { rows: logs(&a), columns: logs(&b), costs, largest })
+        Ok(SinkhornDual { rows: logs(&a), columns: logs(&b), costs, largest })
     }
 
     fn few(&self) -> bool {

@@ -9,8 +9,8 @@
 
 use super::problem::{Case, Choices, reference};
 use seawall::{
-    Cvar, EngineKind, Entropic, Kl, PowerDivergence, Set, Settings, Status,
-    TotalVariation, Wasserstein, WorstCase,
+    Cvar, EngineKind, Entropic, Kl, PowerDivergence, Set, Settings, Status, TotalVariation,
+    Wasserstein, WorstCase,
 };
 
 /// How many kinds of sets there are to choose from.

@@ -6,14 +6,14 @@
 use super::program::MoveCosts;
 use crate::ambiguity::geometry::Geometry;
 use crate::ambiguity::shape::Shape;
-use crate::kernel::max_plus::{Axis, Carry};
+use crate::kernel::max_plus::{Carry, MaxPlusAxis};
 use crate::kernel::metric::penalty;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// How best places are found.
 pub(super) enum Pricing {
-    Lattice { shape: Arc<Shape>, axes: Vec<Axis>, h: Vec<f64>, ride: Vec<f64> },
+    Lattice { shape: Arc<Shape>, axes: Vec<MaxPlusAxis>, h: Vec<f64>, ride: Vec<f64> },
     Scan,
 }
 
@@ -26,7 +26,7 @@ impl Pricing {
         match geometry.indexed().shape().filter(|shape| shape.work() <= pairs) {
             Some(shape) => {
                 let axes = space.metrics().into_iter().zip(&shape.coords);
-                let axes = axes.map(|(metric, coords)| Axis::new(metric, coords)).collect();
+                let axes = axes.map(|(metric, coords)| MaxPlusAxis::new(metric, coords)).collect();
                 Pricing::Lattice { shape: shape.clone(), axes, h: Vec::new(), ride: Vec::new() }
             }
             None => Pricing::Scan,

@@ -14,7 +14,7 @@
 
 use crate::ambiguity::plan::Plan;
 use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
-use crate::ambiguity::values::{Direction, Units};
+use crate::ambiguity::values::{Direction, ValueUnits};
 use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::Result;
 use crate::kernel::order::Price;
@@ -43,7 +43,7 @@ struct Corner {
 }
 
 /// A population on the whole of a space, and every source's hull.
-pub(in crate::ambiguity) struct Boxes<'w> {
+pub(in crate::ambiguity) struct ListedBoxes<'w> {
     pub whole: &'w WholeSpace,
     pub hulls: Arc<Hulls>,
 }
@@ -52,7 +52,7 @@ pub(in crate::ambiguity) struct Boxes<'w> {
 #[derive(Debug)]
 pub(in crate::ambiguity) struct Hulls {
     boxes: BoxList,
-    units: Units,
+    units: ValueUnits,
     /// Which hull each source has; its own if sources differ.
     hull_of: Option<Vec<u32>>,
     /// The mass of the sources of each hull.
@@ -77,7 +77,7 @@ impl Hulls {
         watch: Watch<'_>,
     ) -> Result<Self> {
         let largest = boxes.values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-        let units = Units::new(largest, direction);
+        let units = ValueUnits::new(largest, direction);
         let features = boxes.features();
         let (firsts, hull_of) = alike(whole, &features);
         let mut mass = vec![0.0; firsts.len()];
@@ -152,7 +152,7 @@ impl Hulls {
     }
 }
 
-impl TransportOracle for Boxes<'_> {
+impl TransportOracle for ListedBoxes<'_> {
     fn len(&self) -> usize {
         self.whole.sources.len()
     }
@@ -176,12 +176,12 @@ impl TransportOracle for Boxes<'_> {
     }
 
     fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
-        let landing = |source: usize| {
+        let assignment = |source: usize| {
             let to = self.hulls.best(self.hulls.hull(source), price);
             let Corner { cost, height, .. } = self.hulls.corners[to];
             Assignment { to: to as u32, cost, height }
         };
-        Ok((0..self.len()).map(landing).collect())
+        Ok((0..self.len()).map(assignment).collect())
     }
 
     fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
@@ -206,7 +206,7 @@ impl TransportOracle for Boxes<'_> {
         "boxes"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.hulls.units
     }
 
@@ -282,7 +282,7 @@ struct Coster<'w> {
 }
 
 impl<'w> Coster<'w> {
-    fn new(whole: &'w WholeSpace, boxes: &BoxList, features: &[usize], units: Units) -> Self {
+    fn new(whole: &'w WholeSpace, boxes: &BoxList, features: &[usize], units: ValueUnits) -> Self {
         let heights: Vec<f64> = boxes.values.iter().map(|v| units.scaled(*v)).collect();
         let mut order: Vec<u32> = (0..boxes.len() as u32).collect();
         let height = |b: u32| heights[b as usize];

@@ -7,7 +7,7 @@ use crate::ambiguity::indexed::IndexedPopulation;
 use crate::ambiguity::shape::Shape;
 use crate::ambiguity::values::ScaledValues;
 use crate::kernel::layers::{self, Layers, Way};
-use crate::kernel::max_plus::Axis;
+use crate::kernel::max_plus::MaxPlusAxis;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
@@ -22,8 +22,8 @@ const RECENT: usize = 8;
 /// The engine over a lattice that suits its size and its sources.
 pub(super) fn on(indexed: &IndexedPopulation, shape: &Arc<Shape>) -> Arc<dyn Engine> {
     let metrics = indexed.population().space().metrics();
-    let axes: Vec<Axis> =
-        metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+    let axes: Vec<MaxPlusAxis> =
+        metrics.iter().zip(&shape.coords).map(|(&m, c)| MaxPlusAxis::new(m, c)).collect();
     let (cells, sources) = (shape.grid.len(), indexed.sources());
     if !layers::suit(&axes, cells, sources.len()) {
         return Arc::new(Lattice::new(indexed, shape, axes));

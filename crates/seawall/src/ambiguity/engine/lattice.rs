@@ -8,7 +8,7 @@ use super::{Engine, EngineKind, InnerMaximizer, Patience, Sums};
 use crate::ambiguity::indexed::IndexedPopulation;
 use crate::ambiguity::shape::Shape;
 use crate::ambiguity::values::ScaledValues;
-use crate::kernel::max_plus::{Axis, Carry};
+use crate::kernel::max_plus::{Carry, MaxPlusAxis};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) struct Lattice {
     population: Population,
     shape: Arc<Shape>,
-    axes: Vec<Axis>,
+    axes: Vec<MaxPlusAxis>,
     sources: Arc<[u32]>,
     /// Whether no wall keeps anyone from the highest place.
     open: bool,
@@ -40,7 +40,7 @@ struct LatticeMaximizer<'v> {
 
 impl Lattice {
     /// The engine over a lattice.
-    pub fn new(indexed: &IndexedPopulation, shape: &Arc<Shape>, axes: Vec<Axis>) -> Self {
+    pub fn new(indexed: &IndexedPopulation, shape: &Arc<Shape>, axes: Vec<MaxPlusAxis>) -> Self {
         let metrics = indexed.population().space().metrics();
         Lattice {
             population: indexed.population().clone(),

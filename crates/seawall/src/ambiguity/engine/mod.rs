@@ -21,7 +21,7 @@ pub(super) mod soft;
 mod tree;
 
 pub(super) use groups::{Group, groups};
-pub(super) use scan::{Scan, Source};
+pub(super) use scan::{PairScan, Source};
 pub(super) use soft::{SoftEngine, soft};
 
 use super::indexed::IndexedPopulation;
@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tree::Tree;
+use tree::TreeEngine;
 
 /// How the inner maxima are found. Every engine is exact; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,12 +172,12 @@ pub(super) fn hard(indexed: &IndexedPopulation, kind: EngineKind) -> Result<Arc<
     Ok(match kind {
         EngineKind::Auto => match indexed.shape().filter(|s| lattice_suits(indexed, s)) {
             Some(shape) => few::on(indexed, shape),
-            None if tree_suits(indexed) => Arc::new(Tree::new(indexed)),
-            None => Arc::new(Scan::new(indexed)),
+            None if tree_suits(indexed) => Arc::new(TreeEngine::new(indexed)),
+            None => Arc::new(PairScan::new(indexed)),
         },
         EngineKind::Grid => few::on(indexed, required_shape(indexed)?),
-        EngineKind::Tree => Arc::new(Tree::new(indexed)),
-        EngineKind::Scan => Arc::new(Scan::new(indexed)),
+        EngineKind::Tree => Arc::new(TreeEngine::new(indexed)),
+        EngineKind::Scan => Arc::new(PairScan::new(indexed)),
     })
 }
 

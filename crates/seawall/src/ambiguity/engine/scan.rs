@@ -9,7 +9,7 @@ use crate::ambiguity::indexed::IndexedPopulation;
 use crate::ambiguity::values::ScaledValues;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::{CostFirst, Price, ValueFirst};
-use crate::kernel::scan::{self, Found};
+use crate::kernel::scan::{self, ScanFound};
 use crate::kernel::screen::{self, Incumbent, Rounded, Sorted};
 use crate::kernel::sum;
 use crate::population::Population;
@@ -25,7 +25,7 @@ const TOGETHER: usize = 8;
 const BLOCKS: usize = 16;
 
 /// The engine.
-pub(in crate::ambiguity) struct Scan {
+pub(in crate::ambiguity) struct PairScan {
     population: Population,
     pub(in crate::ambiguity) metrics: Vec<Metric>,
     pub(in crate::ambiguity) groups: Vec<Group>,
@@ -36,7 +36,7 @@ pub(in crate::ambiguity) struct Scan {
 
 /// The engine, loaded.
 struct ScanMaximizer<'v> {
-    engine: Arc<Scan>,
+    engine: Arc<PairScan>,
     /// The members' heights, group by group.
     heights: Vec<Vec<f64>>,
     /// The members in order of height, where they are screened.
@@ -54,7 +54,7 @@ pub(in crate::ambiguity) struct Source {
     pub local: u32,
 }
 
-impl Scan {
+impl PairScan {
     /// Sorts the points into groups.
     pub fn new(indexed: &IndexedPopulation) -> Self {
         let population = indexed.population().clone();
@@ -69,7 +69,7 @@ impl Scan {
             }
         }
         sources.sort_unstable_by_key(|s| s.point);
-        Scan { population, metrics, groups, sources, rounded: OnceLock::new() }
+        PairScan { population, metrics, groups, sources, rounded: OnceLock::new() }
     }
 
     /// Groups in single precision; None where they are too small, or have nothing to round.
@@ -89,7 +89,7 @@ impl Scan {
     }
 }
 
-impl Engine for Scan {
+impl Engine for PairScan {
     fn name(&self) -> &'static str {
         "scan"
     }
@@ -122,7 +122,7 @@ impl ScanMaximizer<'_> {
         match price {
             Price::Zero => scan::best(metrics, columns, values, x, ValueFirst, local),
             Price::At(price) => {
-                let mut found = [Found::new(price, values[local], local)];
+                let mut found = [ScanFound::new(price, values[local], local)];
                 scan::best_priced(metrics, columns, values, x, &mut found);
                 found[0].target
             }
@@ -201,8 +201,8 @@ impl ScanMaximizer<'_> {
         source: Source,
         x: &'a [f64],
         rounded: &'a [f32],
-    ) -> screen::Source<'a> {
-        screen::Source {
+    ) -> screen::ScreenedSource<'a> {
+        screen::ScreenedSource {
             metrics: &self.engine.metrics,
             columns: &self.engine.groups[source.group as usize].columns,
             values: &self.heights[source.group as usize],

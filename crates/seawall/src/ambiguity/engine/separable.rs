@@ -19,7 +19,7 @@ use super::boxes::alike;
 use super::separable_table::{Spot, Table, key};
 use crate::ambiguity::plan::Plan;
 use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
-use crate::ambiguity::values::{Direction, Units};
+use crate::ambiguity::values::{Direction, ValueUnits};
 use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::{Error, Result};
 use crate::kernel::order::Price;
@@ -31,7 +31,7 @@ use rayon::prelude::*;
 
 /// Sources side by side.
 const LANES: usize = 64;
-/// ScaledValues this close, as a share of the largest, are the same but for rounding.
+/// Heights this close, as a share of the largest, are the same but for rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// Steps that the evaluations of a curve may take: some seconds; but so many vertices in any case.
@@ -42,15 +42,15 @@ const FEWEST: usize = 48;
 pub(in crate::ambiguity) struct Separable<'w> {
     whole: &'w WholeSpace,
     function: Separated,
-    units: Units,
-    /// ScaledValues closer than this are the same.
+    units: ValueUnits,
+    /// Heights closer than this are the same.
     rounding: f64,
     /// The first source of each kind, which kind each source is (its own if sources differ), and
     /// the kinds' masses.
     firsts: Vec<u32>,
     kind_of: Option<Vec<u32>>,
     mass: Vec<f64>,
-    /// The prices that assignments were asked for: a landing is named by its price.
+    /// The prices that assignments were asked for: a place is named by its price.
     asked: Vec<Price>,
     patience: Patience<'w>,
     /// About how many steps an evaluation takes.
@@ -64,7 +64,7 @@ impl<'w> Separable<'w> {
         direction: Direction,
         watch: Watch<'w>,
     ) -> Self {
-        let units = Units::new(function.largest, direction);
+        let units = ValueUnits::new(function.largest, direction);
         function.turn(|value| units.scaled(value));
         let rounding = ROUNDING * units.scaled(function.largest).abs();
         let (firsts, kind_of) = alike(whole, &function.features());
@@ -97,7 +97,7 @@ impl<'w> Separable<'w> {
     ) -> Option<Vec<T>> {
         let at = self.at(price);
         self.patience.begin();
-        let block = |scratch: &mut Scratch, (number, block): (usize, &[u32])| {
+        let block = |scratch: &mut LaneScratch, (number, block): (usize, &[u32])| {
             self.patience.go_on().then(|| {
                 at.best(block, scratch);
                 each(number * LANES, &scratch.best[..block.len()])
@@ -106,7 +106,7 @@ impl<'w> Separable<'w> {
         self.firsts
             .par_chunks(LANES)
             .enumerate()
-            .map_init(|| Scratch::new(self.function.profiles.len()), block)
+            .map_init(|| LaneScratch::new(self.function.profiles.len()), block)
             .collect()
     }
 }
@@ -140,9 +140,9 @@ impl TransportOracle for Separable<'_> {
         if known.is_none() {
             self.asked.push(price);
         }
-        let landing = |best: &LaneBest| Assignment { to, cost: best.cost, height: best.height };
+        let assignment = |best: &LaneBest| Assignment { to, cost: best.cost, height: best.height };
         let of_kind: Vec<Vec<Assignment>> = self
-            .blocks(price, |_, best| best.iter().map(landing).collect())
+            .blocks(price, |_, best| best.iter().map(assignment).collect())
             .ok_or_else(Error::stopped)?;
         let of_kind = of_kind.concat();
         Ok(match &self.kind_of {
@@ -158,7 +158,7 @@ impl TransportOracle for Separable<'_> {
         named.dedup();
         let of_price = |&to: &u32| (to, self.at(self.asked[to as usize]));
         let tables: Vec<(u32, At<'_>)> = named.iter().map(of_price).collect();
-        let mut scratch = Scratch::new(self.function.profiles.len());
+        let mut scratch = LaneScratch::new(self.function.profiles.len());
         self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             if let Some((_, at)) = tables.iter().find(|(price, _)| *price == to) {
                 let mut codes = self.whole.codes(source);
@@ -180,7 +180,7 @@ impl TransportOracle for Separable<'_> {
         "separable"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.units
     }
 
@@ -201,7 +201,7 @@ struct LaneBest {
 const NOWHERE: LaneBest =
     LaneBest { height: f64::NEG_INFINITY, cost: f64::INFINITY, part: u32::MAX, place: u32::MAX };
 
-/// ScaledValues and costs side by side.
+/// Heights and costs side by side.
 #[derive(Clone, Copy)]
 struct Lanes {
     height: [f64; LANES],
@@ -222,15 +222,15 @@ impl Lanes {
 }
 
 /// Room for one block.
-struct Scratch {
+struct LaneScratch {
     /// What the block's sources reach in each profile that not all boxes have.
     known: Vec<Option<Box<Lanes>>>,
     best: [LaneBest; LANES],
 }
 
-impl Scratch {
+impl LaneScratch {
     fn new(profiles: usize) -> Self {
-        Scratch { known: vec![None; profiles], best: [NOWHERE; LANES] }
+        LaneScratch { known: vec![None; profiles], best: [NOWHERE; LANES] }
     }
 }
 
@@ -243,7 +243,7 @@ struct At<'s> {
 
 impl At<'_> {
     /// Finds where each source of a block does best.
-    fn best(&self, block: &[u32], scratch: &mut Scratch) {
+    fn best(&self, block: &[u32], scratch: &mut LaneScratch) {
         scratch.best = [NOWHERE; LANES];
         for (p, part) in self.of.function.parts.iter().enumerate() {
             let mut shared = Lanes::of(part.base);
@@ -351,7 +351,7 @@ impl At<'_> {
     }
 
     /// Writes the codes of the place where a source does best.
-    fn place(&self, source: u32, codes: &mut [f64], scratch: &mut Scratch) {
+    fn place(&self, source: u32, codes: &mut [f64], scratch: &mut LaneScratch) {
         let function = &self.of.function;
         let first = match &self.of.kind_of {
             None => source,

@@ -229,7 +229,7 @@ fn levels(coords: &[f64], metric: Metric, profile: &Profile, price: Price) -> Ve
     let top = profile.steps.iter().zip(&profile.levels);
     let top = top.reduce(|best, step| if step.0.height > best.0.height { step } else { best });
     let lookup = match metric {
-        Metric::Square { weight, .. } => Some((weight, Places::new(profile, weight, price))),
+        Metric::Square { weight, .. } => Some((weight, TablePlaces::new(profile, weight, price))),
         _ => None,
     };
     let best = |(level, &x): (usize, &f64)| {
@@ -256,14 +256,14 @@ fn levels(coords: &[f64], metric: Metric, profile: &Profile, price: Price) -> Ve
 }
 
 /// The best of levels that have a place on a line.
-struct Places {
+struct TablePlaces {
     envelope: PlateauEnvelope,
     /// The places that the envelope is of, each once.
     places: Vec<Plateau>,
     levels: Vec<u32>,
 }
 
-impl Places {
+impl TablePlaces {
     fn new(profile: &Profile, weight: f64, price: Price) -> Self {
         let (mut places, mut levels): (Vec<Plateau>, Vec<u32>) = (Vec::new(), Vec::new());
         for (step, &level) in profile.steps.iter().zip(&profile.levels) {
@@ -282,7 +282,7 @@ impl Places {
                 }
             }
         }
-        Places { envelope: envelope(&places, weight, price), places, levels }
+        TablePlaces { envelope: envelope(&places, weight, price), places, levels }
     }
 
     fn at(&self, x: f64) -> (Plateau, u32) {

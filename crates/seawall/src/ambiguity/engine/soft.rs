@@ -4,7 +4,7 @@
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
 
-use super::{EngineKind, Patience, Scan, Source, required_shape};
+use super::{EngineKind, PairScan, Patience, Source, required_shape};
 use crate::ambiguity::indexed::IndexedPopulation;
 use crate::ambiguity::shape::Shape;
 use crate::error::{Error, Field, Result};
@@ -92,7 +92,7 @@ pub(in crate::ambiguity) fn soft(
                 metrics.iter().zip(&shape.coords).map(|(&m, c)| LogSumAxis::new(m, c)).collect();
             Arc::new(SoftLattice { shape: shape.clone(), axes })
         }
-        None => Arc::new(SoftScan(Scan::new(indexed))),
+        None => Arc::new(SoftScan(PairScan::new(indexed))),
     })
 }
 
@@ -284,7 +284,7 @@ fn spread(numbers: &[f64]) -> f64 {
 }
 
 /// All pairs.
-struct SoftScan(Scan);
+struct SoftScan(PairScan);
 
 /// The same, loaded.
 struct LoadedScan<'a> {
@@ -320,7 +320,7 @@ impl SoftScan {
 }
 
 impl LoadedScan<'_> {
-    fn scan(&self) -> &Scan {
+    fn scan(&self) -> &PairScan {
         &self.engine.0
     }
 
@@ -330,7 +330,7 @@ impl LoadedScan<'_> {
         source: Source,
         sharpness: f64,
         values: Option<&[Vec<f64>]>,
-        room: &mut Room,
+        room: &mut SoftRoom,
     ) -> (f64, f64, f64) {
         let exponents = &self.exponents[source.group as usize];
         let group = &self.scan().groups[source.group as usize];
@@ -349,7 +349,7 @@ impl LoadedScan<'_> {
 
 /// Room for one source's sums, kept by each thread.
 #[derive(Default)]
-struct Room {
+struct SoftRoom {
     x: Vec<f64>,
     costs: Vec<f64>,
     exponents: Vec<f64>,
@@ -370,7 +370,7 @@ impl Softmax for LoadedScan<'_> {
             .scan()
             .sources
             .par_iter()
-            .map_init(Room::default, |room, &source| {
+            .map_init(SoftRoom::default, |room, &source| {
                 if !self.patience.go_on() {
                     return Default::default();
                 }
@@ -412,7 +412,7 @@ impl Softmax for LoadedScan<'_> {
                 .collect();
             let found: Vec<f64> = (0..group.members.len())
                 .into_par_iter()
-                .map_init(Room::default, |room, local| {
+                .map_init(SoftRoom::default, |room, local| {
                     if !self.patience.go_on() {
                         return 0.0;
                     }

@@ -4,7 +4,7 @@
 use super::{Engine, EngineKind, InnerMaximizer, Patience, Sums, groups};
 use crate::ambiguity::indexed::IndexedPopulation;
 use crate::ambiguity::values::ScaledValues;
-use crate::kernel::kd_tree::{Best, KdTree, Stack};
+use crate::kernel::kd_tree::{BestTarget, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
 use crate::kernel::{packet, sum};
 use crate::population::Population;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const CHUNK: usize = 256;
 
 /// The engine.
-pub(super) struct Tree {
+pub(super) struct TreeEngine {
     population: Population,
     /// A tree for each combination of fixed levels, and its points.
     trees: Vec<(KdTree, Vec<u32>)>,
@@ -29,10 +29,10 @@ pub(super) struct Tree {
 
 /// The engine, loaded.
 struct TreeMaximizer<'v> {
-    engine: Arc<Tree>,
+    engine: Arc<TreeEngine>,
     heights: ScaledValues<'v>,
     trees: Vec<KdTree>,
-    found: Vec<Best>,
+    found: Vec<BestTarget>,
     patience: Patience<'v>,
 }
 
@@ -44,7 +44,7 @@ struct Query {
     rank: u32,
 }
 
-impl Tree {
+impl TreeEngine {
     /// Builds the trees.
     pub fn new(indexed: &IndexedPopulation) -> Self {
         let population = indexed.population().clone();
@@ -66,11 +66,11 @@ impl Tree {
             }
             trees.push((tree, group.members));
         }
-        Tree { population, trees, queries, rows, features: metrics.len() }
+        TreeEngine { population, trees, queries, rows, features: metrics.len() }
     }
 }
 
-impl Engine for Tree {
+impl Engine for TreeEngine {
     fn name(&self) -> &'static str {
         "tree"
     }
@@ -89,7 +89,7 @@ impl Engine for Tree {
             tree.loaded(&members.iter().map(height).collect::<Vec<f64>>())
         };
         let trees = self.trees.iter().map(loaded).collect();
-        let stay = |q: &Query| Best { target: q.source, value: height(&q.source), cost: 0.0 };
+        let stay = |q: &Query| BestTarget { target: q.source, value: height(&q.source), cost: 0.0 };
         let found = self.queries.iter().map(stay).collect();
         // How many points a query looks at is not known; some hundred, as a rule.
         let chunks = self.queries.len().div_ceil(CHUNK);
@@ -114,7 +114,7 @@ impl TreeMaximizer<'_> {
         let (queries, rows) = (&self.engine.queries, &self.engine.rows);
         self.patience.begin();
         let patience = &self.patience;
-        let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [Best])| {
+        let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [BestTarget])| {
             if !patience.go_on() {
                 return;
             }
@@ -145,12 +145,17 @@ impl TreeMaximizer<'_> {
 }
 
 /// The better of staying and of what was best at the previous price.
-fn known(heights: &ScaledValues<'_>, order: impl Order, query: &Query, before: Best) -> Best {
+fn known(
+    heights: &ScaledValues<'_>,
+    order: impl Order,
+    query: &Query,
+    before: BestTarget,
+) -> BestTarget {
     let value = heights.at(query.source as usize);
     if better(order.key(before.value, before.cost), order.key(value, 0.0)) {
         before
     } else {
-        Best { target: query.source, value, cost: 0.0 }
+        BestTarget { target: query.source, value, cost: 0.0 }
     }
 }
 

@@ -5,7 +5,7 @@
 //! arrive decides which of it does. Outcomes are between the ends of the log's values.
 
 use crate::ambiguity::sets::JointWasserstein;
-use crate::ambiguity::{OutcomeMargins, People, PolicyRegions, Set, Settings};
+use crate::ambiguity::{JointPeople, OutcomeMargins, PolicyRegions, Set, Settings};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::fitted::Fitted;
 use crate::evaluate::robust::{Robust, Solved};
@@ -40,7 +40,7 @@ pub(super) fn evaluate(
         };
         OutcomeMargins { of: at.of, spreads: at.leaves.iter().map(spread).collect() }
     });
-    let people = People::new(
+    let people = JointPeople::new(
         robust.geometry(),
         ways,
         margins.collect(),

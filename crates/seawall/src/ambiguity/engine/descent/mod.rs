@@ -17,7 +17,7 @@ use super::Patience;
 use super::boxes::alike;
 use crate::ambiguity::plan::Plan;
 use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
-use crate::ambiguity::values::{Direction, Units};
+use crate::ambiguity::values::{Direction, ValueUnits};
 use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::{Error, Result};
 use crate::kernel::metric::penalty;
@@ -28,7 +28,7 @@ use crate::progress::Watch;
 use crate::steps::StepFunction;
 use blocks::Blocks;
 use rayon::prelude::*;
-use search::{Place, Search};
+use search::{Place, PlaceSearch};
 
 /// Searches that a curve may take, and its vertices in any case: a search takes long.
 const SEARCHES: usize = 100_000;
@@ -70,7 +70,7 @@ impl<'w> Descent<'w> {
         watch: Watch<'w>,
         work: usize,
     ) -> Result<Self> {
-        let units = |largest| Units::new(largest, direction);
+        let units = |largest| ValueUnits::new(largest, direction);
         let blocks = Blocks::new(&whole.extent, function, units)?;
         let (firsts, kind_of) = alike(whole, &blocks.features());
         let mut mass = vec![0.0; firsts.len()];
@@ -104,7 +104,7 @@ impl<'w> Descent<'w> {
                 let at = best(places, price);
                 let known = (places[at].height, places[at].cost);
                 let (fresh, excess) =
-                    Search::new(model, &places[0].codes, price, known, self.work).run();
+                    PlaceSearch::new(model, &places[0].codes, price, known, self.work).run();
                 (at as u32, fresh, excess)
             })
         };
@@ -161,13 +161,13 @@ impl TransportOracle for Descent<'_> {
 
     fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
         let (chosen, _) = self.search(price).ok_or_else(Error::stopped)?;
-        let landing = |source: usize| {
+        let assignment = |source: usize| {
             let kind = self.kind(source);
             let to = chosen[kind];
             let Place { height, cost, .. } = self.places[kind][to as usize];
             Assignment { to, cost, height }
         };
-        Ok((0..self.len()).map(landing).collect())
+        Ok((0..self.len()).map(assignment).collect())
     }
 
     fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
@@ -195,7 +195,7 @@ impl TransportOracle for Descent<'_> {
         "descent"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.blocks.units
     }
 

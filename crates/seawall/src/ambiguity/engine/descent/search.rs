@@ -12,7 +12,7 @@
 //! anything better than what is known are dropped, a place is made of the favourites that fit
 //! together, and the node is cut where the favourite that lost most does not fit.
 
-use super::blocks::{Blocks, Cut};
+use super::blocks::{Blocks, RegionCut};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::steps::{Extent, Question, Side, StepFunction};
@@ -23,7 +23,7 @@ use std::collections::BinaryHeap;
 const ROUNDS: usize = 4;
 /// Regions that are looked at even if no work is left.
 const LOOKS: usize = 4;
-/// ScaledValues this close are the same but for rounding.
+/// Heights this close are the same but for rounding.
 const ROUNDING: f64 = 32.0 * f64::EPSILON;
 
 /// A place, and what it is worth to the source.
@@ -35,7 +35,7 @@ pub(super) struct Place {
 }
 
 /// A source's search at a price.
-pub(super) struct Search<'s> {
+pub(super) struct PlaceSearch<'s> {
     pub blocks: &'s Blocks,
     pub extent: &'s Extent,
     pub function: &'s StepFunction,
@@ -96,7 +96,7 @@ struct Scores {
     bound: f64,
 }
 
-impl<'s> Search<'s> {
+impl<'s> PlaceSearch<'s> {
     pub fn new(
         (blocks, extent, function): (&'s Blocks, &'s Extent, &'s StepFunction),
         codes: &'s [f64],
@@ -111,7 +111,7 @@ impl<'s> Search<'s> {
             };
         let distances = blocks.sides.iter().zip(&blocks.by_level).map(distance).collect();
         let (best, left) = (known, work);
-        Search { blocks, extent, function, codes, price, distances, best, fresh: None, left }
+        PlaceSearch { blocks, extent, function, codes, price, distances, best, fresh: None, left }
     }
 
     /// The best place found, if it is better than the one that was known; and by how much another may
@@ -190,7 +190,7 @@ impl<'s> Search<'s> {
         for &side in &of.cuts {
             near[self.blocks.sides[side as usize].0] = self.distances[side as usize];
         }
-        let far = |cut: &Cut| match self.price {
+        let far = |cut: &RegionCut| match self.price {
             Price::Infinite => self.distances[cut.side as usize] > 0.0,
             _ => self.distances[cut.side as usize] == f64::INFINITY,
         };
@@ -226,7 +226,7 @@ impl<'s> Search<'s> {
             if out {
                 return None;
             }
-            let meets = |cut: &Cut, slot: usize| {
+            let meets = |cut: &RegionCut, slot: usize| {
                 cut.slot as usize != slot || self.blocks.sides[cut.side as usize].1.meets(&side)
             };
             let mut alive = Vec::with_capacity(node.alive.len());
@@ -362,7 +362,7 @@ impl<'s> Search<'s> {
         for m in order {
             let block = &self.blocks.blocks[members[m].0];
             let fits = |b: u32| {
-                let side = |cut: &Cut| &self.blocks.sides[cut.side as usize];
+                let side = |cut: &RegionCut| &self.blocks.sides[cut.side as usize];
                 block.cuts(b).iter().map(side).all(|(k, side)| side.meets(&sides[*k]))
             };
             let mut best: Option<(f64, u32)> = None;
