@@ -30,7 +30,7 @@ pub(super) struct Assignment {
     pub height: f64,
 }
 
-/// Every source's way, and perhaps one whose mass is split: which, the share that goes elsewhere, and
+/// Where every source goes, and perhaps one whose mass is split: which, the share that goes elsewhere, and
 /// where.
 pub(super) struct AssignmentPlan {
     pub to: Vec<u32>,
@@ -50,7 +50,7 @@ impl AssignmentPlan {
     }
 }
 
-/// Sources, and where they may go.
+/// The inner maxima of the dual, source by source, whatever the support is.
 pub(super) trait TransportOracle: Send {
     /// How many sources there are.
     fn len(&self) -> usize;
@@ -58,7 +58,7 @@ pub(super) trait TransportOracle: Send {
     /// The mass of a source.
     fn mass(&self, source: usize) -> f64;
 
-    /// Where moves are dearest: everyone stays, unless there are moves that cost nothing.
+    /// The dual at λ = ∞: everyone stays, unless there are moves that cost nothing.
     fn start(&mut self) -> OracleSums;
 
     /// The sums at a price.

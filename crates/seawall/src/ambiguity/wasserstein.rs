@@ -311,7 +311,7 @@ fn sum_of(count: usize, term: impl Fn(usize) -> f64) -> f64 {
     sum(count, |i| terms[i])
 }
 
-/// Refuses a cost that is none, which only an engine that was handed in can answer.
+/// Rejects NaN or negative costs; only an engine of the user's can return one.
 fn sound(vertex: Vertex) -> Result<Vertex> {
     if vertex.cost >= 0.0 {
         Ok(vertex)
