@@ -1,8 +1,8 @@
 //! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
 
 use super::plan::Plan;
-use super::problem::{Direction, Units};
 use super::settings::{Detail, Settings};
+use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
 use crate::population::Population;
@@ -348,7 +348,7 @@ impl Certificate {
     /// The worst case in the user's units and direction.
     pub fn into_worst_case(
         self,
-        units: Units,
+        units: ValueUnits,
         nominal: &Population,
         settings: &Settings<'_>,
         plan: Plan,
