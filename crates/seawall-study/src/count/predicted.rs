@@ -183,14 +183,8 @@ impl Predicted {
 
     /// For each action of the log the place of its column; every one must have one, and no other may.
     fn order(&self, study: &Study, actions: &[String]) -> Result<Vec<usize>> {
-        let line = match &study.model {
-            ModelSpec::Column { line, .. } => *line,
-            _ => 0,
-        };
-        let wrong = |what: String| {
-            let path = study.path.display();
-            Error::config(format!("{path}: line {line}: \"model.predictions\": {what}"))
-        };
+        let ModelSpec::Column { place, .. } = &study.model else { return Ok(Vec::new()) };
+        let wrong = |what: String| Error::config(format!("{place}: {what}"));
         let known = || actions.join(", ");
         if let Some((name, _)) = self.columns.iter().find(|(n, _)| named(actions, n).is_none()) {
             return Err(wrong(format!("no such action {name:?}; there are {}", known())));

@@ -4,9 +4,8 @@
 //! or one for each of some columns.
 
 use super::Context;
-use super::toml_file::{Table, Value};
+use super::declared::{Declared, DeclaredTable};
 use crate::evaluate::no_cost_set;
-use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
 
@@ -36,16 +35,16 @@ impl SetSpec {
 }
 
 pub(super) fn parse(
-    value: Option<Value<'_>>,
+    value: Option<Declared>,
     contexts: &[Context],
 ) -> Result<(SetSpec, SetSpec, Support)> {
     let Some(value) = value else {
         return Ok((SetSpec::nothing(), SetSpec::nothing(), Support::All));
     };
     let mut table = value.table()?;
-    let set = |v: Option<Value<'_>>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
+    let set = |v: Option<Declared>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
     let (context, cost) = (table.take("context"), table.take("cost"));
-    let cost_place = cost.as_ref().map(Value::place);
+    let cost_place = cost.as_ref().map(Declared::whole_place);
     let (context, cost) = (set(context)?, set(cost)?);
     if let (true, Some(place)) = (cost.set.needs_known() || cost.set.needs_actions(), cost_place) {
         let (name, why) = (cost.set.name(), no_cost_set(cost.set));
@@ -58,7 +57,7 @@ pub(super) fn parse(
     Ok((context, cost, support))
 }
 
-fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
+fn set(value: Declared, contexts: &[Context]) -> Result<SetSpec> {
     let mut table = value.table()?;
     let named = table.take("set");
     let text = named.as_ref().map_or(Ok("wasserstein".to_owned()), |v| v.text())?;
@@ -81,7 +80,7 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
     }
     let own = Set::parameters_of(name).unwrap_or_default();
     known.extend(own.iter().map(|p| p.name));
-    let refused = |e: Error| table.error(e.worded(&FrontEnd::Study));
+    let refused = |e: Error| table.error(e.worded(&table.place.front_end()));
     let set = match (text.contains(':'), given.first()) {
         (true, Some((other, _))) => {
             let what = format!("{other} is given apart, and {text:?} has its parameters with it");
@@ -96,7 +95,7 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
 }
 
 /// A set with its radii, or those of single columns.
-fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<SetSpec> {
+fn with_radii(table: &mut DeclaredTable, set: Set, contexts: &[Context]) -> Result<SetSpec> {
     let none = |column_radii| SetSpec { set, radii: vec![f64::INFINITY], column_radii };
     let radius = match (set.needs_known(), table.take("radius")) {
         (true, None) => return Ok(none(Vec::new())),
@@ -119,7 +118,7 @@ fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<S
 }
 
 /// One radius for each column that is named.
-fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
+fn by_column(value: Declared, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
     let all: Vec<&str> = contexts.iter().map(|c| c.name.as_str()).collect();
     let mut table = value.table()?;
     let mut radii = Vec::new();
