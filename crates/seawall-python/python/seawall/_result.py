@@ -134,7 +134,7 @@ class Shares(_Shown, list[Share]):
     table of them.
 
     >>> import seawall
-    >>> found = seawall.demo().evaluate("constant:treat", radius=0.01, halves=0)
+    >>> found = seawall.demo().evaluate("constant:treat", radius=0.01, splits=0)
     >>> list(found.worst_population().to_pandas().columns)
     ['feature', 'level', 'nominal', 'worst']
     """

@@ -144,7 +144,8 @@ class Transfers(_Result):
     are not. `differences` say by how much each policy is above the first one.
 
     >>> import seawall
-    >>> found = seawall.demo().transfer("constant:treat", known={"age": {"mean": 75}}, method="couplings")
+    >>> found = seawall.demo().transfer(
+    ...     "constant:treat", target=seawall.Target(known={"age": {"mean": 75}}), method="couplings")
     >>> found.transfers[0].allowance.between, found.balance.status
     (0.0, 'matched')
     >>> found.transfers[0].bound > found.transfers[0].centre
