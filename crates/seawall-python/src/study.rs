@@ -268,7 +268,6 @@ impl Study {
             support: support(asked.support.as_deref())?,
             halves: halving(asked.splits, level, seed),
             level: Some(level),
-            bootstrap: None,
             bounds: asked.bounds,
             no_compare: !asked.compare,
             by: asked.by.map(|column| By { column, simultaneous: asked.simultaneous }),
@@ -402,8 +401,7 @@ impl Study {
                 support,
                 learn: kinds,
                 halves,
-                bootstrap: None,
-                seed,
+                    seed,
                 transfer,
                 compare,
             };

@@ -124,7 +124,7 @@ def test_the_same_on_any_number_of_threads(rows, more):
 def test_without_halves_there_is_nothing_of_them(demo):
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=0.02, splits=0)
     for r in found.policies[0].results:
-        assert (r.honest, r.limits, r.doubly_robust, r.interval, r.claims, r.noise) == (None,) * 6
+        assert (r.honest, r.limits, r.doubly_robust, r.claims, r.noise) == (None,) * 5
         assert r.shown is None
     for r in found.comparisons[0].results:
         assert (r.honest, r.limits, r.best_honest, r.best_limits, r.doubly_robust) == (None,) * 5

@@ -427,7 +427,7 @@ seawall.demo().with_model(Slow()).evaluate(splits=100_000)
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"
     child.send_signal(signal.SIGINT)
-    # A hundred thousand fits take an hour: this ends a test that hangs.
+    # Ten thousand halvings take many minutes: this ends a test that hangs.
     _, err = child.communicate(timeout=120)
     assert "KeyboardInterrupt" in err
 

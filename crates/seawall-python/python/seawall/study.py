@@ -296,7 +296,7 @@ class Study(_Elsewhere):
         (scikit-learn and its pipelines, LightGBM, CatBoost), or a dictionary with one for each action.
 
         For each action a fresh copy is fitted to the rows of that action, and predicts every context: for
-        the whole log, and again for every fold, half and replicate of a bootstrap, one fit at a time. With
+        the whole log, and again for every fold and half, one fit at a time. With
         a `random_state` (where it has one) results are the same every time and on any number of threads;
         without, they are not. Values are all it gives: a cost radius above 0 is refused.
 
@@ -592,6 +592,8 @@ def _target_said(target: Any) -> tuple[Any, Any]:
     """What a study is told of its target; and its table, if it is one."""
     if isinstance(target, Target):
         target = {"path": target.sample, "known": target.known, "size": target.size}
+    if isinstance(target, (str, os.PathLike)):
+        return os.path.abspath(target), None
     if target is None:
         return None, None
     return _from_here(target if isinstance(target, Mapping) else {"path": target}, "target")
@@ -601,10 +603,9 @@ def _history_said(history: Any) -> tuple[Any, Any]:
     """What a study is told of past groups; and their table, if it is one."""
     if isinstance(history, History):
         history = history._section()
-    if history is None:
-        return None, None
-    said = history if isinstance(history, Mapping) else {"by": _given.names("history", history)}
-    return _from_here(said, "history")
+    if isinstance(history, Mapping):
+        return _from_here(history, "history")
+    return _given.names("history", history) or None, None
 
 
 def _from_here(values: Mapping[str, Any], argument: str) -> tuple[dict[str, Any], Any]:

@@ -13,7 +13,8 @@ use crate::start::{Bounded, Start};
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, FIRST_SPLITS, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
+    Asked, Correction, FIRST_SPLITS, HALF_GAP, Half, HalfQuestion, Halved, Limits, Splits,
+    crossings, halves,
 };
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
@@ -153,13 +154,17 @@ pub(super) fn brackets(
     let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
     let clusters = loaded.log().clusters();
     let needed = |halved: &[Halved]| {
-        let each = halved.iter().zip(&rises).enumerate().map(|(at, (halved, rise))| {
-            let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
-            let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
-            let limits =
-                halved.limits((value, value + rise), found.direction, asked.level, clusters);
-            halved.splits_needed(&limits, clusters)
-        });
+        // What is between the radii that somebody named changes no number of theirs.
+        let named = |radius: f64| whole || question.named_radii.contains(&radius);
+        let all = halved.iter().zip(&rises).enumerate();
+        let each =
+            all.filter(|(at, _)| named(radii[at % radii.len()])).map(|(at, (halved, rise))| {
+                let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
+                let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
+                let limits =
+                    halved.limits((value, value + rise), found.direction, asked.level, clusters);
+                halved.splits_needed(&limits)
+            });
         each.max().unwrap_or(0)
     };
     let splits = match asked.fewer {
@@ -167,7 +172,7 @@ pub(super) fn brackets(
         false => Splits::Exactly(asked.count),
     };
     let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-        let settings = Settings { watch, ..Settings::default() };
+        let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
         let dealt = (asked.seed, halving);
         let (a, b) = both(loaded, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);
