@@ -139,6 +139,7 @@ impl Study {
 
 /// How the context columns' costs are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Crossing the whole range of a column, or any change of a nominal one, costs 1.

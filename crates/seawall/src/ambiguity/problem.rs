@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// Whether the values are costs or rewards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Direction {
     /// Higher values are worse: the worst case is the largest mean.
     #[default]
