@@ -401,7 +401,7 @@ impl Study {
                 support,
                 learn: kinds,
                 halves,
-                    seed,
+                seed,
                 transfer,
                 compare,
             };
