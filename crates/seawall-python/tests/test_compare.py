@@ -34,7 +34,7 @@ def test_prints_the_same_bytes(program, demo, older):
         ({}, []),
         ({"target": older}, ["--target", older]),
         ({"target": older, "containing": True}, ["--target", older, "--containing"]),
-        ({"known": {"age": {"mean": 75.0}}}, ["--known", "age:mean=75"]),
+        ({"target": seawall.Target(known={"age": {"mean": 75.0}})}, ["--known", "age:mean=75"]),
     ]:
         said = program("compare", demo / "study.toml", *TYPED_TWO, *TYPED_SETS, *words, "--json")
         found = study.compare(TWO, sets=SETS, **asked)

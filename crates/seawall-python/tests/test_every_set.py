@@ -72,7 +72,7 @@ def _said(name):
     """A set as it is asked for: in Python and on the command line."""
     said = f"{name}:{NEEDS[name]}" if name in NEEDS else name
     return (
-        {"set": said} | ({"known": KNOWN} if name == "couplings" else {}),
+        {"set": said} | ({"target": seawall.Target(known=KNOWN)} if name == "couplings" else {}),
         ["--set", said] + (["--known", "sex:F=0.6,M=0.4"] if name == "couplings" else []),
     )
 

@@ -422,7 +422,7 @@ class Slow:
             print("go", flush=True)
     def predict(self, X):
         return np.zeros(len(X))
-seawall.demo().with_model(Slow()).evaluate(splits=100_000)
+seawall.demo().with_model(Slow()).evaluate(splits=10_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"

@@ -59,7 +59,7 @@ def test_an_error_in_the_progress_callback_stops_the_work():
         raise ZeroDivisionError(words)
 
     with pytest.raises(ZeroDivisionError):
-        seawall.demo().running(progress=fail).evaluate(splits=100_000)
+        seawall.demo().running(progress=fail).evaluate(splits=10_000)
 
 
 def test_ctrl_c_interrupts():
@@ -70,12 +70,12 @@ def tell(words):
     if words.startswith("how much is noise: ") and not told:
         told.append(words)
         print("go", flush=True)
-seawall.demo().running(progress=tell).evaluate(splits=1_000_000)
+seawall.demo().running(progress=tell).evaluate(splits=10_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"
     child.send_signal(signal.SIGINT)
-    # A million splits take minutes: this ends a test that hangs.
+    # Ten thousand splits take minutes: this ends a test that hangs.
     _, err = child.communicate(timeout=120)
     assert "KeyboardInterrupt" in err
 

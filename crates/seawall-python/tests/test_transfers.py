@@ -170,7 +170,7 @@ def test_what_is_known_reaches_every_question(study):
     ({}, seawall.ConfigError, "nothing is known of the target"),
     ({"known": 3}, seawall.ConfigError, "known: expected a dictionary"),
     ({"known": {"age": 71}}, seawall.ConfigError, 'known["age"]: expected a dictionary'),
-    ({"known": {"age": {"median": 71}}}, seawall.ConfigError, 'known["age"]["median"]: unknown key (known: mean'),
+    ({"known": {"age": {"median": 71}}}, seawall.ConfigError, 'known["age"]["median"]: unknown key; did you mean "mean"?'),
     ({"known": {"age": {"mean": "old"}}}, seawall.ConfigError, 'known["age"]["mean"]: expected a number'),
     ({"known": {"age": {"mean": [1, 2, 3]}}}, seawall.ConfigError, "expected a number, or a range [low, high]"),
     ({"known": {"age": {"mean": 400}}}, seawall.ConfigError, 'known["age"]: the mean is 400; expected a number from'),

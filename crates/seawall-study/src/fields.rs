@@ -53,7 +53,7 @@ const TABLE: &[Names] = &[
     names(Field::Eta, Some("--eta"), Some(("robust", "context.eta")), Some("eta")),
     names(Field::Features, None, Some(("model", "features")), None),
     names(Field::Folds, None, Some(("model", "folds")), None),
-    names(Field::Halves, Some("--halves"), None, Some("halves")),
+    names(Field::Halves, Some("--halves"), None, Some("splits")),
     names(Field::LeastShare, Some("--least-share"), None, None),
     names(Field::Level, Some("--level"), None, Some("level")),
     names(Field::Method, Some("--method"), None, Some("method")),

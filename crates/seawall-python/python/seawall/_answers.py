@@ -5,9 +5,23 @@ Made by `scripts/schema` from the types of seawall-study: not to be edited."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from seawall._part import Part
+
+if TYPE_CHECKING:
+    from seawall.balance import Balance
+    from seawall.checks import Check
+    from seawall.compared import Compared
+    from seawall.comparisons import Comparison, DifferenceValue
+    from seawall.estimates import Nominal, NominalDifference, Transported
+    from seawall.explanations import Explanation
+    from seawall.learned import Learned
+    from seawall.radii import Radius
+    from seawall.results import Evaluation, PolicyResult, RobustValue
+    from seawall.subgroups import ByLevel
+    from seawall.targets import SampleDistance
+    from seawall.transfers import Allowance, Backtest, LeftOutGroups, PastGroups, Transfer, Transfers
 
 __all__ = [
     "ActionCoverage",
@@ -15,34 +29,34 @@ __all__ = [
     "AdditiveModel",
     "Against",
     "Agreement",
-    "Allowance",
-    "Backtest",
-    "Balance",
+    "AllowanceFields",
+    "BacktestFields",
+    "BalanceFields",
     "BeyondFacts",
     "BoostedModel",
     "Bounds",
     "Branch",
-    "ByLevel",
+    "ByLevelFields",
     "CellsModel",
     "CertainRadius",
-    "Check",
+    "CheckFields",
     "Choice",
     "ColumnBalance",
-    "Compared",
+    "ComparedFields",
     "ComparedSet",
-    "Comparison",
+    "ComparisonFields",
     "CostRadius",
     "Coverage",
     "Covers",
-    "DifferenceValue",
+    "DifferenceValueFields",
     "DoublyRobust",
     "Effect",
     "EntropicDistance",
     "Estimate",
-    "Evaluation",
+    "EvaluationFields",
     "ExplainedAction",
     "ExplainedModel",
-    "Explanation",
+    "ExplanationFields",
     "FactBalance",
     "Feared",
     "FeatureFacts",
@@ -55,30 +69,30 @@ __all__ = [
     "HonestValue",
     "Importance",
     "JointEstimate",
-    "Learned",
+    "LearnedFields",
     "LeftOut",
-    "LeftOutGroups",
+    "LeftOutGroupsFields",
     "LeftOutSet",
     "LevelAnswer",
     "Limits",
     "Mixture",
     "ModelRow",
     "NoWorse",
-    "Nominal",
-    "NominalDifference",
+    "NominalFields",
+    "NominalDifferenceFields",
     "OnLog",
     "Overlap",
-    "PastGroups",
+    "PastGroupsFields",
     "PolicyRadii",
-    "PolicyResult",
+    "PolicyResultFields",
     "PolicyWorst",
     "ProcedureRecord",
     "PropensityFacts",
-    "Radius",
+    "RadiusFields",
     "Range",
-    "RobustValue",
+    "RobustValueFields",
     "Runs",
-    "SampleDistance",
+    "SampleDistanceFields",
     "Schedule",
     "Spread",
     "Step",
@@ -86,12 +100,38 @@ __all__ = [
     "TableModel",
     "TargetDistance",
     "TargetFacts",
-    "Transfer",
-    "Transfers",
-    "Transported",
+    "TransferFields",
+    "TransfersFields",
+    "TransportedFields",
     "TreeFacts",
     "TreeModel",
 ]
+
+# The modules of the classes that say more than their fields.
+MODULES = {
+    "Allowance": "seawall.transfers",
+    "Backtest": "seawall.transfers",
+    "Balance": "seawall.balance",
+    "ByLevel": "seawall.subgroups",
+    "Check": "seawall.checks",
+    "Compared": "seawall.compared",
+    "Comparison": "seawall.comparisons",
+    "DifferenceValue": "seawall.comparisons",
+    "Evaluation": "seawall.results",
+    "Explanation": "seawall.explanations",
+    "Learned": "seawall.learned",
+    "LeftOutGroups": "seawall.transfers",
+    "Nominal": "seawall.estimates",
+    "NominalDifference": "seawall.estimates",
+    "PastGroups": "seawall.transfers",
+    "PolicyResult": "seawall.results",
+    "Radius": "seawall.radii",
+    "RobustValue": "seawall.results",
+    "SampleDistance": "seawall.targets",
+    "Transfer": "seawall.transfers",
+    "Transfers": "seawall.transfers",
+    "Transported": "seawall.estimates",
+}
 
 
 @dataclass(frozen=True)
@@ -212,7 +252,7 @@ class Agreement(Part):
 
 
 @dataclass(frozen=True)
-class Allowance(Part):
+class AllowanceFields(Part):
     """What an allowance is made of.
 
     Attributes
@@ -231,7 +271,7 @@ class Allowance(Part):
 
 
 @dataclass(frozen=True)
-class Backtest(Part):
+class BacktestFields(Part):
     """How every procedure did on every past group.
 
     Attributes
@@ -278,7 +318,7 @@ class Backtest(Part):
 
 
 @dataclass(frozen=True)
-class Balance(Part):
+class BalanceFields(Part):
     """What a balance has to say for itself.
 
     Attributes
@@ -424,7 +464,7 @@ class Branch(Part):
 
 
 @dataclass(frozen=True)
-class ByLevel(Part):
+class ByLevelFields(Part):
     """The answers by level.
 
     Attributes
@@ -483,7 +523,7 @@ class CertainRadius(Part):
 
 
 @dataclass(frozen=True)
-class Check(Part):
+class CheckFields(Part):
     """Facts about a study's data.
 
     Attributes
@@ -617,7 +657,7 @@ class ColumnBalance(Part):
 
 
 @dataclass(frozen=True)
-class Compared(Part):
+class ComparedFields(Part):
     """The same policies under several sets, at radii that are comparable.
 
     Attributes
@@ -706,7 +746,7 @@ class ComparedSet(Part):
 
 
 @dataclass(frozen=True)
-class Comparison(Part):
+class ComparisonFields(Part):
     """One policy against another, in the same population.
 
     Attributes
@@ -829,7 +869,7 @@ class Covers(Part):
 
 
 @dataclass(frozen=True)
-class DifferenceValue(Part):
+class DifferenceValueFields(Part):
     """The worst and the best difference within one radius.
 
     Attributes
@@ -987,7 +1027,7 @@ class Estimate(Part):
 
 
 @dataclass(frozen=True)
-class Evaluation(Part):
+class EvaluationFields(Part):
     """All answers, as plain data.
 
     Attributes
@@ -1089,7 +1129,7 @@ class ExplainedModel(Part):
 
 
 @dataclass(frozen=True)
-class Explanation(Part):
+class ExplanationFields(Part):
     """A fitted model, told.
 
     Attributes
@@ -1392,7 +1432,7 @@ class JointEstimate(Part):
 
 
 @dataclass(frozen=True)
-class Learned(Part):
+class LearnedFields(Part):
     """A learned policy and what is known of it, as plain data.
 
     Attributes
@@ -1521,7 +1561,7 @@ class LeftOut(Part):
 
 
 @dataclass(frozen=True)
-class LeftOutGroups(Part):
+class LeftOutGroupsFields(Part):
     """Groups that are not counted, and why.
 
     Attributes
@@ -1691,7 +1731,7 @@ class NoWorse(Part):
 
 
 @dataclass(frozen=True)
-class Nominal(Part):
+class NominalFields(Part):
     """All nominal estimates of one policy. All but the direct method's are NaN where the log has no row of what
     the policy does; the doubly robust one also where the log is too small to fold.
 
@@ -1714,7 +1754,7 @@ class Nominal(Part):
 
 
 @dataclass(frozen=True)
-class NominalDifference(Part):
+class NominalDifferenceFields(Part):
     """By how much one policy's value is above another's, if nothing shifts.
 
     Attributes
@@ -1778,7 +1818,7 @@ class Overlap(Part):
 
 
 @dataclass(frozen=True)
-class PastGroups(Part):
+class PastGroupsFields(Part):
     """A policy valued on past groups that did not choose it.
 
     Attributes
@@ -1824,7 +1864,7 @@ class PolicyRadii(Part):
 
 
 @dataclass(frozen=True)
-class PolicyResult(Part):
+class PolicyResultFields(Part):
     """The answers for one policy.
 
     Attributes
@@ -1940,7 +1980,7 @@ class PropensityFacts(Part):
 
 
 @dataclass(frozen=True)
-class Radius(Part):
+class RadiusFields(Part):
     """What came of it, as plain data.
 
     Attributes
@@ -1999,7 +2039,7 @@ class Range(Part):
 
 
 @dataclass(frozen=True)
-class RobustValue(Part):
+class RobustValueFields(Part):
     """One worst case.
 
     Attributes
@@ -2117,7 +2157,7 @@ class Runs(Part):
 
 
 @dataclass(frozen=True)
-class SampleDistance(Part):
+class SampleDistanceFields(Part):
     """What came of it, as plain data.
 
     Attributes
@@ -2312,7 +2352,7 @@ class TargetFacts(Part):
 
 
 @dataclass(frozen=True)
-class Transfer(Part):
+class TransferFields(Part):
     """What a policy would cost in the target, or by how much more than another.
 
     Attributes
@@ -2358,7 +2398,7 @@ class Transfer(Part):
 
 
 @dataclass(frozen=True)
-class Transfers(Part):
+class TransfersFields(Part):
     """What policies would cost in the target.
 
     Attributes
@@ -2397,7 +2437,7 @@ class Transfers(Part):
 
 
 @dataclass(frozen=True)
-class Transported(Part):
+class TransportedFields(Part):
     """What a policy would cost in the target; or by how much more than another.
 
     Attributes

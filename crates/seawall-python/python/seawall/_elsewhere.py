@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seawall import _engines, _given, _native
+from seawall import _engines, _given, _native, _policies
 from seawall._native import Study as NativeStudy
-from seawall._policies import PolicyLike, policies
+from seawall._policies import PolicyLike
 from seawall._tables import _data_name, _stream
 from seawall.options import History, Sample, Target, as_history, as_target
 
@@ -203,7 +203,7 @@ class _Elsewhere:
         found = Transfers._of(
             _native.transfer(
                 asked,
-                policy=policies(policy) or self._policies,
+                policy=_policies.policies(policy) or self._policies,
                 level=_given.real("level", level),
                 method=_given.word("method", method),
                 compare=compare,
@@ -227,7 +227,7 @@ class _Elsewhere:
         if not said; `history` is as for `transfer`."""
         from seawall.transfers import Backtest
 
-        given = policies(policy)
+        given = _policies.policies(policy)
         if len(given) > 1:
             raise _native.ConfigError(f"policy is {len(given)} policies; expected one")
         return Backtest._of(
@@ -241,7 +241,7 @@ class _Elsewhere:
 
     def compare(
         self,
-        policy: PolicyLike | Sequence[PolicyLike] | None = None,
+        policies: PolicyLike | Sequence[PolicyLike] | None = None,
         *,
         sets: str | Sequence[str] | None = None,
         target: Target | Sample | None = None,
@@ -265,7 +265,7 @@ class _Elsewhere:
 
         Parameters
         ----------
-        policy
+        policies
             The policies, as for `evaluate`; the first is the one whose value radii cover.
         sets
             Sets as they are written, `"kl"` or `"entropic:eta=100"`; a parameter that a set needs and that
@@ -295,7 +295,7 @@ class _Elsewhere:
         found = Compared._of(
             _native.compare(
                 asked,
-                policy=policies(policy) or self._policies,
+                policy=_policies.policies(policies) or self._policies,
                 sets=_given.names("sets", sets, "the name of a set"),
                 group=one,
                 containing=containing,

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import math
 import typing
 from typing import Any, ClassVar, TypeVar
 
 Made = TypeVar("Made", bound="Part")
 
-# By its name the class that an object of JSON becomes: the generated one, or one written by hand that extends it.
-_CLASSES: dict[str, type[Part]] = {}
+
+class _Classes(dict[str, Any]):
+    """By its name the class that an object of JSON becomes: the generated one, or the one written by hand on it,
+    whose module is looked at when it is needed."""
+
+    def __missing__(self, name: str) -> Any:
+        from seawall import _answers
+
+        return getattr(importlib.import_module(_answers.MODULES[name]), name)
+
+
+_CLASSES = _Classes()
 
 
 class Part:
@@ -30,7 +41,7 @@ class Part:
         is dropped."""
         # JSON's `lambda` is no name in Python.
         given = {("lambda_" if key == "lambda" else key): value for key, value in values.items()}
-        hints = _hints(cls, len(_CLASSES))
+        hints = _hints(typing.cast(Any, cls))
         fields = {
             key: _built(hints.get(key), value, math.inf if key in cls._infinite else math.nan)
             for key, value in given.items()
@@ -40,9 +51,9 @@ class Part:
 
 
 @functools.lru_cache(maxsize=None)
-def _hints(kind: type[Part], _known: int) -> dict[str, Any]:
-    """The types of a class's fields; those of classes that are known by now."""
-    return typing.get_type_hints(kind, localns=dict(_CLASSES))
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a class's fields."""
+    return typing.get_type_hints(kind, localns=_CLASSES)
 
 
 def _built(kind: Any, value: Any, absent: float) -> Any:

@@ -13,7 +13,7 @@ __all__ = ["Balance", "ColumnBalance", "FactBalance"]
 
 
 @dataclass(frozen=True, repr=False)
-class Balance(_Result, _answers.Balance):
+class Balance(_Result, _answers.BalanceFields):
     """How the log was made like the target: `"matched"` or `"matched in part"` by what is known of it,
     `"by odds"` where rows weigh by the odds of belonging to a sample; the share of the log's own margins
     `mixed` in, how many rows each action's weighted ones are worth, and the target's share

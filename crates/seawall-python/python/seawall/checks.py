@@ -14,7 +14,7 @@ __all__ = ["ActionFacts", "Check", "FeatureFacts", "LeftOut", "ModelRow", "Prope
 
 
 @dataclass(frozen=True, repr=False)
-class Check(_Result, _answers.Check):
+class Check(_Result, _answers.CheckFields):
     """Everything about a study's data, nothing robust. `models` are the kinds that `"auto"` chose
     from; `effective_rows` are those that a survey's uneven weights leave, `clusters` how many there
     are: None without. `balance` says how the log can be made what is known of a target."""

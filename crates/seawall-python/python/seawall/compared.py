@@ -35,7 +35,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False)
-class Compared(_Result, _answers.Compared):
+class Compared(_Result, _answers.ComparedFields):
     """The same policies under several sets, at radii that cover the same. The table has a row a set and a
     column a policy; `rows` are the sets as typed data."""
 

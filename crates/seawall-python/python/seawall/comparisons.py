@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seawall.arrays import Curve
 
 
-class DifferenceValue(_answers.DifferenceValue):
+class DifferenceValue(_answers.DifferenceValueFields):
     """One policy less the other within a radius (`math.inf` where there is none): in the population
     where that is worst for it (the truth is between `lower` and `upper`), and where it is best
     (`best_lower`, `best_upper`).
@@ -42,7 +42,7 @@ class DifferenceValue(_answers.DifferenceValue):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(_Result, _answers.Comparison):
+class Comparison(_Result, _answers.ComparisonFields):
     """One policy less another, both in the same population.
 
     >>> import seawall
@@ -64,7 +64,7 @@ class Comparison(_Result, _answers.Comparison):
     _turned: int | None = field(default=None, compare=False)
 
     @property
-    def verdicts(self) -> list[str]:
+    def verdicts(self) -> list[str | None]:
         """What can be said of the policy at each of the results."""
         return [r.verdict for r in self.results]
 

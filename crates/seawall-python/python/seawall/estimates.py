@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class Nominal(_answers.Nominal):
+class Nominal(_answers.NominalFields):
     """What a policy would have cost if nothing shifts: four estimates."""
 
     @property
@@ -39,7 +39,7 @@ class Nominal(_answers.Nominal):
         return self.dm
 
 
-class NominalDifference(_answers.NominalDifference):
+class NominalDifference(_answers.NominalDifferenceFields):
     """By how much a policy's value is above another's if nothing shifts; the doubly robust estimate is
     NaN where the log is too small to fold."""
 
@@ -49,7 +49,7 @@ class NominalDifference(_answers.NominalDifference):
         return self.dm
 
 
-class Transported(_answers.Transported):
+class Transported(_answers.TransportedFields):
     """A policy, or one less another, in the target: the direct method, inverse odds weighting and
     doubly robust transport; and how many rows the reweighted log is worth. The last two estimates are
     NaN where the log has no row of what a policy does. Without a sample of the target, only known

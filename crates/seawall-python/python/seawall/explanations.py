@@ -41,7 +41,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(_Result, _answers.Explanation):
+class Explanation(_Result, _answers.ExplanationFields):
     """A fitted outcome model, action by action."""
 
     _json: str = ""

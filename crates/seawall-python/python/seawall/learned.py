@@ -80,7 +80,7 @@ class Policy:
 
 
 @dataclass(frozen=True, repr=False)
-class Learned(_Result, _answers.Learned):
+class Learned(_Result, _answers.LearnedFields):
     """A learned policy, and what is certified of it: its worst case, or if it was learned `against` a
     baseline its worst difference to that in one population. `no_honest` says why there is no `honest`
     value though it was wanted. `radius` is `math.inf` where there is none, `column_radii` are by column;

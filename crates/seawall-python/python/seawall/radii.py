@@ -15,7 +15,7 @@ __all__ = ["CostRadius", "PolicyRadii", "Radius", "Spread", "TargetDistance"]
 
 
 @dataclass(frozen=True, repr=False)
-class Radius(_Result, _answers.Radius):
+class Radius(_Result, _answers.RadiusFields):
     """Radii that the data suggest, and why."""
 
     _json: str = ""

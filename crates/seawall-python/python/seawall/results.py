@@ -105,7 +105,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class RobustValue(_answers.RobustValue):
+class RobustValue(_answers.RobustValueFields):
     """One worst case: the truth is between `lower` and `upper`; with an entropic set those bound the
     smoothed value, and the worst case lies between `exact_lower` and `exact_upper`.
 
@@ -133,7 +133,7 @@ class RobustValue(_answers.RobustValue):
         return _shown(self.value, self.limits, self.estimate)
 
 
-class PolicyResult(_answers.PolicyResult):
+class PolicyResult(_answers.PolicyResultFields):
     """One policy's answers; `target` are the estimates in the target, if something is known of one. With
     `chosen_here` the policy was chosen on the very rows that value it: everything is too good."""
 
@@ -146,7 +146,7 @@ class PolicyResult(_answers.PolicyResult):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(_Result, _answers.Evaluation):
+class Evaluation(_Result, _answers.EvaluationFields):
     """What policies would have cost, nominally and in the worst case. `target` is the sample that worst
     cases start from; `balance` how the log was made what is known of a target, where that is all there
     is: then they start from there."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ByLevel(_Result, _answers.ByLevel):
+class ByLevel(_Result, _answers.ByLevelFields):
     """The answers within each level of a column that has rows: contexts restricted to the level, the
     radius within it, everything fitted to its rows alone.
 

@@ -14,7 +14,7 @@ __all__ = ["ActionCoverage", "BeyondFacts", "Coverage", "EntropicDistance", "Sam
 
 
 @dataclass(frozen=True, repr=False)
-class SampleDistance(_Result, _answers.SampleDistance):
+class SampleDistance(_Result, _answers.SampleDistanceFields):
     """How far a target is from a study's log, in the study's own ground cost: the truth is between
     `lower` and `upper`; `features` says what each column contributes. `kl` is None if it is infinite,
     and `kl_reason` says why."""

@@ -37,7 +37,7 @@ _METHODS = {
 }
 
 
-class Allowance(_answers.Allowance):
+class Allowance(_answers.AllowanceFields):
     """What a bound is away from its centre: noise of the estimate and of what groups really cost, groups
     that differ by more than that, and columns that go together otherwise than in the log."""
 
@@ -47,7 +47,7 @@ class Allowance(_answers.Allowance):
         return self.sampling + self.between + self.couplings
 
 
-class LeftOutGroups(_answers.LeftOutGroups):
+class LeftOutGroups(_answers.LeftOutGroupsFields):
     """Groups that are not counted: with too few rows, without one of the actions, and those that the
     rest of the log cannot be made like."""
 
@@ -62,7 +62,7 @@ class LeftOutGroups(_answers.LeftOutGroups):
 
 
 @dataclass(frozen=True, repr=False)
-class Transfer(_Result, _answers.Transfer):
+class Transfer(_Result, _answers.TransferFields):
     """What a policy would cost in the target, or by how much more than another (`against`): the estimate
     (`centre`), and the `bound` that the cost is not above (the reward not below), None where the effective
     sample size is below 30. The table is of the past groups, `held` of which the allowance would have been
@@ -103,7 +103,7 @@ class Transfer(_Result, _answers.Transfer):
 
 
 @dataclass(frozen=True, repr=False)
-class Transfers(_Result, _answers.Transfers):
+class Transfers(_Result, _answers.TransfersFields):
     """What policies would cost in the target, with bounds and the `condition` that these hold on.
 
     `known` is what is known of the target, in words; `by` what past groups are recorded by, None if they
@@ -188,7 +188,7 @@ def _percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-class PastGroups(_answers.PastGroups):
+class PastGroups(_answers.PastGroupsFields):
     """A learned policy on past groups that did not choose it: learned anew without each of so many
     `folds` of them, which are then predicted and looked at. By how much it is above the baseline in the
     target, and what it costs there by itself, with bounds from what those groups needed."""
@@ -210,7 +210,7 @@ class PastGroups(_answers.PastGroups):
 
 
 @dataclass(frozen=True, repr=False)
-class Backtest(_Result, _answers.Backtest):
+class Backtest(_Result, _answers.BacktestFields):
     """How every way to a bound did on every past group: `"nominal"`, `"ball"`, `"balanced"`,
     `"couplings"`, `"history"`. `recommended` is the one with the least excess among those that held as
     often as they should. The table is of the procedures; `groups_frame()` is of the groups."""
