@@ -65,7 +65,7 @@ def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
     assert 0 < radius < math.inf and pair.certain_radius.lower <= radius <= pair.certain_radius.upper
     assert abs(float(pair.curve().at(radius))) < 1e-9
     assert pair.reversed_by in pair.sentence
-    near = study.evaluate(policies, radius=[0.0, 1e-4], halves=20).comparison(0, 1)
+    near = study.evaluate(policies, radius=[0.0, 1e-4], splits=20).comparison(0, 1)
     assert "noise allowed for" in near.sentence and near.reversed_by in near.sentence
     for result in pair.results:
         assert math.isclose(float(pair.curve().at(result.radius)), result.worst, abs_tol=1e-9)
