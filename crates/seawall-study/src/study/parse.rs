@@ -93,22 +93,11 @@ fn checked(declared: Declared, path: &Path, folder: &Path, text: String) -> Resu
     let cluster_name = cluster.as_ref().map(|v| v.text()).transpose()?;
     data.finish(&["path", "counted", "where", "weight", "survey_weight", "cluster"])?;
 
-    let mut table = file.need("context")?.table()?;
+    let table = file.need("context")?.table()?;
     let under = table.place.section("context");
-    let (mut contexts, mut scale, mut places) = (Vec::new(), Scale::default(), Vec::new());
-    for (name, value) in table.rest() {
-        if is_scale(&name, &value) {
-            scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?;
-        } else {
-            places.push(value.place.clone());
-            contexts.push(context(name, value)?);
-        }
-    }
-    if contexts.is_empty() {
-        return Err(table.error(format!("{under} names no column")));
-    }
+    let (contexts, scale, places) = contexts(table)?;
     if let (Some(v), Some(name)) = (&cluster, &cluster_name)
-        && contexts.iter().any(|c: &Context| c.name == *name)
+        && contexts.iter().any(|c| c.name == *name)
     {
         return Err(v.error(format!(
             "{name:?} is a context column, too: another population has other clusters, so one cannot \
@@ -164,6 +153,24 @@ fn checked(declared: Declared, path: &Path, folder: &Path, text: String) -> Resu
         report,
         memory: memory::allowed(),
     })
+}
+
+/// `[context]`: the columns, how they are scaled, and where each is said.
+fn contexts(mut table: DeclaredTable) -> Result<(Vec<Context>, Scale, Vec<Place>)> {
+    let (mut contexts, mut scale, mut places) = (Vec::new(), Scale::default(), Vec::new());
+    for (name, value) in table.rest() {
+        if is_scale(&name, &value) {
+            scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?;
+        } else {
+            places.push(value.place.clone());
+            contexts.push(context(name, value)?);
+        }
+    }
+    if contexts.is_empty() {
+        let section = table.place.section("context");
+        return Err(table.error(format!("{section} names no column")));
+    }
+    Ok((contexts, scale, places))
 }
 
 /// Why a column cannot be a context, if it is the action, decides it, or is in the outcome.
