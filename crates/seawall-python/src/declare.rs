@@ -12,7 +12,7 @@ use seawall_study::count::{check_named, count_batches};
 use seawall_study::load::{load, ready};
 use seawall_study::memory::parse;
 use seawall_study::sql::query;
-use seawall_study::study::{self, Declared, Place, Said, study_from};
+use seawall_study::study::{self, DeclaredValue, Place, Said, study_from};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,17 +88,17 @@ impl Declaration {
     }
 }
 
-fn checked(declared: Declared, folder: &Path) -> PyResult<study::Study> {
+fn checked(declared: DeclaredValue, folder: &Path) -> PyResult<study::Study> {
     study_from(declared, Path::new("study"), folder).map_err(raised)
 }
 
 /// An argument's value.
-pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Declared> {
+pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<DeclaredValue> {
     declared(value, &Place::Argument(name.to_owned()))
 }
 
 /// A value of Python's and everything in it; what is None is not said.
-fn declared(value: &Bound<'_, PyAny>, place: &Place) -> PyResult<Declared> {
+fn declared(value: &Bound<'_, PyAny>, place: &Place) -> PyResult<DeclaredValue> {
     let said = if value.is_instance_of::<PyBool>() {
         Said::Truth(value.extract()?)
     } else if value.is_instance_of::<PyInt>() {
@@ -133,7 +133,7 @@ fn declared(value: &Bound<'_, PyAny>, place: &Place) -> PyResult<Declared> {
         let (shown, kind) = (value.repr()?, value.get_type().name()?);
         return Err(raised(place.error(format!("{shown} ({kind}) cannot be part of a study"))));
     };
-    Ok(Declared::new(place.clone(), said))
+    Ok(DeclaredValue::new(place.clone(), said))
 }
 
 /// The place of one of several values.
@@ -153,12 +153,12 @@ impl<'py> Arguments<'_, 'py> {
         Ok(self.all.get_item(name)?.filter(|value| !value.is_none()))
     }
 
-    fn declared(&self, name: &str) -> PyResult<Option<Declared>> {
+    fn declared(&self, name: &str) -> PyResult<Option<DeclaredValue>> {
         self.given(name)?.map(|value| argument(name, &value)).transpose()
     }
 
     /// An argument that is a text or a dictionary.
-    fn text_or_table(&self, name: &str, or: &str) -> PyResult<Option<Declared>> {
+    fn text_or_table(&self, name: &str, or: &str) -> PyResult<Option<DeclaredValue>> {
         let fits = |value: &Bound<'py, PyAny>| {
             value.is_instance_of::<PyString>() || value.cast::<PyMapping>().is_ok()
         };
@@ -176,7 +176,10 @@ impl<'py> Arguments<'_, 'py> {
     }
 
     /// Some arguments as keys of a part of the study.
-    fn keys<const N: usize>(&self, keys: [(&str, &str); N]) -> PyResult<Vec<(String, Declared)>> {
+    fn keys<const N: usize>(
+        &self,
+        keys: [(&str, &str); N],
+    ) -> PyResult<Vec<(String, DeclaredValue)>> {
         let mut entries = Vec::new();
         for (key, argument) in keys {
             entries.extend(self.declared(argument)?.map(|value| (key.to_owned(), value)));
@@ -185,7 +188,7 @@ impl<'py> Arguments<'_, 'py> {
     }
 
     /// The whole study, in the order of a study file.
-    fn whole(&self) -> PyResult<Declared> {
+    fn whole(&self) -> PyResult<DeclaredValue> {
         for name in ["cost", "reward", "where", "weight"] {
             self.text_or_table(name, "")?;
         }
@@ -209,12 +212,12 @@ impl<'py> Arguments<'_, 'py> {
             ("history", self.declared("history")?.map(|history| keyed(history, "by"))),
             ("report", (!report.is_empty()).then(|| table("", report))),
         ];
-        let said = |(name, part): (&str, Option<Declared>)| Some((name.to_owned(), part?));
+        let said = |(name, part): (&str, Option<DeclaredValue>)| Some((name.to_owned(), part?));
         Ok(table("", sections.into_iter().filter_map(said).collect()))
     }
 
     /// A kind for each column, or more about it.
-    fn context(&self) -> PyResult<Declared> {
+    fn context(&self) -> PyResult<DeclaredValue> {
         let example =
             "a kind for each column, for example {\"age\": \"numeric\", \"sex\": \"nominal\"}";
         let Some(given) = self.given("context")? else {
@@ -237,7 +240,7 @@ impl<'py> Arguments<'_, 'py> {
     }
 
     /// How decisions are recorded, and how they were made.
-    fn decisions(&self) -> PyResult<(Declared, Option<Declared>)> {
+    fn decisions(&self) -> PyResult<(DeclaredValue, Option<DeclaredValue>)> {
         let action = self.text_or_table("action", "")?;
         let action = action.ok_or_else(|| self.refused("action", "a text or a dictionary"))?;
         let by_column = matches!(action.said, Said::Text(_));
@@ -263,21 +266,21 @@ impl<'py> Arguments<'_, 'py> {
     }
 
     /// Policies as they are typed; none if nothing is.
-    fn policies(&self) -> PyResult<Option<Declared>> {
+    fn policies(&self) -> PyResult<Option<DeclaredValue>> {
         let Some(given) = self.declared("policy")? else { return Ok(None) };
         let policies = match given.said {
             Said::List(policies) => policies,
             _ => vec![given],
         };
-        let policies: Vec<Declared> = policies.into_iter().map(|p| self.policy(p)).collect();
+        let policies: Vec<DeclaredValue> = policies.into_iter().map(|p| self.policy(p)).collect();
         let place = Place::Argument("policy".to_owned());
-        Ok((!policies.is_empty()).then(|| Declared::new(place, Said::List(policies))))
+        Ok((!policies.is_empty()).then(|| DeclaredValue::new(place, Said::List(policies))))
     }
 
-    fn policy(&self, given: Declared) -> Declared {
+    fn policy(&self, given: DeclaredValue) -> DeclaredValue {
         let (place, Said::Text(text)) = (given.place.clone(), &given.said) else { return given };
         let said = |key: &str, text: &str| {
-            (key.to_owned(), Declared::new(place.clone(), Said::Text(text.to_owned())))
+            (key.to_owned(), DeclaredValue::new(place.clone(), Said::Text(text.to_owned())))
         };
         let entries = match (text.strip_prefix("constant:"), text.as_str()) {
             (Some(action), _) => vec![said("kind", "constant"), said("action", action)],
@@ -287,11 +290,11 @@ impl<'py> Arguments<'_, 'py> {
                 vec![said("kind", "file"), said("path", &path)]
             }
         };
-        Declared::new(place.clone(), Said::Table(entries))
+        DeclaredValue::new(place.clone(), Said::Table(entries))
     }
 
     /// The sets of contexts and of outcomes, each by its name and radii.
-    fn robust(&self) -> PyResult<Declared> {
+    fn robust(&self) -> PyResult<DeclaredValue> {
         let eta = self.declared("eta")?;
         let mut sets = Vec::new();
         let mut entropic = false;
@@ -299,13 +302,15 @@ impl<'py> Arguments<'_, 'py> {
             [("context", "set", "radius"), ("cost", "cost_set", "cost_radius")]
         {
             let mut entries = self.keys([("set", set), ("radius", radius)])?;
-            let is = |name: &str| matches!(entries.first(), Some((_, Declared { said: Said::Text(text), .. })) if text == name);
+            let is = |name: &str| matches!(entries.first(), Some((_, DeclaredValue { said: Said::Text(text), .. })) if text == name);
             let (smooth, known) = (is("entropic"), is("couplings"));
             // What is known of a target needs no radius.
             if !known && !entries.iter().any(|(key, _)| key == "radius") {
                 let place = Place::Argument(radius.to_owned());
-                entries
-                    .push(("radius".to_owned(), Declared::new(place, Said::Whole("0".to_owned()))));
+                entries.push((
+                    "radius".to_owned(),
+                    DeclaredValue::new(place, Said::Whole("0".to_owned())),
+                ));
             }
             if let (true, Some(eta)) = (smooth, &eta) {
                 entries.push(("eta".to_owned(), eta.clone()));
@@ -323,14 +328,14 @@ impl<'py> Arguments<'_, 'py> {
 }
 
 /// A part of the study that an argument says as a whole, or several do.
-fn table(argument: &str, entries: Vec<(String, Declared)>) -> Declared {
-    Declared::new(Place::Argument(argument.to_owned()), Said::Table(entries))
+fn table(argument: &str, entries: Vec<(String, DeclaredValue)>) -> DeclaredValue {
+    DeclaredValue::new(Place::Argument(argument.to_owned()), Said::Table(entries))
 }
 
 /// A dictionary as it is, anything else under one key.
-fn keyed(value: Declared, key: &str) -> Declared {
+fn keyed(value: DeclaredValue, key: &str) -> DeclaredValue {
     match value.said {
         Said::Table(_) => value,
-        _ => Declared::new(value.place.clone(), Said::Table(vec![(key.to_owned(), value)])),
+        _ => DeclaredValue::new(value.place.clone(), Said::Table(vec![(key.to_owned(), value)])),
     }
 }

@@ -86,9 +86,9 @@ pub enum Said {
     /// A date or a time as it is written.
     Time(String),
     /// Values in a row.
-    List(Vec<Declared>),
+    List(Vec<DeclaredValue>),
     /// Values by key, in the order they are said.
-    Table(Vec<(String, Declared)>),
+    Table(Vec<(String, DeclaredValue)>),
 }
 
 impl Said {
@@ -103,7 +103,7 @@ impl Said {
 
 /// A value of a declaration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Declared {
+pub struct DeclaredValue {
     /// Where it is said.
     pub place: Place,
     /// The keys that lead to it: `robust.context`.
@@ -112,10 +112,10 @@ pub struct Declared {
     pub said: Said,
 }
 
-impl Declared {
-    /// A value that is said somewhere; [`Declared::table`] names what is below.
+impl DeclaredValue {
+    /// A value that is said somewhere; [`DeclaredValue::table`] names what is below.
     pub fn new(place: Place, said: Said) -> Self {
-        Declared { place, name: String::new(), said }
+        DeclaredValue { place, name: String::new(), said }
     }
 
     /// An error about this value.
@@ -148,7 +148,8 @@ impl Declared {
     pub(super) fn tables(self) -> Result<Vec<DeclaredTable>> {
         match self.said {
             Said::List(values) => {
-                let named = |v: Declared| Declared { name: self.name.clone(), ..v }.table();
+                let named =
+                    |v: DeclaredValue| DeclaredValue { name: self.name.clone(), ..v }.table();
                 values.into_iter().map(named).collect()
             }
             _ => Ok(vec![self.table()?]),
@@ -287,7 +288,7 @@ pub(super) struct DeclaredTable {
     /// Where it is said.
     pub place: Place,
     name: String,
-    entries: Vec<(String, Declared)>,
+    entries: Vec<(String, DeclaredValue)>,
 }
 
 impl DeclaredTable {
@@ -297,18 +298,18 @@ impl DeclaredTable {
     }
 
     /// A key's value, if it is there.
-    pub fn take(&mut self, key: &str) -> Option<Declared> {
+    pub fn take(&mut self, key: &str) -> Option<DeclaredValue> {
         let at = self.entries.iter().position(|(name, _)| name == key)?;
         let value = self.entries.remove(at).1;
         Some(self.named(key, value))
     }
 
-    fn named(&self, key: &str, value: Declared) -> Declared {
-        Declared { name: joined(&self.name, key), ..value }
+    fn named(&self, key: &str, value: DeclaredValue) -> DeclaredValue {
+        DeclaredValue { name: joined(&self.name, key), ..value }
     }
 
     /// A key's value, which must be there.
-    pub fn need(&mut self, key: &str) -> Result<Declared> {
+    pub fn need(&mut self, key: &str) -> Result<DeclaredValue> {
         self.take(key).ok_or_else(|| match &self.place {
             Place::Line(..) => self.error(format!("{:?} is missing", joined(&self.name, key))),
             place => Error::config(format!("{} is missing", place.child(key))),
@@ -316,7 +317,7 @@ impl DeclaredTable {
     }
 
     /// Every key that is left, in the order they are said.
-    pub fn rest(&mut self) -> Vec<(String, Declared)> {
+    pub fn rest(&mut self) -> Vec<(String, DeclaredValue)> {
         let left = std::mem::take(&mut self.entries);
         left.into_iter()
             .map(|(key, value)| {

@@ -2,7 +2,7 @@
 //! shifted between them.
 
 use super::Context;
-use super::declared::Declared;
+use super::declared::DeclaredValue;
 use crate::fields::FrontEnd;
 use seawall::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -162,7 +162,7 @@ impl HistoryChanges {
 }
 
 pub(super) fn parse(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     folder: &Path,
     contexts: &[Context],
 ) -> Result<Option<HistorySpec>> {

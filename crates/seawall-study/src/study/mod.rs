@@ -15,7 +15,7 @@ mod robust;
 mod target;
 mod toml_file;
 
-pub use declared::{Declared, Mentions, Place, Said};
+pub use declared::{DeclaredValue, Mentions, Place, Said};
 pub use history::{Each, HistoryChanges, HistorySpec, LEAST, PERIODS};
 pub use known::{KnownSpec, Span};
 pub use model::{Choices, Deals, ModelSpec};

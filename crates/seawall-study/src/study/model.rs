@@ -5,7 +5,7 @@
 //! are numbers for all actions. `kind = "auto"` compares the kinds on rows left out.
 
 use super::Actions;
-use super::declared::{Declared, DeclaredTable, Place};
+use super::declared::{DeclaredTable, DeclaredValue, Place};
 use crate::read::{named, same};
 use seawall::outcome::{
     AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, TreeSettings, Unseen,
@@ -150,7 +150,7 @@ impl Default for Deals {
 
 /// The model, what to do where an action was never seen, and how rows are dealt to folds.
 pub(super) fn parse(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     actions: &Actions,
     folder: &Path,
 ) -> Result<(ModelSpec, Unseen, Deals)> {
@@ -187,7 +187,7 @@ pub(super) fn parse(
 }
 
 /// `{ ACTION = "COL", ... }`: a column for every action.
-fn column(value: Declared, actions: &Actions) -> Result<ModelSpec> {
+fn column(value: DeclaredValue, actions: &Actions) -> Result<ModelSpec> {
     let (place, mut columns) = (value.whole_place(), Vec::new());
     let mut table = value.table()?;
     for (name, v) in table.rest() {
@@ -313,7 +313,7 @@ fn whole(
     table.take(key).map_or(Ok(usual), |v| whole_number(&v, among))
 }
 
-fn whole_number(value: &Declared, among: RangeInclusive<usize>) -> Result<usize> {
+fn whole_number(value: &DeclaredValue, among: RangeInclusive<usize>) -> Result<usize> {
     let (low, high) = (*among.start(), *among.end());
     match value.number()? {
         x if x >= low as f64 && x <= high as f64 && x.fract() == 0.0 => Ok(x as usize),
@@ -337,7 +337,7 @@ fn one(
 }
 
 /// A number or a list of them, all of which fit.
-fn checked(v: &Declared, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Vec<f64>> {
+fn checked(v: &DeclaredValue, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Vec<f64>> {
     let numbers = v.numbers()?;
     match numbers.iter().find(|x| !fits(**x)) {
         Some(x) => Err(v.error(format!("{x}; expected {expected}"))),
@@ -348,7 +348,7 @@ fn checked(v: &Declared, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Ve
 
 /// A number, a list of them, or a table of either by action.
 fn choices(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     usual: f64,
     fits: (&str, fn(f64) -> bool),
     actions: &Actions,
@@ -369,7 +369,7 @@ fn choices(
 
 impl Actions {
     /// Refuses a key that is no action's name, where the study lists them.
-    pub(super) fn check_name(&self, name: &str, value: &Declared) -> Result<()> {
+    pub(super) fn check_name(&self, name: &str, value: &DeclaredValue) -> Result<()> {
         match self {
             Actions::Rules(rules) if !rules.iter().any(|(n, _)| n == name) => {
                 let known: Vec<&str> = rules.iter().map(|(n, _)| n.as_str()).collect();

@@ -1,6 +1,6 @@
 //! From a declaration to a checked study.
 
-use super::declared::{Declared, DeclaredTable, Place};
+use super::declared::{DeclaredTable, DeclaredValue, Place};
 use super::toml_file;
 use super::{
     Actions, Condition, Context, MissingOutcome, ReportSpec, Scale, Study, Term, history, model,
@@ -36,7 +36,7 @@ pub fn study(path: &Path) -> Result<Study> {
 }
 
 /// A column of counts, which may be fractions where that is said.
-fn counts(value: Declared) -> Result<(Option<String>, bool)> {
+fn counts(value: DeclaredValue) -> Result<(Option<String>, bool)> {
     if !value.is_table() {
         return Ok((Some(value.text()?), false));
     }
@@ -54,7 +54,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
 
 /// Checks a declaration that a front end made. Messages about all of it call it `path`; files are looked for
 /// in `folder`.
-pub fn study_from(declared: Declared, path: &Path, folder: &Path) -> Result<Study> {
+pub fn study_from(declared: DeclaredValue, path: &Path, folder: &Path) -> Result<Study> {
     let text = toml_file::written(&declared);
     checked(declared, path, folder, text)
 }
@@ -75,7 +75,7 @@ const SECTIONS: [&str; 11] = [
 ];
 
 /// The study that a declaration says; `text` is its file's.
-fn checked(declared: Declared, path: &Path, folder: &Path, text: String) -> Result<Study> {
+fn checked(declared: DeclaredValue, path: &Path, folder: &Path, text: String) -> Result<Study> {
     let mentions = declared.mentions();
     let mut file = declared.table()?;
 
@@ -199,13 +199,13 @@ fn other_role(name: &str, actions: &Actions, outcome: &[(String, Term)]) -> Opti
 
 /// Whether an entry of `[context]` says how columns are scaled: a column of that name would be a
 /// table or a kind.
-fn is_scale(name: &str, value: &Declared) -> bool {
+fn is_scale(name: &str, value: &DeclaredValue) -> bool {
     let kind = |text: String| KINDS.iter().any(|kind| kind.0 == text);
     name == "scale" && value.is_text() && !value.text().is_ok_and(kind)
 }
 
 /// `[report]`
-fn report(value: Option<Declared>) -> Result<ReportSpec> {
+fn report(value: Option<DeclaredValue>) -> Result<ReportSpec> {
     let Some(value) = value else { return Ok(ReportSpec::default()) };
     let mut table = value.table()?;
     let title = table.take("title").map(|v| v.text()).transpose()?;
@@ -215,7 +215,7 @@ fn report(value: Option<Declared>) -> Result<ReportSpec> {
 }
 
 /// `{ COL = condition, ... }`
-pub(super) fn conditions(value: Declared) -> Result<Vec<(String, Condition)>> {
+pub(super) fn conditions(value: DeclaredValue) -> Result<Vec<(String, Condition)>> {
     let mut all = Vec::new();
     for (name, value) in value.table()?.rest() {
         all.extend(of_column(value)?.into_iter().map(|condition| (name.clone(), condition)));
@@ -224,7 +224,7 @@ pub(super) fn conditions(value: Declared) -> Result<Vec<(String, Condition)>> {
 }
 
 /// The conditions on one column; every one must hold.
-fn of_column(value: Declared) -> Result<Vec<Condition>> {
+fn of_column(value: DeclaredValue) -> Result<Vec<Condition>> {
     if !value.is_table() {
         return Ok(vec![Condition::OneOf(value.texts()?)]);
     }
@@ -245,7 +245,7 @@ fn of_column(value: Declared) -> Result<Vec<Condition>> {
 /// `min = ..., max = ...` of a condition: numbers, or dates and times.
 fn within(table: &mut DeclaredTable) -> Result<Option<Condition>> {
     let (min, max) = (table.take("min"), table.take("max"));
-    let given: Vec<&Declared> = min.iter().chain(&max).collect();
+    let given: Vec<&DeclaredValue> = min.iter().chain(&max).collect();
     if given.is_empty() {
         return Ok(None);
     }
@@ -253,7 +253,7 @@ fn within(table: &mut DeclaredTable) -> Result<Option<Condition>> {
         let (min, max) = ends(table, min, max)?;
         return Ok((min.is_finite() || max.is_finite()).then_some(Condition::Range { min, max }));
     }
-    let moment = |v: &Declared| {
+    let moment = |v: &DeclaredValue| {
         let expected = "expected a number, or a date or time like \"2019-11-27\" or \
                         \"2019-11-27T10:00:00\" (both ends alike)";
         Moment::parse(v.time_text().unwrap_or_default()).ok_or_else(|| v.error(expected))
@@ -272,8 +272,12 @@ fn range(table: &mut DeclaredTable) -> Result<(f64, f64)> {
     ends(table, min, max)
 }
 
-fn ends(table: &DeclaredTable, min: Option<Declared>, max: Option<Declared>) -> Result<(f64, f64)> {
-    let end = |v: Option<Declared>, or: f64| v.map_or(Ok(or), |v| v.number());
+fn ends(
+    table: &DeclaredTable,
+    min: Option<DeclaredValue>,
+    max: Option<DeclaredValue>,
+) -> Result<(f64, f64)> {
+    let end = |v: Option<DeclaredValue>, or: f64| v.map_or(Ok(or), |v| v.number());
     let min = end(min, f64::NEG_INFINITY)?;
     let max = end(max, f64::INFINITY)?;
     if min > max || min.is_nan() || max.is_nan() {
@@ -289,7 +293,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("fixed", Kind::Fixed),
 ];
 
-fn context(name: String, value: Declared) -> Result<Context> {
+fn context(name: String, value: DeclaredValue) -> Result<Context> {
     if value.is_text() {
         let kind = value.word(&KINDS)?;
         return Ok(Context {
@@ -337,7 +341,7 @@ fn context(name: String, value: Declared) -> Result<Context> {
     if range != (f64::NEG_INFINITY, f64::INFINITY) && kind != Kind::Numeric {
         return Err(table.error("min and max belong to a numeric feature"));
     }
-    let at_least_0 = |v: &Declared| match v.number()? {
+    let at_least_0 = |v: &DeclaredValue| match v.number()? {
         x if x >= 0.0 && x.is_finite() => Ok(x),
         x => Err(v.error(format!("{x}; expected a finite number ≥ 0"))),
     };
@@ -395,11 +399,11 @@ fn outcome(mut table: DeclaredTable) -> Result<Outcome> {
         let missing = missing_outcome(missing, &terms)?;
         return Ok((direction, terms, missing));
     }
-    let term = |(name, v): (String, Declared)| {
+    let term = |(name, v): (String, DeclaredValue)| {
         if v.is_number() {
             return Ok((name, Term::Weight(v.number()?)));
         }
-        let level = |(level, v): (String, Declared)| Ok((level, v.number()?));
+        let level = |(level, v): (String, DeclaredValue)| Ok((level, v.number()?));
         let levels = v.table()?.rest().into_iter().map(level).collect::<Result<_>>()?;
         Ok((name, Term::Levels(levels)))
     };
@@ -415,11 +419,11 @@ fn outcome(mut table: DeclaredTable) -> Result<Outcome> {
 
 /// `missing = "drop"`, `missing = 0`, or `missing = { COL = "drop", ... }`; refused where nothing is said.
 fn missing_outcome(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     terms: &[(String, Term)],
 ) -> Result<Vec<MissingOutcome>> {
     let Some(value) = value else { return Ok(vec![MissingOutcome::Refused; terms.len()]) };
-    let one = |v: &Declared| match (v.text(), v.number()) {
+    let one = |v: &DeclaredValue| match (v.text(), v.number()) {
         (Ok(word), _) if word == "drop" => Ok(MissingOutcome::Dropped),
         (_, Ok(0.0)) => Ok(MissingOutcome::Zero),
         _ => Err(v.error("expected \"drop\" (leave such rows out) or 0 (count them as 0)")),

@@ -1,7 +1,7 @@
 //! `[propensity]` and `[policy]`: how decisions were made, and how others would be.
 
 use super::Actions;
-use super::declared::Declared;
+use super::declared::DeclaredValue;
 use crate::words::commands;
 use seawall::Result;
 use seawall::policy::file::PolicyFile;
@@ -83,7 +83,7 @@ impl PolicySpec {
 }
 
 /// `[policy]`, or several `[[policy]]`.
-pub(super) fn policies(value: Option<Declared>, folder: &Path) -> Result<Vec<PolicySpec>> {
+pub(super) fn policies(value: Option<DeclaredValue>, folder: &Path) -> Result<Vec<PolicySpec>> {
     let Some(value) = value else { return Ok(vec![PolicySpec::Uniform]) };
     let mut policies: Vec<PolicySpec> = Vec::new();
     let mut names = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn policies(value: Option<Declared>, folder: &Path) -> Result<Vec<Pol
 }
 
 /// What people call a policy.
-fn name(value: &Declared) -> Result<String> {
+fn name(value: &DeclaredValue) -> Result<String> {
     let name = value.text()?;
     if name.trim().is_empty() {
         return Err(value.error("is empty; expected a name, or no key"));
@@ -142,7 +142,7 @@ fn name(value: &Declared) -> Result<String> {
 }
 
 pub(super) fn propensity(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     actions: &Actions,
 ) -> Result<(PropensitySpec, Option<f64>)> {
     let logged = matches!(actions, Actions::Column { propensity: Some(_), .. });

@@ -4,7 +4,7 @@
 //! or one for each of some columns.
 
 use super::Context;
-use super::declared::{Declared, DeclaredTable};
+use super::declared::{DeclaredTable, DeclaredValue};
 use crate::evaluate::no_cost_set;
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
@@ -35,16 +35,16 @@ impl SetSpec {
 }
 
 pub(super) fn parse(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     contexts: &[Context],
 ) -> Result<(SetSpec, SetSpec, Support)> {
     let Some(value) = value else {
         return Ok((SetSpec::nothing(), SetSpec::nothing(), Support::All));
     };
     let mut table = value.table()?;
-    let set = |v: Option<Declared>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
+    let set = |v: Option<DeclaredValue>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
     let (context, cost) = (table.take("context"), table.take("cost"));
-    let cost_place = cost.as_ref().map(Declared::whole_place);
+    let cost_place = cost.as_ref().map(DeclaredValue::whole_place);
     let (context, cost) = (set(context)?, set(cost)?);
     if let (true, Some(place)) = (cost.set.needs_known() || cost.set.needs_actions(), cost_place) {
         let (name, why) = (cost.set.name(), no_cost_set(cost.set));
@@ -57,7 +57,7 @@ pub(super) fn parse(
     Ok((context, cost, support))
 }
 
-fn set(value: Declared, contexts: &[Context]) -> Result<SetSpec> {
+fn set(value: DeclaredValue, contexts: &[Context]) -> Result<SetSpec> {
     let mut table = value.table()?;
     let named = table.take("set");
     let text = named.as_ref().map_or(Ok("wasserstein".to_owned()), |v| v.text())?;
@@ -118,7 +118,7 @@ fn with_radii(table: &mut DeclaredTable, set: Set, contexts: &[Context]) -> Resu
 }
 
 /// One radius for each column that is named.
-fn by_column(value: Declared, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
+fn by_column(value: DeclaredValue, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
     let all: Vec<&str> = contexts.iter().map(|c| c.name.as_str()).collect();
     let mut table = value.table()?;
     let mut radii = Vec::new();

@@ -1,7 +1,7 @@
 //! `[target]`: another population, of which contexts are known: a sample of them, or numbers about
 //! single columns.
 
-use super::declared::Declared;
+use super::declared::DeclaredValue;
 use super::known::{self, KnownSpec};
 use super::parse::conditions;
 use super::{Condition, Context};
@@ -36,19 +36,19 @@ pub enum Beyond {
 
 /// What arguments of a front end's call say of single columns of a target, and from how many people that is.
 pub fn known_from(
-    known: Option<Declared>,
-    size: Option<Declared>,
+    known: Option<DeclaredValue>,
+    size: Option<DeclaredValue>,
 ) -> Result<(Vec<KnownSpec>, Option<f64>)> {
     Ok((known.map(known::parse).transpose()?.unwrap_or_default(), people(size)?))
 }
 
 /// How many people.
-fn people(size: Option<Declared>) -> Result<Option<f64>> {
+fn people(size: Option<DeclaredValue>) -> Result<Option<f64>> {
     size.map(|v| known::size(v.number()?).map_err(|what| v.error(what))).transpose()
 }
 
 pub(super) fn parse(
-    value: Option<Declared>,
+    value: Option<DeclaredValue>,
     folder: &Path,
     contexts: &[Context],
 ) -> Result<TargetSpec> {

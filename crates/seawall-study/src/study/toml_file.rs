@@ -1,6 +1,6 @@
 //! Study files: from a TOML text to a declaration whose places are lines, and from a declaration to a text.
 
-use super::declared::{Declared, Place, Said};
+use super::declared::{DeclaredValue, Place, Said};
 use seawall::Result;
 use std::fmt::Write;
 use std::path::Path;
@@ -21,7 +21,7 @@ impl Lines {
 }
 
 /// A file's text as a declaration; messages call it `path`.
-pub(super) fn parse(path: &Path, text: &str) -> Result<Declared> {
+pub(super) fn parse(path: &Path, text: &str) -> Result<DeclaredValue> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
     let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
     let lines = Lines { file: path.display().to_string().into(), starts };
@@ -30,7 +30,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Declared> {
         lines.place(at).error(e.message().lines().next().unwrap_or("not TOML"))
     })?;
     let place = lines.place(table.span().start);
-    Ok(Declared::new(place, entries(&lines, table.into_inner())))
+    Ok(DeclaredValue::new(place, entries(&lines, table.into_inner())))
 }
 
 fn entries(lines: &Lines, table: DeTable<'_>) -> Said {
@@ -38,7 +38,7 @@ fn entries(lines: &Lines, table: DeTable<'_>) -> Said {
     let entry = |(key, value): (Spanned<_>, Spanned<DeValue<'_>>)| {
         let place = lines.place(key.span().start);
         let name = std::borrow::Cow::into_owned(key.into_inner());
-        (name, Declared::new(place, said(lines, value.into_inner())))
+        (name, DeclaredValue::new(place, said(lines, value.into_inner())))
     };
     Said::Table(table.into_iter().map(entry).collect())
 }
@@ -57,7 +57,7 @@ fn said(lines: &Lines, value: DeValue<'_>) -> Said {
         DeValue::Array(values) => {
             let each = |value: Spanned<DeValue<'_>>| {
                 let place = lines.place(value.span().start);
-                Declared::new(place, said(lines, value.into_inner()))
+                DeclaredValue::new(place, said(lines, value.into_inner()))
             };
             Said::List(values.into_iter().map(each).collect())
         }
@@ -76,11 +76,11 @@ fn whole(x: &DeInteger<'_>) -> String {
 }
 
 /// The study file that says the same as a declaration.
-pub(super) fn written(declared: &Declared) -> String {
+pub(super) fn written(declared: &DeclaredValue) -> String {
     let Said::Table(sections) = &declared.said else { return String::new() };
     let (mut first, mut parts) = (String::new(), Vec::new());
     for (name, value) in sections {
-        let is_section = |value: &Declared| matches!(value.said, Said::Table(_));
+        let is_section = |value: &DeclaredValue| matches!(value.said, Said::Table(_));
         match &value.said {
             Said::Table(entries) => parts.push(section(&format!("[{}]", key(name)), entries)),
             Said::List(values) if !values.is_empty() && values.iter().all(is_section) => {
@@ -99,7 +99,7 @@ pub(super) fn written(declared: &Declared) -> String {
     parts.join("\n")
 }
 
-fn section(head: &str, entries: &[(String, Declared)]) -> String {
+fn section(head: &str, entries: &[(String, DeclaredValue)]) -> String {
     let lines = entries.iter().map(|(name, value)| line(name, &value.said));
     std::iter::once(format!("{head}\n")).chain(lines).collect()
 }
@@ -120,7 +120,7 @@ fn inline(said: &Said) -> String {
             format!("[{}]", all.join(", "))
         }
         Said::Table(entries) => {
-            let entry = |(name, value): &(String, Declared)| {
+            let entry = |(name, value): &(String, DeclaredValue)| {
                 format!("{} = {}", key(name), inline(&value.said))
             };
             let all: Vec<String> = entries.iter().map(entry).collect();
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     /// What a declaration says, whatever the places.
-    fn bare(declared: &Declared) -> String {
+    fn bare(declared: &DeclaredValue) -> String {
         inline(&declared.said)
     }
 
