@@ -65,7 +65,7 @@ pub fn by_column(study: &Study, set: Set, column_radii: Vec<(String, f64)>) -> P
         let what = format!("is given by column, and the set {} has one for all", set.name());
         return Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])));
     }
-    let all: Vec<&str> = study.contexts.iter().map(|c| c.name.as_str()).collect();
+    let all: Vec<&str> = study.data.contexts.iter().map(|c| c.name.as_str()).collect();
     if let Some((column, _)) = column_radii.iter().find(|(name, _)| !all.contains(&&**name)) {
         return Err(ConfigError::new_err(format!(
             "radius: {column:?} is not one of the study's context columns (there are: {})",

@@ -8,11 +8,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
-use seawall_study::count::{check_named, count_batches};
 use seawall_study::load::{load, ready};
-use seawall_study::memory::parse;
-use seawall_study::sql::query;
 use seawall_study::study::{self, DeclaredValue, Place, Said, study_from};
+use seawall_table::count::{check_named, count_batches};
+use seawall_table::memory::parse;
+use seawall_table::sql::query;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Declaration {
     fn of_arguments(arguments: &Bound<'_, PyDict>, folder: PathBuf, note: &str) -> PyResult<Self> {
         let arguments = Arguments { all: arguments, folder: &folder };
         let mut study = checked(arguments.whole()?, &folder)?;
-        study.text.push_str(note);
+        study.data.declared.text.push_str(note);
         Ok(Declaration { study })
     }
 
@@ -42,7 +42,7 @@ impl Declaration {
 
     /// Every name that the declaration mentions: the columns that its data need are among them.
     fn names(&self) -> Vec<&str> {
-        self.study.mentions.names().collect()
+        self.study.data.declared.mentions.names().collect()
     }
 
     /// The query that counts the study's rows in an engine; refused if `columns`, those of the table, lack
@@ -54,8 +54,8 @@ impl Declaration {
         table: &str,
         columns: Vec<String>,
     ) -> PyResult<String> {
-        let written = check_named(&self.study, Path::new(name), &columns);
-        written.and_then(|()| query(&self.study, dialect, Some(table))).map_err(raised)
+        let written = check_named(&self.study.data, Path::new(name), &columns);
+        written.and_then(|()| query(&self.study.data, dialect, Some(table))).map_err(raised)
     }
 
     /// The study with its data counted: those of a file, or with `data` an Arrow stream, which may be counted
@@ -75,13 +75,13 @@ impl Declaration {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = self.study.clone();
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
-            asked.data = name;
-            asked.counted |= counted;
+            asked.data.path = name;
+            asked.data.counted |= counted;
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-            let counted = count_batches(&asked, &columns, &mut reader, watch)?;
+            let counted = count_batches(&asked.data, &columns, &mut reader, watch)?;
             ready(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })

@@ -11,17 +11,18 @@ use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::{Matrix, Settings, Value, Wasserstein, Watch};
+use seawall_report::report;
 use seawall_study::distance::Samples;
 use seawall_study::evaluate::{By, Changes, Question, evaluate};
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::load::{Loaded, load};
-use seawall_study::memory::parse;
 use seawall_study::radius::{Request, radius};
-use seawall_study::report::{self, Transferred, report};
+use seawall_study::report::{self, Transferred};
 use seawall_study::study::study;
 use seawall_study::target::Source;
-use seawall_study::write::{destination, prepare};
 use seawall_study::{check, compare, demo as synthetic, explain};
+use seawall_table::memory::parse;
+use seawall_table::write::{destination, prepare};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ impl Study {
     ) -> PyResult<Self> {
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study(&path)?;
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             load(asked, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
@@ -106,7 +107,7 @@ impl Study {
 
     /// The study file's text.
     fn text(&self) -> &str {
-        &self.loaded.study.text
+        self.loaded.study.text()
     }
 
     /// Whether lower or higher is better.
@@ -155,7 +156,7 @@ impl Study {
     fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, elsewhere) = run(py, None, None, |watch| {
             let settings = Settings { watch, ..Settings::default() };
-            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.support);
+            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.data.support);
             let on = self.loaded.contexts_on(support)?;
             let values = fitted.values_on(&on, Wasserstein.at(0.0), settings)?;
             let mut elsewhere = vec![true; values.contexts()];
@@ -187,7 +188,7 @@ impl Study {
                 values.shape()
             )));
         }
-        let needed = self.loaded.contexts_on(self.loaded.study.support).map_err(raised)?;
+        let needed = self.loaded.contexts_on(self.loaded.study.data.support).map_err(raised)?;
         for context in needed {
             if let Some(action) = (0..actions).find(|&a| !values[[context, a]].is_finite()) {
                 return Err(InputError::new_err(format!(
@@ -218,7 +219,7 @@ impl Study {
     /// The columns that a target must have.
     fn target_columns(&self) -> Vec<String> {
         let study = &self.loaded.study;
-        let contexts = study.contexts.iter().map(|c| c.name.clone());
+        let contexts = study.data.contexts.iter().map(|c| c.name.clone());
         let filters = study.target.filters.iter().map(|(name, _)| name.clone());
         contexts.chain(filters).chain(study.target.weight.clone()).collect()
     }
@@ -411,7 +412,7 @@ impl Study {
             for input in inputs.iter().chain([&none]) {
                 out = destination(&path, input)?;
             }
-            let page = report(&own, &request, watch)?.html()?;
+            let page = report(report::answers(&own, request, watch)?)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
     }

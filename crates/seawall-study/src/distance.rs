@@ -3,10 +3,10 @@
 use crate::bound::{Axis, Context};
 use crate::forecast::{self, Forecast};
 use crate::load::Loaded;
-use crate::read::{Order, Reading, Table, tables};
 use crate::strata::{StrataShift, matched};
 use seawall::distance::{Distance, distance, kl, sinkhorn_divergence, total_variation};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
+use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;

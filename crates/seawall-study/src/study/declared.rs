@@ -4,71 +4,17 @@
 //! arguments of a call, where it is the argument's path (`context["age"]["bin"]`). What is made of it goes
 //! through the same checks, and errors name what the user wrote. Not here: what the values mean.
 
+use super::{Mentions, Place};
 use crate::fields::FrontEnd;
 use seawall::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-/// Where something is said.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A line of a file, counted from 1.
-    Line(Arc<str>, usize),
-    /// An argument of a call, or a part of one; empty for what is put together from several.
-    Argument(String),
-}
-
-impl Place {
-    /// The place of what is said under a key of something said here.
-    #[must_use]
-    pub fn child(&self, key: &str) -> Self {
-        match self {
-            Place::Line(..) => self.clone(),
-            Place::Argument(path) if path.is_empty() => Place::Argument(key.to_owned()),
-            Place::Argument(path) => Place::Argument(format!("{path}[{key:?}]")),
-        }
-    }
-
-    /// An error about this place.
-    pub fn error(&self, what: impl fmt::Display) -> Error {
-        match self {
-            Place::Argument(path) if path.is_empty() => Error::config(what.to_string()),
-            _ => Error::config(format!("{self}: {what}")),
-        }
-    }
-
-    /// Who speaks to the user.
-    pub fn front_end(&self) -> FrontEnd {
-        match self {
-            Place::Line(..) => FrontEnd::Study,
-            Place::Argument(_) => FrontEnd::Python,
-        }
-    }
-
-    /// What a part of the declaration is called where this is said: `[context]`, or `context`.
-    pub(super) fn section(&self, name: &str) -> String {
-        match self {
-            Place::Line(..) => format!("[{name}]"),
-            Place::Argument(_) => name.to_owned(),
-        }
-    }
-
-    /// A word for files, or one for calls.
-    fn word(&self, file: &'static str, call: &'static str) -> &'static str {
-        match self {
-            Place::Line(..) => file,
-            Place::Argument(_) => call,
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Line(file, line) => write!(f, "{file}: line {line}"),
-            Place::Argument(path) => f.write_str(path),
-        }
+/// Who speaks to the user where something is said.
+pub(super) fn front_end(place: &Place) -> FrontEnd {
+    match place {
+        Place::Line(..) => FrontEnd::Study,
+        Place::Argument(_) => FrontEnd::Python,
     }
 }
 
@@ -240,7 +186,7 @@ impl DeclaredValue {
     pub(super) fn mentions(&self) -> Mentions {
         let mut all = BTreeMap::new();
         self.mention(&mut all);
-        Mentions(Arc::new(all))
+        Mentions::new(all)
     }
 
     fn mention(&self, all: &mut BTreeMap<String, Place>) {
@@ -264,23 +210,8 @@ impl DeclaredValue {
 
 /// The end of a message that a word is not known: the one that is nearest, if one is near.
 fn near(word: &str, known: &[&str]) -> String {
-    crate::read::nearest(word, known).map_or(String::new(), |n| format!("; did you mean {n:?}?"))
-}
-
-/// Every key and text that a declaration says, and where.
-#[derive(Clone, Debug, Default)]
-pub struct Mentions(Arc<BTreeMap<String, Place>>);
-
-impl Mentions {
-    /// Where a name is said first.
-    pub fn place(&self, name: &str) -> Option<&Place> {
-        self.0.get(name)
-    }
-
-    /// All of them.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
+    seawall_table::read::nearest(word, known)
+        .map_or(String::new(), |n| format!("; did you mean {n:?}?"))
 }
 
 /// A table whose keys are taken one by one; what is left over is an error.

@@ -1,14 +1,14 @@
 //! From a declaration to a checked study.
 
-use super::declared::{DeclaredTable, DeclaredValue, Place};
+use super::declared::{DeclaredTable, DeclaredValue};
 use super::toml_file;
 use super::{
-    Actions, Condition, Context, MissingOutcome, ReportSpec, Scale, Study, Term, history, model,
-    policies, robust, target,
+    Actions, Condition, Context, DataSpec, Declared, MissingOutcome, OutcomeSpec, Place,
+    ReportSpec, RowSpec, Scale, Study, Term, history, model, policies, robust, target,
 };
-use crate::memory;
-use crate::read::{DeclaredLevels, Moment};
 use seawall::{Direction, Error, Kind, Result};
+use seawall_table::memory;
+use seawall_table::read::{DeclaredLevels, Moment};
 use std::path::Path;
 
 /// Reads and checks a study file.
@@ -106,14 +106,14 @@ fn checked(declared: DeclaredValue, path: &Path, folder: &Path, text: String) ->
     }
 
     let actions = actions(file.need("action")?.table()?)?;
-    let (direction, outcome, missing_outcome) = outcome(file.need("outcome")?.table()?)?;
+    let outcome = outcome(file.need("outcome")?.table()?)?;
     for (context, place) in contexts.iter().zip(&places) {
-        if let Some(why) = other_role(&context.name, &actions, &outcome) {
+        if let Some(why) = other_role(&context.name, &actions, &outcome.terms) {
             let what = format!("the column {:?} is under {under}, but {why}", context.name);
             return Err(place.error(format!("{what}; leave it out of {under}")));
         }
     }
-    let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
+    let (model, predictions, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"), &contexts)?;
@@ -121,24 +121,29 @@ fn checked(declared: DeclaredValue, path: &Path, folder: &Path, text: String) ->
     let history = history::parse(file.take("history"), folder, &contexts)?;
     let report = report(file.take("report"))?;
     file.finish(&SECTIONS)?;
-    Ok(Study {
-        path: path.to_owned(),
-        text,
-        mentions,
-        data: data_path,
-        counted,
+    let rows = RowSpec {
         filters,
         weight,
         fractional_weight,
         survey_weight,
         cluster: cluster_name,
+        groups: Vec::new(),
+    };
+    Ok(Study {
+        data: DataSpec {
+            declared: Declared { path: path.to_owned(), text, mentions },
+            path: data_path,
+            counted,
+            rows,
+            contexts,
+            scale,
+            support,
+            actions,
+            outcome,
+            predictions,
+            memory: memory::allowed(),
+        },
         deals,
-        contexts,
-        scale,
-        actions,
-        direction,
-        outcome,
-        missing_outcome,
         model,
         unseen,
         propensity,
@@ -146,12 +151,9 @@ fn checked(declared: DeclaredValue, path: &Path, folder: &Path, text: String) ->
         policies,
         context_set,
         cost_set,
-        support,
         target,
         history,
-        by_group: false,
         report,
-        memory: memory::allowed(),
     })
 }
 
@@ -377,10 +379,7 @@ fn actions(mut table: DeclaredTable) -> Result<Actions> {
     Ok(Actions::Rules(rules))
 }
 
-/// Whether lower or higher is better, the terms, and for each what becomes of rows without a value.
-type Outcome = (Direction, Vec<(String, Term)>, Vec<MissingOutcome>);
-
-fn outcome(mut table: DeclaredTable) -> Result<Outcome> {
+fn outcome(mut table: DeclaredTable) -> Result<OutcomeSpec> {
     let (direction, value) = match (table.take("cost"), table.take("reward")) {
         (Some(cost), None) => (Direction::Cost, cost),
         (None, Some(reward)) => (Direction::Reward, reward),
@@ -397,7 +396,7 @@ fn outcome(mut table: DeclaredTable) -> Result<Outcome> {
     if !value.is_table() {
         let terms = vec![(value.text()?, Term::Weight(1.0))];
         let missing = missing_outcome(missing, &terms)?;
-        return Ok((direction, terms, missing));
+        return Ok(OutcomeSpec { direction, terms, missing });
     }
     let term = |(name, v): (String, DeclaredValue)| {
         if v.is_number() {
@@ -414,7 +413,7 @@ fn outcome(mut table: DeclaredTable) -> Result<Outcome> {
         return Err(value.error(format!("{name:?} names no column")));
     }
     let missing = missing_outcome(missing, &terms)?;
-    Ok((direction, terms, missing))
+    Ok(OutcomeSpec { direction, terms, missing })
 }
 
 /// `missing = "drop"`, `missing = 0`, or `missing = { COL = "drop", ... }`; refused where nothing is said.

@@ -2,9 +2,10 @@
 
 use super::Actions;
 use super::declared::DeclaredValue;
-use crate::words::commands;
+use super::model::check_action;
 use seawall::Result;
 use seawall::policy::file::PolicyFile;
+use seawall_table::words::commands;
 use std::path::{Path, PathBuf};
 
 /// Where propensities come from.
@@ -168,7 +169,7 @@ pub(super) fn propensity(
             let mut shares = Vec::new();
             let mut table = v.table()?;
             for (name, v) in table.rest() {
-                actions.check_name(&name, &v)?;
+                check_action(actions, &name, &v)?;
                 shares.push((name, v.number()?));
             }
             let total: f64 = shares.iter().map(|s| s.1).sum();

@@ -4,8 +4,7 @@
 //! or one for each of some columns.
 
 use super::Context;
-use super::declared::{DeclaredTable, DeclaredValue};
-use crate::evaluate::no_cost_set;
+use super::declared::{DeclaredTable, DeclaredValue, front_end};
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
 
@@ -80,7 +79,7 @@ fn set(value: DeclaredValue, contexts: &[Context]) -> Result<SetSpec> {
     }
     let own = Set::parameters_of(name).unwrap_or_default();
     known.extend(own.iter().map(|p| p.name));
-    let refused = |e: Error| table.error(e.worded(&table.place.front_end()));
+    let refused = |e: Error| table.error(e.worded(&front_end(&table.place)));
     let set = match (text.contains(':'), given.first()) {
         (true, Some((other, _))) => {
             let what = format!("{other} is given apart, and {text:?} has its parameters with it");
@@ -124,7 +123,7 @@ fn by_column(value: DeclaredValue, contexts: &[Context]) -> Result<Vec<(String, 
     let mut radii = Vec::new();
     for (column, value) in table.rest() {
         if !all.contains(&column.as_str()) {
-            let near = crate::read::nearest(&column, &all)
+            let near = seawall_table::read::nearest(&column, &all)
                 .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             return Err(value.error(format!(
                 "{column:?} is not one of the study's context columns{near} (there are: {})",
@@ -140,5 +139,13 @@ fn by_column(value: DeclaredValue, contexts: &[Context]) -> Result<Vec<(String, 
     match radii.is_empty() {
         true => Err(table.error("expected at least one column with its radius")),
         false => Ok(radii),
+    }
+}
+
+/// Why a set is none of outcomes alone.
+pub(crate) fn no_cost_set(set: Set) -> &'static str {
+    match set.needs_actions() {
+        true => "a set of people with their outcomes: it takes the place of the set of contexts",
+        false => "a set of contexts: what is known of a target is about those",
     }
 }

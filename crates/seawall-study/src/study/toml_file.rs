@@ -1,6 +1,7 @@
 //! Study files: from a TOML text to a declaration whose places are lines, and from a declaration to a text.
 
-use super::declared::{DeclaredValue, Place, Said};
+use super::Place;
+use super::declared::{DeclaredValue, Said};
 use seawall::Result;
 use std::fmt::Write;
 use std::path::Path;

@@ -153,7 +153,7 @@ struct Judged {
 /// Tries every procedure on every past group.
 pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
     check_level(retrial.level)?;
-    let anywhere = loaded.on_support(loaded.study.support)?;
+    let anywhere = loaded.on_support(loaded.study.data.support)?;
     let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
     let knowledge = match Knowledge::of_target(&loaded)? {
         nothing if nothing.is_nothing() => Knowledge::margins(&loaded)?,
@@ -297,7 +297,7 @@ impl Task<'_> {
         let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
         bounds.insert(Procedure::Balanced, balanced);
         let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
-        let support = listed(self.trial.loaded.study.support);
+        let support = listed(self.trial.loaded.study.data.support);
         let slack = Aim::new(&fitted, &known).and_then(|a| a.couplings(contrasts, support, watch));
         // The facts may be about places that the support does not have.
         if let Some(slack) = possible(slack)? {
@@ -312,7 +312,7 @@ impl Task<'_> {
 
     /// The worst case in the ball around the log without the group.
     fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        let support = self.trial.loaded.study.support;
+        let support = self.trial.loaded.study.data.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;
         let values = match support {
