@@ -9,7 +9,7 @@
 
 use crate::combine::ExactSum;
 use crate::read::{Columns, named};
-use crate::spec::DataSpec;
+use crate::spec::{DataSpec, PredictionColumns};
 use seawall::{Error, Matrix, Result, Space};
 use std::path::Path;
 
