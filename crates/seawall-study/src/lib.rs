@@ -11,11 +11,11 @@
 //!    [`mod@forecast`]: what a long solve will take.
 //! 5. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 6. [`mod@report`]: everything that a page for people tells; [`mod@shift`] and [`mod@words`]: worst cases
-//!    and numbers as people read them.
+//!    and numbers as people read them; [`mod@set_text`]: what is said of each set.
 //! 7. [`mod@fields`]: what each front end calls a field that is wrong; [`mod@trace`]: stochastic runs as CSV
 //!    and SVG.
 //!
-//! Modules, each importing only from those before it: `fields`, `strata`, `study`, `words`, `shift`,
+//! Modules, each importing only from those before it: `fields`, `strata`, `study`, `set_text`, `words`, `shift`,
 //! `overlap`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `evaluate`, `radius`, `transfer`,
 //! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
 //! `describe`, `demo`.
@@ -44,6 +44,7 @@ mod other_table;
 mod overlap;
 pub mod radius;
 pub mod report;
+pub mod set_text;
 pub mod shift;
 mod start;
 mod strata;

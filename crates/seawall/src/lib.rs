@@ -75,9 +75,10 @@ pub mod transfer;
 
 pub use ambiguity::sets::*;
 pub use ambiguity::{
-    Ambiguity, Argument, Breakdown, Curve, CurveValue, CurveVertex, Detail, Direction, Engine,
-    EngineKind, Geometry, Heights, Kernel, Marginal, Maxima, Move, Parameter, Plan, Price, Problem,
-    Set, Settings, Smoothed, Solver, Status, Sums, Takes, WorstCase,
+    Ambiguity, Argument, Breakdown, Capabilities, ContextSet, Curve, CurveValue, CurveVertex,
+    Detail, Direction, Engine, EngineKind, Geometry, InnerMaximizer, JointSet, Kernel, Marginal,
+    Move, Parameter, Plan, Price, Problem, ScaledValues, Set, Settings, Smoothed, Solver, Status,
+    Sums, Takes, WorstCase,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
 pub use known::{Fact, Known, Quantity};

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 /// Facts about a study's data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// The data files.
     pub files: Vec<String>,
@@ -80,6 +81,7 @@ pub struct Check {
 
 /// One kind of model beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelRow {
     /// The kind.
     pub kind: ModelKind,
@@ -124,6 +126,7 @@ impl ModelRow {
 
 /// Rows left out, by reason.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// They do not meet the study's conditions.
     pub conditions: usize,
@@ -142,6 +145,7 @@ impl LeftOut {
 
 /// One action.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionFacts {
     /// Its name.
     pub name: String,
@@ -165,6 +169,7 @@ pub struct ActionFacts {
 
 /// How a tree was grown.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// Splits from the root to a leaf, at most.
     pub max_depth: usize,
@@ -182,6 +187,7 @@ pub struct TreeFacts {
 
 /// One context column.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureFacts {
     /// Its name.
     pub name: String,
@@ -203,6 +209,7 @@ pub struct FeatureFacts {
 
 /// The propensities.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PropensityFacts {
     /// Where they come from.
     pub source: PropensitySource,

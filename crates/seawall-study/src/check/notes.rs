@@ -2,6 +2,7 @@
 
 use super::{Check, twins};
 use crate::load::Loaded;
+use crate::set_text;
 use crate::start::{FEW_ROWS, TargetEstimates};
 use crate::words::{number, percent, supported};
 use seawall::evaluate::{Nominal, PropensitySource, Support};
@@ -100,7 +101,7 @@ pub(crate) fn given_note(loaded: &Loaded) -> Option<String> {
 
 /// A note about how columns count under a set that the ground cost says nothing of.
 pub(crate) fn coding_note(set: Set) -> Option<String> {
-    set.coding().map(|coding| format!("{}: {coding}", set.name()))
+    set_text::of(set).coding.map(|coding| format!("{}: {coding}", set.name()))
 }
 
 fn propensities(check: &Check, notes: &mut Vec<String>) {

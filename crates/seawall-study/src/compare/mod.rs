@@ -23,6 +23,7 @@ pub use answer::*;
 use crate::evaluate::told_apart;
 use crate::forecast;
 use crate::load::Loaded;
+use crate::set_text;
 use crate::shift;
 use crate::start::{FEW_ROWS, nothing_known};
 use crate::study::{PolicySpec, Scale};
@@ -437,7 +438,7 @@ impl<'a> Ground<'a> {
             [only] => self.on_log(*only, settings.watch)?.map(|one| one.told),
             _ => None,
         };
-        let fears = match (shift::widest_change(worst), set.fears()) {
+        let fears = match (shift::widest_change(worst), set_text::of(set).fears) {
             (None, Some(fears)) => {
                 let rises = sign * (worst.value() - self.start(first, set, settings)?);
                 (rises > ROUNDING * worst.value().abs()).then(|| fears.to_owned())
