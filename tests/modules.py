@@ -143,7 +143,9 @@ FOLDERS = {
     "seawall::kernel": ("crates/seawall/src/kernel", ["kernel"]),
     "seawall::ambiguity": ("crates/seawall/src/ambiguity", ["ambiguity"]),
     "seawall::outcome": ("crates/seawall/src/outcome", ["outcome"]),
+    "seawall-table": ("crates/seawall-table/src", []),
     "seawall-study": ("crates/seawall-study/src", []),
+    "seawall-report": ("crates/seawall-report/src", []),
     "seawall-cli": ("crates/seawall-cli/src", []),
     "seawall-python": ("crates/seawall-python/src", []),
 }

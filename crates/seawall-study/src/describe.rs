@@ -8,13 +8,13 @@
 //!
 //! Not here: what two columns have to do with each other. That stays with the table.
 
-use crate::count::count;
 use crate::init::words::{key, many, number, quoted, shown};
 use crate::known::moments;
 use crate::load::{Loaded, ready};
-use crate::read::unknown_column;
-use crate::study::{Context, ModelSpec, Study, TargetSpec};
+use crate::study::{Context, DataSpec, ModelSpec, Study, TargetSpec};
 use seawall::{Error, Kind, Result, Space, Value, Watch};
+use seawall_table::count::count;
+use seawall_table::read::unknown_column;
 use serde_json::{Map, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -101,11 +101,12 @@ pub fn describe(
     asked: &Asked,
     watch: Watch<'_>,
 ) -> Result<Description> {
-    asked.check(&study.contexts)?;
+    asked.check(&study.data.contexts)?;
     // No outcome is asked about; and what was known so far is what this replaces.
     let spec = TargetSpec { known: Vec::new(), size: None, ..study.target.clone() };
-    let study = Study { model: ModelSpec::Cells, target: spec, ..study };
-    let counted = count(&study, watch)?;
+    let data = DataSpec { predictions: None, ..study.data };
+    let study = Study { data, model: ModelSpec::Cells, target: spec, ..study };
+    let counted = count(&study.data, watch)?;
     let own = ready(study, counted, watch)?;
     let toward = own.toward(target, watch)?;
     described(&own, toward.as_ref().unwrap_or(&own), asked)
@@ -114,7 +115,7 @@ pub fn describe(
 /// Describes the target that a study is asked about, or the study's log if there is none. `own` is the
 /// study before it was asked.
 pub fn described(own: &Loaded, toward: &Loaded, asked: &Asked) -> Result<Description> {
-    asked.check(&own.study.contexts)?;
+    asked.check(&own.study.data.contexts)?;
     let people = match toward.target.as_ref().map(|there| (toward, there)) {
         Some((loaded, there)) => People {
             path: there.facts.path.clone(),
@@ -153,7 +154,7 @@ impl People {
             rows[entry.context as usize] += entry.rows();
         }
         People {
-            path: own.study.data.display().to_string(),
+            path: own.study.data.path.display().to_string(),
             left_out: own.counted.filtered + own.counted.no_action + own.counted.no_outcome,
             size: log.effective_rows(),
             space: log.contexts().clone(),
@@ -171,7 +172,7 @@ impl People {
                 false => self.by_shares(context, k, own.log().contexts().levels(k), asked.at_least),
             }
         };
-        let contexts = own.study.contexts.iter().enumerate();
+        let contexts = own.study.data.contexts.iter().enumerate();
         let columns = contexts.filter(|(_, c)| is_asked(c)).map(column).collect();
         // A hair below a whole number is that number.
         let size = ((self.size + 1e-6).floor() as usize).max(1);

@@ -18,13 +18,13 @@
 use crate::evaluate::{Question, affordable};
 use crate::learn::{self, Spec};
 use crate::load::Loaded;
-use crate::memory;
 use seawall::evaluate::{Robust, Support};
 use seawall::learn::Trees;
 use seawall::{
     Ambiguity, Detail, EngineKind, Error, Geometry, Log, Population, Problem, Progress, Result,
     Set, Settings, Stage, Status, Wasserstein, Watch, distance,
 };
+use seawall_table::memory;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -208,7 +208,7 @@ pub fn comparison(
     policies: usize,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
-    let Some(robust) = support(loaded, loaded.study.support)? else { return Ok(None) };
+    let Some(robust) = support(loaded, loaded.study.data.support)? else { return Ok(None) };
     let mut longest: Option<Forecast> = None;
     let asked: Vec<Set> = match sets.is_empty() {
         true => vec![Wasserstein.into()],

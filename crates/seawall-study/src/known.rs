@@ -12,10 +12,10 @@
 
 use crate::load::Loaded;
 use crate::other_table::code_of;
-use crate::read::{Distinct, nearest};
 use crate::study::{Context, KnownSpec, Span};
 use crate::words::number;
 use seawall::{Fact, Kind, Known, LevelMoments, Quantity, Result, Space};
+use seawall_table::read::{Distinct, nearest};
 use std::collections::HashSet;
 
 /// The normal quantile of 95% intervals.
@@ -41,7 +41,9 @@ impl Loaded {
             let feature = space.feature(&spec.column)?;
             facts.extend(self.facts(spec, feature)?);
         }
-        Known::new(space.clone(), facts).map(Some).map_err(|e| e.within(self.study.path.display()))
+        Known::new(space.clone(), facts)
+            .map(Some)
+            .map_err(|e| e.within(self.study.path().display()))
     }
 
     /// What to know of means that are said of columns whose bins' numbers nobody knows.
@@ -114,7 +116,7 @@ impl Loaded {
 
     fn shares(&self, spec: &KnownSpec, feature: usize) -> Result<Vec<Fact>> {
         let space = self.log().contexts();
-        let context = &self.study.contexts[feature];
+        let context = &self.study.data.contexts[feature];
         if space.levels(feature).is_empty() {
             return Err(spec.error(
                 "the column's numbers are not cut into bins, so there are no levels to have shares; \

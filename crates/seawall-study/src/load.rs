@@ -1,8 +1,6 @@
 //! A study with its data counted and its choices made: what every command starts from.
 
-use crate::count::{Counted, count};
 use crate::other_table::rows_on_contexts;
-use crate::read::{files, named, same};
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use crate::target::{PlacedTarget, TargetFacts};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support, logistic};
@@ -13,6 +11,8 @@ use seawall::outcome::{
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Extension, Log, Matrix, Result, Space, Watch};
+use seawall_table::count::{Counted, count};
+use seawall_table::read::{files, named, same};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -46,20 +46,19 @@ pub struct Loaded {
 
 /// Reads a study's data and makes the choices it leaves open.
 pub fn load(study: Study, watch: Watch<'_>) -> Result<Loaded> {
-    let counted = count(&study, watch)?;
+    let counted = count(&study.data, watch)?;
     ready(study, counted, watch)
 }
 
 /// Makes the choices that a study leaves open, its data being counted.
 pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded> {
     let log = &counted.log;
-    if let (Some(line), Some(clusters)) = (study.deals.line, log.clusters())
+    if let (Some(place), Some(clusters)) = (&study.deals.place, log.clusters())
         && study.deals.folds > clusters
     {
-        let (path, folds) = (study.path.display(), study.deals.folds);
-        return Err(Error::config(format!(
-            "{path}: line {line}: folds is {folds}, but the log has {clusters} clusters, which are \
-             kept whole"
+        let folds = study.deals.folds;
+        return Err(place.error(format!(
+            "folds is {folds}, but the log has {clusters} clusters, which are kept whole"
         )));
     }
     let ModelChoice { recipe, choices, candidates } = choose_model(&study, &counted, watch)?;
@@ -71,7 +70,7 @@ pub fn ready(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Loaded>
             let share = |action: &String| {
                 let found = shares.iter().find(|(name, _)| same(name, action));
                 found.map(|s| s.1).ok_or_else(|| {
-                    let path = study.path.display();
+                    let path = study.path().display();
                     Error::config(format!(
                         "{path}: [propensity] design has no probability for {action:?}"
                     ))
@@ -115,14 +114,15 @@ fn choose_model(study: &Study, counted: &Counted, watch: Watch<'_>) -> Result<Mo
     let recipe = match &study.model {
         ModelSpec::Cells => Recipe::Cells,
         ModelSpec::Table(path) => Recipe::Predictions(predictions(path, study, log)?),
-        ModelSpec::Column { .. } => {
+        ModelSpec::Column => {
             let brought = counted.predictions.as_ref();
             let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
             Recipe::Predictions(Predictions::new(brought.means.clone())?)
         }
         ModelSpec::Tree { folds, .. } => {
             let offered = study.model.offered(log.actions());
-            let offered = offered.map_err(|e| e.within(study.path.display()))?.unwrap_or_default();
+            let offered =
+                offered.map_err(|e| e.within(study.path().display()))?.unwrap_or_default();
             if offered.iter().all(|settings| settings.len() == 1) {
                 Recipe::Tree(offered.into_iter().flatten().collect())
             } else {
@@ -143,7 +143,7 @@ fn choose_model(study: &Study, counted: &Counted, watch: Watch<'_>) -> Result<Mo
         }
         ModelSpec::Auto { folds, seed } => {
             let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
-            let everywhere = study.support == Support::Space;
+            let everywhere = study.data.support == Support::Space;
             let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere };
             let found = auto(log, &search, watch)?;
             let (recipe, candidates) = (found.recipe, found.table);
@@ -286,26 +286,29 @@ impl Loaded {
     /// The same study with another support, if one is named.
     #[must_use]
     pub fn with_support(mut self, support: Option<Support>) -> Self {
-        self.study.support = support.unwrap_or(self.study.support);
+        self.study.data.support = support.unwrap_or(self.study.data.support);
         self
     }
 
     /// The same study where mass may go anywhere, if that is the support: contexts are those with rows,
     /// or that the target has, and a numeric column that is not cut into bins takes any number.
     pub(crate) fn on_support(&self, support: Support) -> Result<Option<Arc<Self>>> {
-        if support != Support::Space || self.study.support == Support::Space && self.is_anywhere() {
+        if support != Support::Space
+            || self.study.data.support == Support::Space && self.is_anywhere()
+        {
             return Ok(None);
         }
         if let Some(made) = self.anywhere.get() {
             return Ok(Some(made.clone()));
         }
         let places = self.contexts_on(Support::Observed)?;
-        let contexts = &self.study.contexts;
+        let contexts = &self.study.data.contexts;
         let space = Arc::new(self.log().contexts().with_any_number(&places, |k| {
             contexts.get(k).is_some_and(|c| c.bin.is_none() && c.levels.is_none())
         })?);
         let at = self.at_places(&space, &places)?;
-        let study = Study { support: Support::Space, ..self.study.clone() };
+        let mut study = self.study.clone();
+        study.data.support = Support::Space;
         let (candidates, handed_in) = (self.candidates.clone(), self.handed_in);
         let made = Arc::new(Loaded { study, candidates, handed_in, ..at });
         Ok(Some(self.anywhere.get_or_init(|| made).clone()))
@@ -319,7 +322,7 @@ impl Loaded {
             let free = c.kind == seawall::Kind::Numeric && c.bin.is_none() && c.levels.is_none();
             !free || space.levels(k).is_empty()
         };
-        listed && self.study.contexts.iter().enumerate().all(any)
+        listed && self.study.data.contexts.iter().enumerate().all(any)
     }
 
     /// The same study with the rows of some places alone, those of a smaller space.
@@ -378,7 +381,7 @@ impl Loaded {
     /// Which kind of outcome model it has.
     pub fn model_kind(&self) -> ModelKind {
         match self.study.model {
-            ModelSpec::Column { .. } if !self.handed_in => ModelKind::Column,
+            ModelSpec::Column if !self.handed_in => ModelKind::Column,
             _ => self.recipe.kind(),
         }
     }
@@ -411,7 +414,7 @@ impl Loaded {
             return Err(Error::input(format!(
                 "{}: counted by group, its rows are not those that the study was made of: {} then, {} \
                  now; make the study again",
-                study.data.display(),
+                study.data.path.display(),
                 self.counted.rows,
                 counted.rows
             )));
@@ -443,7 +446,7 @@ impl Loaded {
                 Policy::constant(log, named(log.actions(), action).unwrap_or(action))
             }
             PolicySpec::Behaviour => self.behaviour(watch),
-            PolicySpec::Greedy if self.study.support == Support::Space => {
+            PolicySpec::Greedy if self.study.data.support == Support::Space => {
                 Policy::greedy_everywhere(log, values)
             }
             PolicySpec::Greedy => Policy::greedy(log, values),
@@ -471,7 +474,7 @@ impl Loaded {
     /// Every file that was read or may be, the target's and past groups' among them, and those that the
     /// policies will be read from.
     pub fn inputs(&self, policies: &[PolicySpec]) -> Vec<PathBuf> {
-        let mut inputs = vec![self.study.path.clone()];
+        let mut inputs = vec![self.study.path().to_owned()];
         inputs.extend(self.counted.files.iter().cloned());
         let table = match &self.study.model {
             ModelSpec::Table(path) => Some(path),

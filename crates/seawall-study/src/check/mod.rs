@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 /// Facts about a study's data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// The data files.
     pub files: Vec<String>,
@@ -80,6 +81,7 @@ pub struct Check {
 
 /// One kind of model beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelRow {
     /// The kind.
     pub kind: ModelKind,
@@ -124,6 +126,7 @@ impl ModelRow {
 
 /// Rows left out, by reason.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// They do not meet the study's conditions.
     pub conditions: usize,
@@ -142,6 +145,7 @@ impl LeftOut {
 
 /// One action.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionFacts {
     /// Its name.
     pub name: String,
@@ -165,6 +169,7 @@ pub struct ActionFacts {
 
 /// How a tree was grown.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// Splits from the root to a leaf, at most.
     pub max_depth: usize,
@@ -182,6 +187,7 @@ pub struct TreeFacts {
 
 /// One context column.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureFacts {
     /// Its name.
     pub name: String,
@@ -203,6 +209,7 @@ pub struct FeatureFacts {
 
 /// The propensities.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PropensityFacts {
     /// Where they come from.
     pub source: PropensitySource,
@@ -217,7 +224,7 @@ pub struct PropensityFacts {
 /// Looks at a study's data.
 pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     let fitted = loaded.fitted(watch)?;
-    let mut check = facts(loaded, fitted, loaded.study.support, watch)?;
+    let mut check = facts(loaded, fitted, loaded.study.data.support, watch)?;
     check.notes.splice(0..0, overlap_notes(loaded.log()));
     let start = loaded.start(loaded.log())?;
     check.balance = start.summary();
@@ -227,7 +234,7 @@ pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
     }
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
-    let needed = loaded.contexts_on(loaded.study.support)?;
+    let needed = loaded.contexts_on(loaded.study.data.support)?;
     if let Ok(values) = fitted.values_on(&needed, Wasserstein.at(0.0), settings) {
         let later = |spec: &&PolicySpec| matches!(spec.plain(), PolicySpec::File(_));
         for spec in loaded.study.policies.iter().filter(|spec| !later(spec)) {
@@ -279,12 +286,12 @@ pub(crate) fn facts(
             no_outcome: counted.no_outcome,
         },
         rows: log.total(),
-        effective_rows: study.survey_weight.as_ref().map(|_| log.effective_rows()),
+        effective_rows: study.data.rows.survey_weight.as_ref().map(|_| log.effective_rows()),
         clusters: log.clusters(),
         direction: log.direction(),
         actions,
         features,
-        scale: study.scale,
+        scale: study.data.scale,
         cells: space.len(),
         observed_cells: observed,
         needed_cells: needed.len(),
@@ -393,7 +400,7 @@ fn line(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
     FeatureFacts {
         name: space.names().nth(k).unwrap_or_default().to_owned(),
         kind: space.kind(k),
-        levels: numbers.len() + usize::from(loaded.study.contexts[k].missing.is_some()),
+        levels: numbers.len() + usize::from(loaded.study.data.contexts[k].missing.is_some()),
         ends: (text(numbers.first()), text(numbers.last())),
         missing: missing.sum::<f64>() / log.total(),
         empty_levels: 0,

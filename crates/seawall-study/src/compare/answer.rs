@@ -1,6 +1,5 @@
 //! The answers of a comparison of sets, as plain data with their words.
 
-use super::agreement::alike;
 use crate::study::Scale;
 use crate::words::{away, percent, short};
 use seawall::evaluate::Estimate;
@@ -9,6 +8,7 @@ use serde::Serialize;
 
 /// The same policies under several sets, at radii that are comparable.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// Whether lower or higher is better.
     pub direction: Direction,
@@ -33,6 +33,7 @@ pub struct Compared {
 
 /// What a radius is chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// Another population: a sample of it, or what is known of it.
@@ -45,6 +46,7 @@ pub enum Goal {
 
 /// What every radius was chosen to cover.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Covers {
     /// What radii are chosen by.
     pub goal: Goal,
@@ -74,6 +76,7 @@ pub struct Covers {
 
 /// A policy beside another on the log itself, where nothing shifts: what chance leaves of a choice.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnLog {
     /// The policy.
     pub policy: String,
@@ -89,12 +92,15 @@ pub struct OnLog {
 
 /// One set.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedSet {
     /// The set, with its parameters.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub set: Set,
     /// What a radius measures.
     pub away: String,
     /// Its radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// What the first policy's worst case is to reach under this set; None where radii contain people or
     /// there is no radius.
@@ -124,6 +130,7 @@ pub struct ComparedSet {
 
 /// A policy's worst case.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyWorst {
     /// The policy.
     pub policy: String,
@@ -143,6 +150,7 @@ pub struct PolicyWorst {
 
 /// Whether a policy is no worse than the others in every population of a set.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoWorse {
     /// Whether it is.
     pub holds: bool,
@@ -158,6 +166,7 @@ pub struct NoWorse {
 
 /// A set that nobody asked about.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutSet {
     /// Its name.
     pub set: String,
@@ -167,6 +176,7 @@ pub struct LeftOutSet {
 
 /// Which sets agree.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// Whether one policy is among the best of every set that counts; None if there is one policy, or no
     /// set that counts.
@@ -181,19 +191,23 @@ pub struct Agreement {
 
 /// A policy and the sets among whose best it is.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The policy.
     pub policy: String,
     /// The sets.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub sets: Vec<Set>,
 }
 
 /// A change and the sets that fear it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Feared {
     /// The change; None if nothing changes.
     pub change: Option<String>,
     /// The sets.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub sets: Vec<Set>,
 }
 
@@ -208,13 +222,6 @@ impl PolicyWorst {
             status: worst.status(),
             unobserved_mass: Some(worst.unobserved_mass()).filter(|m| m.is_finite()),
         }
-    }
-}
-
-impl NoWorse {
-    /// In two words: `yes`, `no: by 0.14`.
-    pub fn words(&self) -> String {
-        if self.holds { "yes".to_owned() } else { format!("no: by {}", short(self.by)) }
     }
 }
 
@@ -240,43 +247,6 @@ impl ComparedSet {
     /// Whether it has an answer at a radius that is comparable.
     pub fn counts(&self) -> bool {
         !self.best.is_empty() && !self.beyond
-    }
-
-    /// The radius for people.
-    pub fn radius_words(&self) -> String {
-        match self.beyond {
-            true => "0, beyond".to_owned(),
-            false if self.radius.is_infinite() => "none".to_owned(),
-            false => short(self.radius),
-        }
-    }
-
-    /// The best policies for people, names as `tell` tells them.
-    pub fn best_words(&self, tell: impl Fn(&str) -> String) -> String {
-        alike(&self.best, tell)
-    }
-
-    /// Whether the log tells the best from the others, for people.
-    pub fn told_words(&self) -> &'static str {
-        match self.told {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "",
-        }
-    }
-
-    /// What it fears, for people.
-    pub fn fears_words(&self) -> String {
-        match &self.fears {
-            Some(fears) => fears.clone(),
-            None if self.best.is_empty() => String::new(),
-            None => "nothing".to_owned(),
-        }
-    }
-
-    /// The share where nobody was seen, for people.
-    pub fn unseen_words(&self) -> String {
-        self.unseen.map_or(String::new(), percent)
     }
 }
 

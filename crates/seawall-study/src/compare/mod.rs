@@ -17,6 +17,7 @@ mod cover;
 mod reach;
 mod sets;
 
+pub use agreement::alike;
 pub use answer::*;
 
 use crate::evaluate::told_apart;
@@ -70,7 +71,7 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         true => sets::usual()?,
         false => (sets::asked(&request.sets)?, Vec::new()),
     };
-    let anywhere = loaded.on_support(loaded.study.support)?;
+    let anywhere = loaded.on_support(loaded.study.data.support)?;
     let aimed = aimed(anywhere.as_deref().unwrap_or(loaded), request, watch)?;
     let people = aimed.people()?;
     if request.containing && people.is_none() {
@@ -178,7 +179,7 @@ impl<'a> Ground<'a> {
     ) -> Result<Self> {
         let loaded = &aimed.loaded;
         let settings = Settings { watch, ..Settings::default() };
-        let robust = fitted.robust(loaded.study.support)?;
+        let robust = fitted.robust(loaded.study.data.support)?;
         let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
         let specs = match request.policies.is_empty() {
             true => &loaded.study.policies,
@@ -189,7 +190,7 @@ impl<'a> Ground<'a> {
             let policy =
                 loaded.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
                     PolicySpec::File(_) => e,
-                    _ => e.within(loaded.study.path.display()),
+                    _ => e.within(loaded.study.path().display()),
                 })?;
             let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
@@ -223,7 +224,7 @@ impl<'a> Ground<'a> {
 
     /// How the study's costs are scaled.
     fn scale(&self) -> Scale {
-        self.aimed.loaded.study.scale
+        self.aimed.loaded.study.data.scale
     }
 
     /// What radii are to cover, and what to know of it.
@@ -379,7 +380,7 @@ impl<'a> Ground<'a> {
         let points = self.robust.points();
         let kept: Vec<f64> = points.iter().map(|&i| people.weights()[i]).collect();
         let off = 1.0 - kept.iter().sum::<f64>();
-        let anywhere = self.aimed.loaded.study.support == Support::Space && set.moves_mass();
+        let anywhere = self.aimed.loaded.study.data.support == Support::Space && set.moves_mass();
         if off > LEFT && !anywhere {
             return Ok(Err(lacks()));
         }
@@ -498,7 +499,7 @@ impl<'a> Ground<'a> {
         let Some(known) = self.aimed.known(log)? else {
             return Err(nothing_known(set));
         };
-        let support = listed(self.aimed.loaded.study.support);
+        let support = listed(self.aimed.loaded.study.data.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
     }
 }

@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 
 /// All answers, as plain data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Rows used, or their weights' sum.
     #[serde(serialize_with = "whole")]
@@ -21,6 +22,7 @@ pub struct Evaluation {
     /// Rows left out.
     pub left_out: usize,
     /// Each action's rows.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub actions: serde_json::Map<String, serde_json::Value>,
     /// Points of the context space.
     pub cells: usize,
@@ -131,6 +133,7 @@ impl Evaluation {
 
 /// The answers for one policy.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyResult {
     /// The policy's name.
     pub name: String,
@@ -181,17 +184,22 @@ impl PolicyResult {
 
 /// One worst case.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RobustValue {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub set: Set,
     /// Its radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// What moves along single columns may cost on average, where that is said by column.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cost_set: Set,
     /// Its radius.
     pub cost_radius: f64,
@@ -275,6 +283,7 @@ impl RobustValue {
 
 /// What the worst population found on one half of the rows costs on the other, over many halvings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Honest {
     /// The value.
     pub value: f64,
@@ -291,6 +300,7 @@ impl Honest {
 
 /// An honest value corrected by held-out residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doubled {
     /// The value.
     pub value: f64,
@@ -304,6 +314,7 @@ pub struct Doubled {
 
 /// The paper's finite-sample bound, term by term.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FiniteSampleBounds {
     /// The probability of error.
     pub delta: f64,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// One policy against another, in the same population.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The policy.
     pub policy: String,
@@ -54,22 +55,28 @@ pub struct Comparison {
 
 /// The largest radius within which one policy is no worse than another in every population.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertainRadius {
     /// The cost radius.
     pub cost_radius: f64,
     /// The radius: 0 if the policy is worse already, infinite (null) if it is worse nowhere within
     /// reach.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub value: f64,
     /// The truth is not below this.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub lower: f64,
     /// The truth is not above this.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub upper: f64,
 }
 
 /// The worst and the best difference within one radius.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DifferenceValue {
     /// The radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// The cost radius.
     pub cost_radius: f64,
@@ -109,6 +116,7 @@ pub struct DifferenceValue {
 
 /// What can be said of one policy beside another within a radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is better in every population, noise allowed for.

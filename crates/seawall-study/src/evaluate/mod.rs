@@ -15,7 +15,7 @@ pub use answer::*;
 use by::by_level;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
-pub(crate) use changes::{changed_radii, changed_sets, check_radii, no_cost_set};
+pub(crate) use changes::{changed_radii, changed_sets, check_radii};
 pub(crate) use compare::worst_populations;
 pub use comparison::{CertainRadius, Comparison, DifferenceValue, Verdict};
 pub(crate) use halving::affordable;
@@ -112,7 +112,7 @@ impl Question {
             policies: study.policies.clone(),
             context: study.context_set.clone(),
             cost: study.cost_set.clone(),
-            support: study.support,
+            support: study.data.support,
             compare: true,
             level: 0.95,
             curve: false,
@@ -183,7 +183,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
             if let PolicySpec::File(_) = spec.plain() {
                 e
             } else {
-                e.within(loaded.study.path.display())
+                e.within(loaded.study.path().display())
             }
         })?;
         let policy = told_apart(policy, |name| policies.iter().any(|p| p.name == name));

@@ -20,7 +20,6 @@ pub(crate) use honest::SPLITS;
 use described::{names, parameters};
 
 use crate::load::Loaded;
-use crate::read::named;
 use crate::start::Bounded;
 use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
@@ -36,6 +35,7 @@ use seawall::{
     Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Wasserstein, Watch,
     WorstCase,
 };
+use seawall_table::read::named;
 use serde_json::json;
 use std::time::Instant;
 
@@ -91,7 +91,7 @@ impl Question {
             context: study.context_set.first(),
             column_radii: study.context_set.column_radii.clone(),
             cost: study.cost_set.first(),
-            support: study.support,
+            support: study.data.support,
             limits: Limits::default(),
             gradient: Gradient::default(),
             schedule: Plan::Accuracy(ACCURACY, CONTEXTS),

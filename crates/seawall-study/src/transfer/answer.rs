@@ -1,13 +1,13 @@
 //! What a transfer answers, as plain data.
 
-use crate::words::percent;
 use seawall::Direction;
-use seawall::transfer::{BalanceStatus, BalanceSummary};
+use seawall::transfer::BalanceSummary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How a bound is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// What past groups needed, by rank.
@@ -41,6 +41,7 @@ impl fmt::Display for Method {
 
 /// What policies would cost in the target.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transfers {
     /// Whether lower or higher is better.
     pub direction: Direction,
@@ -66,6 +67,7 @@ pub struct Transfers {
 
 /// Groups that are not counted, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutGroups {
     /// Too few rows.
     pub few_rows: usize,
@@ -75,37 +77,9 @@ pub struct LeftOutGroups {
     pub unmatched: usize,
 }
 
-impl LeftOutGroups {
-    /// How many, and why, for each reason that there is.
-    pub fn reasons(&self) -> Vec<String> {
-        let all = [
-            (self.few_rows, "with too few rows (--least)"),
-            (self.lacking_action, "without one of the actions"),
-            (self.unmatched, "that the others cannot be made like"),
-        ];
-        all.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect()
-    }
-}
-
-/// How far a log was made like a target, and why not further, in words.
-pub fn balance_words(balance: &BalanceSummary) -> String {
-    let mut why = Vec::new();
-    if balance.mixed > 0.0 {
-        why.push(format!("{} of the log's own margins mixed in", percent(balance.mixed)));
-    }
-    if balance.unseen > 0.0 {
-        why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
-    }
-    let status = match balance.status {
-        BalanceStatus::Matched => "matched",
-        BalanceStatus::MatchedInPart => "matched in part",
-        BalanceStatus::ByOdds => "by the odds of belonging to the target",
-    };
-    if why.is_empty() { status.to_owned() } else { format!("{status} ({})", why.join("; ")) }
-}
-
 /// What a policy would cost in the target, or by how much more than another.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transfer {
     /// The policy.
     pub policy: String,
@@ -118,6 +92,7 @@ pub struct Transfer {
     pub se: f64,
     /// The bound: the cost is not above this (the reward not below), with its condition. Not a number
     /// (null) where too few rows support one.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "absent")))]
     pub bound: f64,
     /// How often the bound is to hold.
     pub level: f64,
@@ -135,6 +110,7 @@ pub struct Transfer {
 
 /// What an allowance is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllowanceParts {
     /// Noise of the estimate and of what groups really cost.
     pub sampling: f64,
@@ -153,6 +129,7 @@ impl AllowanceParts {
 
 /// A past group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupScore {
     /// Its name.
     pub group: String,

@@ -44,6 +44,7 @@ pub struct Retrial {
 
 /// A way to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Procedure {
     /// Nothing shifts.
@@ -82,6 +83,7 @@ impl fmt::Display for Procedure {
 
 /// How every procedure did on every past group.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backtest {
     /// What groups are recorded by.
     pub by: String,
@@ -109,6 +111,7 @@ pub struct Backtest {
 
 /// How a procedure did.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcedureRecord {
     /// The procedure.
     pub name: Procedure,
@@ -124,6 +127,7 @@ pub struct ProcedureRecord {
 
 /// A group, and every procedure's bound.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupBounds {
     /// Its name.
     pub group: String,
@@ -132,6 +136,7 @@ pub struct GroupBounds {
     /// What it really cost.
     pub real: f64,
     /// The bounds, by procedure.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub bounds: BTreeMap<Procedure, f64>,
 }
 
@@ -148,7 +153,7 @@ struct Judged {
 /// Tries every procedure on every past group.
 pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
     check_level(retrial.level)?;
-    let anywhere = loaded.on_support(loaded.study.support)?;
+    let anywhere = loaded.on_support(loaded.study.data.support)?;
     let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
     let knowledge = match Knowledge::of_target(&loaded)? {
         nothing if nothing.is_nothing() => Knowledge::margins(&loaded)?,
@@ -292,7 +297,7 @@ impl Task<'_> {
         let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
         bounds.insert(Procedure::Balanced, balanced);
         let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
-        let support = listed(self.trial.loaded.study.support);
+        let support = listed(self.trial.loaded.study.data.support);
         let slack = Aim::new(&fitted, &known).and_then(|a| a.couplings(contrasts, support, watch));
         // The facts may be about places that the support does not have.
         if let Some(slack) = possible(slack)? {
@@ -307,7 +312,7 @@ impl Task<'_> {
 
     /// The worst case in the ball around the log without the group.
     fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        let support = self.trial.loaded.study.support;
+        let support = self.trial.loaded.study.data.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;
         let values = match support {

@@ -50,7 +50,7 @@ pub struct Request {
 /// What policies would cost in a study's target.
 pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Transfers> {
     check_level(request.level)?;
-    let anywhere = loaded.on_support(loaded.study.support)?;
+    let anywhere = loaded.on_support(loaded.study.data.support)?;
     let loaded = anywhere.as_deref().unwrap_or(loaded);
     let history = loaded.study.history.is_some() && request.method != Some(Method::Couplings);
     let (recorded, loaded) = match history {
@@ -71,7 +71,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
             "{}: nothing is known of the target, and no past groups are recorded; say what is known \
              ([target.known], `seawall describe` writes it; or --target FILE), or how groups are recorded \
              ([history] by = \"COLUMN\")",
-            loaded.study.path.display()
+            loaded.study.path().display()
         )));
     }
     let fitted = loaded.fitted(watch)?;
@@ -84,7 +84,7 @@ pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<
     let mut left_out = LeftOutGroups::default();
     match &recorded {
         None => {
-            let slack = aim.couplings(&contrasts, listed(loaded.study.support), watch)?;
+            let slack = aim.couplings(&contrasts, listed(loaded.study.data.support), watch)?;
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
             for (centre, couplings) in centres.iter().zip(slack) {
                 let parts = AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };

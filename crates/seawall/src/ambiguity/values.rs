@@ -6,6 +6,7 @@ use std::fmt;
 
 /// Whether the values are costs or rewards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Direction {
     /// Higher values are worse: the worst case is the largest mean.
     #[default]

@@ -100,6 +100,7 @@ use std::sync::Arc;
 
 /// What to do about contexts where an action was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Unseen {
@@ -210,6 +211,7 @@ impl Recipe {
 
 /// A kind of outcome model, as it is written everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ModelKind {

@@ -38,6 +38,7 @@ use tree::TreeEngine;
 
 /// How the inner maxima are found. Every engine is exact; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EngineKind {
