@@ -13,8 +13,7 @@ use crate::start::{Bounded, Start};
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, FIRST_SPLITS, HALF_GAP, Half, HalfQuestion, Halved, Limits, Splits,
-    crossings, halves,
+    Asked, Correction, FIRST_SPLITS, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
 };
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
@@ -172,7 +171,7 @@ pub(super) fn brackets(
         false => Splits::Exactly(asked.count),
     };
     let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-        let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
+        let settings = Settings { watch, ..Settings::default() };
         let dealt = (asked.seed, halving);
         let (a, b) = both(loaded, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);

@@ -5,7 +5,7 @@ use super::halving::both;
 use super::{Evaluation, Halving, Question};
 use crate::load::Loaded;
 use seawall::evaluate::Robust;
-use seawall::inference::{Asked, Correction, HALF_GAP, HalfQuestion, Splits, crossings, halves};
+use seawall::inference::{Asked, Correction, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
@@ -90,7 +90,7 @@ impl Kind<'_> {
         let most = if asked.fewer { UNASKED } else { HALVINGS };
         let splits = Splits::Exactly(asked.count.min(most));
         let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
+            let settings = Settings { watch, ..Settings::default() };
             let half = (&half_question, question.within());
             let (a, b) = both(loaded, half, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)

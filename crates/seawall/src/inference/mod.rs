@@ -24,5 +24,5 @@ mod half;
 mod halves;
 
 pub use bounds::{Bound, Constants, finite_sample};
-pub use half::{Asked, Correction, HALF_GAP, Half, HalfQuestion, crossings};
+pub use half::{Asked, Correction, Half, HalfQuestion, crossings};
 pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Halved, Limits, Splits, halves};
