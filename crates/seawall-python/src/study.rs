@@ -19,8 +19,8 @@ use seawall_study::distance::Samples;
 use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
-use seawall_study::load::{Loaded, load, ready};
 use seawall_study::memory::parse;
+use seawall_study::prepare::{self, PreparedStudy, load};
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, Transferred, report};
 use seawall_study::sql::query;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// A study with its data counted.
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Study {
-    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) loaded: Arc<PreparedStudy>,
 }
 
 fn support(name: Option<&str>) -> PyResult<Option<Support>> {
@@ -162,7 +162,7 @@ impl Study {
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
             let counted = count_batches(&asked, &columns, &mut reader, watch)?;
-            ready(asked, counted, watch)
+            prepare::prepare(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
@@ -487,9 +487,9 @@ impl Study {
         let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
         let support = self::support(support)?;
-        let own = Loaded::clone(&self.loaded).with_support(support);
+        let own = PreparedStudy::clone(&self.loaded).with_support(support);
         let by_group =
-            grouped.map(|study| Loaded::clone(&study.get().loaded).with_support(support));
+            grouped.map(|study| PreparedStudy::clone(&study.get().loaded).with_support(support));
         let by_group = by_group.as_ref().unwrap_or(&own);
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;

@@ -15,7 +15,7 @@ use seawall_study::count::{check_named, count, count_batches};
 use seawall_study::describe::{Asked, described};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn;
-use seawall_study::load::Loaded;
+use seawall_study::prepare::PreparedStudy;
 use seawall_study::sql::query;
 use seawall_study::study::{self, HistoryChanges, KnownSpec, PERIODS, SetSpec, Span};
 use seawall_study::transfer::{Method, Request, Retrial};
@@ -48,7 +48,7 @@ pub fn with_known(
     asking(loaded, loaded.study.clone().with_known(more, size))
 }
 
-fn asking(loaded: &Loaded, study: seawall::Result<study::Study>) -> PyResult<Study> {
+fn asking(loaded: &PreparedStudy, study: seawall::Result<study::Study>) -> PyResult<Study> {
     let loaded = study.and_then(|study| loaded.asking(study)).map_err(raised)?;
     Ok(Study { loaded: Arc::new(loaded) })
 }
@@ -74,7 +74,7 @@ pub(crate) fn by_column(
 }
 
 /// Refuses a set of what is known of a target of which nothing is.
-pub(crate) fn check_known(loaded: &Loaded, set: Set) -> PyResult<()> {
+pub(crate) fn check_known(loaded: &PreparedStudy, set: Set) -> PyResult<()> {
     if !set.needs_known() || loaded.target.is_some() || !loaded.study.target.known.is_empty() {
         return Ok(());
     }

@@ -10,8 +10,8 @@
 //!
 //! Not here: whether facts about several columns can be at once (balancing tells).
 
-use crate::load::Loaded;
 use crate::other_table::code_of;
+use crate::prepare::PreparedStudy;
 use crate::read::{Distinct, nearest};
 use crate::study::{Context, KnownSpec, Span};
 use crate::words::number;
@@ -27,7 +27,7 @@ const EXACT: f64 = 1e-9;
 /// Levels told in a message; more are counted.
 const TOLD: usize = 20;
 
-impl Loaded {
+impl PreparedStudy {
     /// What is known of the target where there is no sample of it; None if nothing is.
     pub fn known(&self) -> Result<Option<Known>> {
         let said = &self.study.target.known;

@@ -3,7 +3,7 @@
 //! 1. [`read`]: CSV, Parquet and JSON lines, compressed or not, into columns.
 //! 2. [`bound`]: the worst-case mean of a column under a shift of other columns.
 //! 3. [`mod@study`]: study files; [`mod@count`]: from data files to a log; [`mod@counted`]: rows that an
-//!    engine counted; [`mod@sql`]: the query that does; [`mod@load`]: a study ready to be asked.
+//!    engine counted; [`mod@sql`]: the query that does; [`mod@prepare`]: a study with every choice made.
 //!    [`mod@target`]: a sample of another population on its contexts; [`mod@known`]: numbers about one that
 //!    nobody has seen; [`mod@describe`]: such numbers, written from a table.
 //! 4. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
@@ -18,7 +18,7 @@
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Modules, each importing only from those before it: `fields`, `memory`, `strata`, `read`, `write`, `study`,
-//! `words`, `shift`, `count`, `counted`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `sql`,
+//! `words`, `shift`, `count`, `counted`, `other_table`, `prepare`, `target`, `reference`, `check`, `explain`, `sql`,
 //! `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`,
 //! `init`, `bound`, `distance`, `describe`, `demo`.
 //!
@@ -42,16 +42,16 @@ pub mod forecast;
 pub mod init;
 pub mod known;
 pub mod learn;
-pub mod load;
 pub mod memory;
 mod other_table;
 mod overlap;
+pub mod prepare;
 pub mod radius;
 pub mod read;
+mod reference;
 pub mod report;
 pub mod shift;
 pub mod sql;
-mod start;
 mod strata;
 pub mod study;
 pub mod target;

@@ -8,7 +8,7 @@
 //! - **Saturation**: where everyone sits at the worst value within reach. Beyond, radii say nothing.
 
 use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii, policy_radii_on};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::strata::{StrataShift, matched, on_features};
 use crate::study::PolicySpec;
 use crate::words::{percent, short};
@@ -172,15 +172,19 @@ fn counted(space: &Space, used: &[usize]) -> Vec<usize> {
 
 /// The features along which values may vary: those that the outcome model asks about, and those that
 /// a policy looks at.
-fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy)]) -> Vec<usize> {
-    let space = loaded.log().contexts();
+fn used_features(
+    prepared: &PreparedStudy,
+    model: &Model,
+    policies: &[(PolicySpec, Policy)],
+) -> Vec<usize> {
+    let space = prepared.log().contexts();
     let count = space.names().len();
     let mut used = vec![false; count];
     let mut mark = |importance: &[f64]| {
         let shares = used.iter_mut().zip(importance);
         shares.for_each(|(used, share)| *used |= *share > 0.0);
     };
-    let actions = 0..loaded.log().actions().len();
+    let actions = 0..prepared.log().actions().len();
     match model {
         Model::Leaves(leaves) if !leaves.trees().is_empty() => {
             for tree in leaves.trees() {
@@ -193,7 +197,7 @@ fn used_features(loaded: &Loaded, model: &Model, policies: &[(PolicySpec, Policy
         _ => return (0..count).collect(),
     }
     // The greedy policy looks at what the model does.
-    for (_, policy) in policies.iter().filter(|(spec, _)| !loaded.study.is_greedy(spec)) {
+    for (_, policy) in policies.iter().filter(|(spec, _)| !prepared.study.is_greedy(spec)) {
         for name in policy.rule().features() {
             if let Ok(k) = space.feature(&name) {
                 used[k] = true;
@@ -218,8 +222,13 @@ fn comparable(
 }
 
 /// Distances between random halves of the log on the columns that count, within strata.
-fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) -> Result<Spread> {
-    let log = loaded.log();
+fn halves(
+    prepared: &PreparedStudy,
+    used: &[usize],
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<Spread> {
+    let log = prepared.log();
     let features = counted(log.contexts(), used);
     let mut halves = Vec::new();
     for split in 0..request.splits {
@@ -237,24 +246,28 @@ fn halves(loaded: &Loaded, used: &[usize], request: &Request, watch: Watch<'_>) 
 /// The mean distance between random halves of the log, on the columns along which a policy's values
 /// vary.
 pub(crate) fn halves_apart(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     policy: &Policy,
     splits: usize,
     watch: Watch<'_>,
 ) -> Result<f64> {
     let made = [(PolicySpec::Uniform, policy.clone())];
-    let used = used_features(loaded, loaded.fitted(watch)?.model(), &made);
+    let used = used_features(prepared, prepared.fitted(watch)?.model(), &made);
     let request = Request { splits, seed: 1 };
-    Ok(halves(loaded, &used, &request, watch)?.mean)
+    Ok(halves(prepared, &used, &request, watch)?.mean)
 }
 
 /// Suggests radii: around the log; around the target if the study itself names one, for evaluate then
 /// starts there.
-pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<SuggestedRadii> {
+pub fn radius(
+    prepared: &PreparedStudy,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<SuggestedRadii> {
     if request.splits == 0 {
         return Err(Error::field(Field::Splits, "is 0; expected at least 1"));
     }
-    let mut question = Question::from_study(loaded);
+    let mut question = Question::from_study(prepared);
     question.worst = false;
     if question.context.set.needs_known() {
         let set = question.context.set.name();
@@ -272,17 +285,16 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         );
         return Err(Error::field(Field::Set, what));
     }
-    let anywhere = loaded.on_support(question.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let (fitted, set) = (loaded.fitted(watch)?, question.context.set);
-    let centred = match loaded.study.target.path {
-        Some(_) => loaded.clone(),
-        None => loaded.without_target(),
+    let prepared = &prepared.on_support(question.support)?;
+    let (fitted, set) = (prepared.fitted(watch)?, question.context.set);
+    let centred = match prepared.study.target.path {
+        Some(_) => prepared.clone(),
+        None => prepared.without_target(),
     };
-    let start = centred.start(fitted.log())?;
-    let there = start.population();
-    let robust = start.robust_of(fitted, question.support, question.within())?;
-    let carrier = start.carrier(fitted, watch)?;
+    let reference = centred.reference(fitted.log())?;
+    let there = reference.population();
+    let robust = reference.robust_of(fitted, question.support, question.within())?;
+    let estimator = reference.estimator(fitted, watch)?;
     let settings = Settings { watch, ..Settings::default() };
     let values = {
         let costs = question.cost.set.at(question.cost.radii[0]);
@@ -290,11 +302,11 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     };
     let mut made = Vec::new();
     for spec in &question.policies {
-        made.push((spec.clone(), loaded.policy(spec, &values, watch)?));
+        made.push((spec.clone(), prepared.policy(spec, &values, watch)?));
     }
-    let used = used_features(loaded, fitted.model(), &made);
-    let names: Vec<String> = loaded.log().contexts().names().map(str::to_owned).collect();
-    let own = loaded.log().population()?;
+    let used = used_features(prepared, fitted.model(), &made);
+    let names: Vec<String> = prepared.log().contexts().names().map(str::to_owned).collect();
+    let own = prepared.log().population()?;
     let centre = there.unwrap_or(&own);
     // On the whole space a move is paid for along no column that does not count.
     let relevant = match question.support {
@@ -303,8 +315,8 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     };
     let mut policies = Vec::new();
     for (_, policy) in &made {
-        let nominal = match &carrier {
-            Some(carrier) => carrier.estimates(policy)?.direct(),
+        let nominal = match &estimator {
+            Some(estimator) => estimator.estimates(policy)?.direct(),
             None => fitted.nominal(policy, watch)?.dm,
         };
         policies.push(match &relevant {
@@ -318,10 +330,10 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         });
     }
     let halves = match set.moves_mass() {
-        true => Some(halves(loaded, &used, request, watch)?),
+        true => Some(halves(prepared, &used, request, watch)?),
         false => None,
     };
-    let target = match &loaded.target {
+    let target = match &prepared.target {
         Some(target) if set.moves_mass() => {
             let (from, to, strata) = comparable(&own, target.sample.population(), &used)?;
             Some(TargetDistance { distance: distance(&from, &to, watch)?.value, strata })
@@ -343,7 +355,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let far = target.as_ref().map(|t| t.distance).filter(|_| there.is_none());
     let (recommended, mut words) = recommended(chance, saturation, far);
     words.push_str(&centre_words(target.as_ref(), there.is_some()));
-    let grid = matches!(loaded.log().contexts().support(), Support::Grid(_));
+    let grid = matches!(prepared.log().contexts().support(), Support::Grid(_));
     if relevant.is_some() && !grid && used.len() < names.len() {
         words.push_str(
             ". The space is the contexts seen: evaluate pays there for every column that a move \
@@ -354,7 +366,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
     let parameters: String =
         set.parameters().iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     // Fixed columns are strata, and carry no distance.
-    let space = loaded.log().contexts();
+    let space = prepared.log().contexts();
     let free = (0..names.len()).filter(|&k| space.kind(k) != Kind::Fixed);
     let (used_columns, unused_columns) = free.partition(|k| used.contains(k));
     let named = |all: Vec<usize>| all.iter().map(|&k| names[k].clone()).collect();
@@ -365,7 +377,7 @@ pub fn radius(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Su
         unused_columns: named(unused_columns),
         halves,
         target,
-        cost: cost_radius(loaded, watch)?,
+        cost: cost_radius(prepared, watch)?,
         comparisons,
         recommended,
         words,
@@ -446,9 +458,9 @@ fn rounded(x: f64) -> f64 {
     format!("{digits}e{exponent}").parse().unwrap_or(x)
 }
 
-fn cost_radius(loaded: &Loaded, watch: Watch<'_>) -> Result<CostRadius> {
-    let log = loaded.log();
-    let model = loaded.fitted(watch)?.model();
+fn cost_radius(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<CostRadius> {
+    let log = prepared.log();
+    let model = prepared.fitted(watch)?.model();
     let outcomes: &Space = log.outcomes();
     // The dearest move between two outcomes: corner to corner, feature by feature.
     let feature = |k: usize| {

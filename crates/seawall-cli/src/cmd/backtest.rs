@@ -4,7 +4,7 @@ use super::Failure;
 use super::transfer::with_history;
 use crate::show;
 use seawall::Watch;
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use seawall_study::study::HistoryChanges;
 use seawall_study::transfer::{Retrial, backtest};
 use std::io::Write;

@@ -7,7 +7,7 @@ use crate::show;
 use seawall::Watch;
 use seawall_study::compare::{Request, compare};
 use seawall_study::forecast;
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use seawall_study::study::HistoryChanges;
 use std::io::Write;
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use seawall_study::compare;
 use seawall_study::evaluate::{Bootstrap, Halving};
 use seawall_study::forecast;
 use seawall_study::learn::Spec;
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::report::{self, Request, Transferred, report};
 use seawall_study::study::{HistoryChanges, PolicySpec, Study};
 use seawall_study::write::{destination, prepare};
@@ -52,7 +52,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     let study = with_history(&asked.study, asked.history)?;
     let study = study.with_known(asked.toward.known, asked.toward.size)?;
     let target = asked.toward.target.as_deref();
-    let toward = |loaded: Loaded| -> Result<Loaded, Failure> {
+    let toward = |loaded: PreparedStudy| -> Result<PreparedStudy, Failure> {
         let loaded = loaded.with_support(asked.support);
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };

@@ -4,8 +4,8 @@ use super::{label, number, percent, short, supported, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::{Check, ModelRow};
+use seawall_study::prepare::TargetAnswer;
 use seawall_study::study::Scale;
-use seawall_study::target::TargetAnswer;
 use std::io::{Result, Write};
 
 /// Prints everything.

@@ -1,6 +1,6 @@
 //! What was learned, in words.
 
-use super::transfer::to_noise;
+use super::transfer::{bound, to_noise};
 use super::{balance, gap, number, one_line};
 use crate::cmd::learn::Outputs;
 use seawall::Direction;
@@ -255,11 +255,11 @@ fn by_group(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
             super::label(&found.by),
             found.folds,
             to_noise(own.centre, own.se),
-            to_noise(own.bound, own.se),
+            bound(own),
             super::percent(own.level),
             own.method,
             to_noise(found.value.centre, found.value.se),
-            to_noise(found.value.bound, found.value.se),
+            bound(&found.value),
             own.held,
             own.groups.len()
         ),

@@ -20,15 +20,14 @@ mod sets;
 pub use answer::*;
 
 use crate::evaluate::told_apart;
-use crate::forecast;
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
+use crate::reference::{FEW_ROWS, nothing_known, room};
 use crate::shift;
-use crate::start::{FEW_ROWS, nothing_known};
 use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
 use crate::words::{away, percent, short};
 use choice::best;
-use cover::{Aimed, aimed};
+use cover::{CoverTask, cover_task};
 use reach::{Reach, least_radius};
 use seawall::distance::distance;
 use seawall::evaluate::{Estimate, Fitted, Robust, Solved, Support, ValueRange};
@@ -64,25 +63,24 @@ pub struct Request {
 }
 
 /// Compares sets on a study.
-pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Compared> {
+pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Result<Compared> {
     let (sets, mut left_out) = match request.sets.is_empty() {
         true => sets::usual()?,
         false => (sets::asked(&request.sets)?, Vec::new()),
     };
-    let anywhere = loaded.on_support(loaded.study.support)?;
-    let aimed = aimed(anywhere.as_deref().unwrap_or(loaded), request, watch)?;
-    let people = aimed.people()?;
+    let task = cover_task(&prepared.on_support(prepared.study.support)?, request, watch)?;
+    let people = task.people()?;
     if request.containing && people.is_none() {
         let instead = "give a sample of the target, or a recorded group to leave out";
-        return Err(Error::config(match loaded.known()?.is_some() {
+        return Err(Error::config(match prepared.known()?.is_some() {
             true => format!(
                 "what is known of a target cannot be contained, means and shares being no people: {instead}"
             ),
             false => format!("there is nobody to contain: {instead}"),
         }));
     }
-    let fitted = aimed.loaded.fitted(watch)?.clone();
-    let ground = Ground::new(&aimed, &fitted, request, watch)?;
+    let fitted = task.prepared.fitted(watch)?.clone();
+    let ground = Ground::new(&task, &fitted, request, watch)?;
     let (mut covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
     let geometry = ground.robust.geometry();
     let (slow, sets): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(|set| {
@@ -126,7 +124,7 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         return Err(refused.into_iter().next().unwrap_or_else(|| Error::internal("no set")));
     }
     covers.told_of_starts(&found);
-    if loaded.study.cost_set.radii.iter().any(|r| *r > 0.0) {
+    if prepared.study.cost_set.radii.iter().any(|r| *r > 0.0) {
         notes.push(
             "outcomes given context do not move here; the study's cost radii are evaluate's"
                 .to_owned(),
@@ -150,7 +148,7 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
 
 /// What every set starts from.
 struct Ground<'a> {
-    aimed: &'a Aimed,
+    task: &'a CoverTask,
     fitted: &'a Fitted,
     /// The best model that keeps outcomes, where the one fitted keeps none: for sets that need them.
     with_outcomes: OnceLock<Arc<Fitted>>,
@@ -170,25 +168,25 @@ struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     fn new(
-        aimed: &'a Aimed,
+        task: &'a CoverTask,
         fitted: &'a Fitted,
         request: &Request,
         watch: Watch<'_>,
     ) -> Result<Self> {
-        let loaded = &aimed.loaded;
+        let prepared = &task.prepared;
         let settings = Settings { watch, ..Settings::default() };
-        let robust = fitted.robust(loaded.study.support)?;
+        let robust = fitted.robust(prepared.study.support)?;
         let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
         let specs = match request.policies.is_empty() {
-            true => &loaded.study.policies,
+            true => &prepared.study.policies,
             false => &request.policies,
         };
         let mut policies: Vec<Policy> = Vec::new();
         for spec in specs {
             let policy =
-                loaded.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
+                prepared.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
                     PolicySpec::File(_) => e,
-                    _ => e.within(loaded.study.path.display()),
+                    _ => e.within(prepared.study.path.display()),
                 })?;
             let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
@@ -202,11 +200,11 @@ impl<'a> Ground<'a> {
             Ok(fitted.nominal(policy, watch)?.overlap.effective_sample_size < FEW_ROWS)
         };
         let thin = policies.iter().map(thin).collect::<Result<_>>()?;
-        let there = aimed.estimate(fitted, first, watch)?;
-        let greedy = specs.iter().position(|spec| loaded.study.is_greedy(spec));
+        let there = task.estimate(fitted, first, watch)?;
+        let greedy = specs.iter().position(|spec| prepared.study.is_greedy(spec));
         let with_outcomes = OnceLock::new();
         Ok(Ground {
-            aimed,
+            task,
             fitted,
             with_outcomes,
             robust,
@@ -222,7 +220,7 @@ impl<'a> Ground<'a> {
 
     /// How the study's costs are scaled.
     fn scale(&self) -> Scale {
-        self.aimed.loaded.study.scale
+        self.task.prepared.study.scale
     }
 
     /// What radii are to cover, and what to know of it.
@@ -267,9 +265,9 @@ impl<'a> Ground<'a> {
                 self.policies[greedy].name()
             ));
         }
-        let (name, by) = self.aimed.names();
+        let (name, by) = self.task.names();
         let covers = Covers {
-            goal: if nothing && !containing { Goal::Chance } else { self.aimed.at.goal() },
+            goal: if nothing && !containing { Goal::Chance } else { self.task.at.goal() },
             containing,
             name,
             by,
@@ -292,7 +290,7 @@ impl<'a> Ground<'a> {
         watch: Watch<'_>,
     ) -> Result<ComparedSet> {
         let settings = Settings { detail: Detail::Population, watch, ..Settings::default() };
-        forecast::room(&self.robust, set)?;
+        room(&self.robust, set)?;
         if set.needs_known() {
             // What is known takes the place of a radius.
             return self.at_radius(set, (f64::INFINITY, None), settings);
@@ -378,7 +376,7 @@ impl<'a> Ground<'a> {
         let points = self.robust.points();
         let kept: Vec<f64> = points.iter().map(|&i| people.weights()[i]).collect();
         let off = 1.0 - kept.iter().sum::<f64>();
-        let anywhere = self.aimed.loaded.study.support == Support::Space && set.moves_mass();
+        let anywhere = self.task.prepared.study.support == Support::Space && set.moves_mass();
         if off > LEFT && !anywhere {
             return Ok(Err(lacks()));
         }
@@ -483,7 +481,7 @@ impl<'a> Ground<'a> {
         if let Some(fitted) = self.with_outcomes.get() {
             return Ok(fitted);
         }
-        let Some(other) = self.aimed.loaded.with_outcomes() else { return Ok(self.fitted) };
+        let Some(other) = self.task.prepared.with_outcomes() else { return Ok(self.fitted) };
         let fitted = other.fitted(watch)?.clone();
         Ok(self.with_outcomes.get_or_init(|| fitted))
     }
@@ -494,10 +492,10 @@ impl<'a> Ground<'a> {
             return Ok(self.robust.clone());
         }
         let log = self.fitted.log();
-        let Some(known) = self.aimed.known(log)? else {
+        let Some(known) = self.task.known()? else {
             return Err(nothing_known(set));
         };
-        let support = listed(self.aimed.loaded.study.support);
+        let support = listed(self.task.prepared.study.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
 use crate::check::Check;
-use crate::start::{FEW_ROWS, unshifted};
-use crate::target::TargetAnswer;
+use crate::prepare::TargetAnswer;
+use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::radius;
 use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
 use seawall::inference::{Interval, Limits};

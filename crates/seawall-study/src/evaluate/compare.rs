@@ -4,9 +4,9 @@ use super::{
     CURVE_TOLERANCE, CertainRadius, Comparison, DifferenceValue, FEW_RADII, PolicyResult, Question,
     TargetEstimates,
 };
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
+use crate::reference::TargetEstimator;
 use crate::shift;
-use crate::start::Carrier;
 use seawall::evaluate::{Fitted, NominalDifference, Robust, ValueRange};
 use seawall::policy::Policy;
 use seawall::{
@@ -25,7 +25,7 @@ const EVALUATIONS: f64 = 12.0;
 pub(super) fn comparisons(
     question: &Question,
     (fitted, robust): (&Fitted, &Robust),
-    carrier: Option<&Carrier<'_>>,
+    estimator: Option<&TargetEstimator<'_>>,
     policies: &[PolicyResult],
     notes: &mut Vec<String>,
     watch: Watch<'_>,
@@ -71,7 +71,7 @@ pub(super) fn comparisons(
         let progress = Progress::at(Stage::Policy(policy.name()));
         watch.tell(progress)?;
         let nominal = fitted.nominal_difference(policy, against, watch)?;
-        let target = carrier.map(|c| c.difference(policy, against)).transpose()?;
+        let target = estimator.map(|c| c.difference(policy, against)).transpose()?;
         let effective_rows = policies[a].effective_rows().min(policies[b].effective_rows());
         let pair = Pair { question, robust, policy, against, effective_rows };
         let one = pair.worst(&ranges, (nominal, target), watch)?;
@@ -96,15 +96,14 @@ pub(super) fn comparisons(
 /// The populations in which a policy is worst beside another, at every context radius of a question
 /// and its first cost radius.
 pub(crate) fn worst_populations(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     (policy, against): (&Policy, &Policy),
     watch: Watch<'_>,
 ) -> Result<Vec<WorstCase>> {
-    let anywhere = loaded.on_support(question.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let fitted = loaded.fitted(watch)?;
-    let robust = loaded.robust(fitted, question.support, question.within())?;
+    let prepared = &prepared.on_support(question.support)?;
+    let fitted = prepared.fitted(watch)?;
+    let robust = prepared.robust(fitted, question.support, question.within())?;
     let settings = Settings { plan_floor: 1e-5, watch, ..Settings::default() };
     let costs = question.cost.set.at(question.cost.radii[0]);
     let range = fitted.value_range_on(robust.points(), costs, settings)?;

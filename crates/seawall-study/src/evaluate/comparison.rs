@@ -2,7 +2,7 @@
 //! better, how far nothing reverses that, and what can be said.
 
 use super::{Doubled, Honest, TargetEstimates};
-use crate::start::{FEW_ROWS, unshifted};
+use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
 use seawall::inference::{Interval, Limits};

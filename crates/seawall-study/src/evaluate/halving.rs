@@ -8,15 +8,17 @@
 use super::{
     DifferenceValue, Doubled, Evaluation, FEW_RADII, Halving, Honest, Question, RobustValue,
 };
-use crate::load::Loaded;
-use crate::start::{Bounded, Start};
+use crate::prepare::PreparedStudy;
+use crate::reference::{Bounded, Reference};
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, FIRST_SPLITS, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
+    Correction, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, Limits, SplitNoise, Splits,
+    crossings, halves,
 };
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Direction, Log, Result, Settings, Watch};
+use std::sync::Arc;
 
 /// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
 const COVERED: f64 = 0.9;
@@ -107,7 +109,7 @@ fn too_few(log: &Log) -> Option<String> {
 /// One number's bracket.
 #[derive(Clone, Copy)]
 struct Bracket {
-    halved: Halved,
+    halved: SplitNoise,
     /// By how much the worst case rises with what is left in the model's residuals added back.
     rise: f64,
     /// The share that residuals correct, and the rows that they are worth, if they do.
@@ -116,7 +118,7 @@ struct Bracket {
 
 /// Fills in honest values and limits of worst cases and differences; how often the rows were halved.
 pub(super) fn brackets(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     asked: &Halving,
     (fitted, robust): (&Fitted, &Robust),
@@ -126,17 +128,17 @@ pub(super) fn brackets(
     let radii = anchors(question);
     let policies: Vec<&Policy> = found.policies.iter().map(|p| &p.policy).collect();
     let named = |name: &str| policies.iter().find(|p| p.name() == name).copied();
-    let alone = policies.iter().map(|p| Asked::Value(p));
+    let alone = policies.iter().map(|p| Estimand::Value(p));
     let pairs = found
         .comparisons
         .iter()
-        .filter_map(|c| Some(Asked::Difference(named(&c.policy)?, named(&c.against)?)));
-    let questions: Vec<Asked<'_>> = alone.chain(pairs).collect();
+        .filter_map(|c| Some(Estimand::Difference(named(&c.policy)?, named(&c.against)?)));
+    let questions: Vec<Estimand<'_>> = alone.chain(pairs).collect();
     let costs: Vec<Ambiguity> =
         question.cost.radii.iter().map(|r| question.cost.set.at(*r)).collect();
     let half_question = HalfQuestion {
-        recipe: &loaded.recipe,
-        unseen: loaded.study.unseen,
+        recipe: &prepared.model.recipe,
+        unseen: prepared.study.unseen,
         costs: &costs,
         set: question.context.set,
         radii: &radii,
@@ -151,8 +153,8 @@ pub(super) fn brackets(
     };
     let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
     let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
-    let clusters = loaded.log().clusters();
-    let needed = |halved: &[Halved]| {
+    let clusters = prepared.log().clusters();
+    let needed = |halved: &[SplitNoise]| {
         let each = halved.iter().zip(&rises).enumerate().map(|(at, (halved, rise))| {
             let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
             let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
@@ -166,10 +168,10 @@ pub(super) fn brackets(
         true => Splits::Enough(asked.count, &needed),
         false => Splits::Exactly(asked.count),
     };
-    let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
+    let halved = halves(prepared.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
         let settings = Settings { watch, ..Settings::default() };
         let dealt = (asked.seed, halving);
-        let (a, b) = both(loaded, (&half_question, question.within()), (a, b), dealt, settings)?;
+        let (a, b) = both(prepared, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);
         crossings([&a, &b], &questions, &half_question, correcting, settings)
     })?;
@@ -186,22 +188,23 @@ pub(super) fn brackets(
 
 /// Both halves, fitted; a target's rows are halved, too, and what is known of it is met by each half anew.
 pub(super) fn both(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     (question, within): (&HalfQuestion<'_>, Bounded<'_>),
     (a, b): (&Log, &Log),
     (seed, halving): (u64, usize),
     settings: Settings<'_>,
-) -> Result<(Half, Half)> {
-    let half = |log: &Log, start: &Start<'_>| {
-        let robust = start.robust(log, question.support, within)?;
-        Half::new(log, question, Some(robust), settings)
+) -> Result<(HalfFit, HalfFit)> {
+    let half = |log: &Log, reference: &Reference| {
+        let robust = reference.robust(log, question.support, within)?;
+        HalfFit::new(log, question, Some(robust), settings)
     };
-    match &loaded.target {
-        None => Ok((half(a, &loaded.start(a)?)?, half(b, &loaded.start(b)?)?)),
+    match &prepared.target {
+        None => Ok((half(a, &prepared.reference(a)?)?, half(b, &prepared.reference(b)?)?)),
         Some(target) => {
             let stream = TARGET_STREAM + halving as u64;
             let [one, other] = target.sample.halves(seed, stream)?;
-            Ok((half(a, &Start::Sample(&one))?, half(b, &Start::Sample(&other))?))
+            let [one, other] = [one, other].map(|sample| Reference::Sample(Arc::new(sample)));
+            Ok((half(a, &one)?, half(b, &other)?))
         }
     }
 }
@@ -229,7 +232,7 @@ fn anchors(question: &Question) -> Vec<f64> {
 fn covers(
     correction: &Correction<'_>,
     found: &Evaluation,
-    questions: &[Asked<'_>],
+    questions: &[Estimand<'_>],
     robust: &Robust,
     costs: usize,
 ) -> Vec<Option<(f64, f64)>> {
@@ -263,7 +266,7 @@ fn covers(
 fn rises(
     found: &Evaluation,
     (fitted, robust): (&Fitted, &Robust),
-    questions: &[Asked<'_>],
+    questions: &[Estimand<'_>],
     radii: &[f64],
     watch: Watch<'_>,
 ) -> Result<Vec<f64>> {
@@ -280,10 +283,10 @@ fn rises(
         let range = if apart { range.left_over(&left) } else { range.with_left_over(&left) };
         for (k, asked) in questions.iter().enumerate() {
             let (cases, _) = match *asked {
-                Asked::Value(policy) => {
+                Estimand::Value(policy) => {
                     robust.evaluate(policy, &range.worst, set, radii, None, settings)?
                 }
-                Asked::Difference(a, b) => {
+                Estimand::Difference(a, b) => {
                     robust.worst_difference((a, b), &range, set, radii, None, settings)?
                 }
             };
@@ -333,28 +336,29 @@ fn fill(
         }
     };
     // The value as fitted at the radii that were solved, to read the others off.
-    let of = |number: usize, values: &[f64], at: usize| -> (Halved, Limits, Option<(f64, f64)>) {
-        let (cost, place) = (at / radii.len(), at % radii.len());
-        let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
-        let value = values[at];
-        let bracket = match anchors == radii.as_slice() {
-            true => row[place],
-            false => {
-                let own = |radius: f64| {
-                    let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
-                    values[cost * radii.len() + same]
-                };
-                between(row, anchors, radii[place], value, own)
-            }
+    let of =
+        |number: usize, values: &[f64], at: usize| -> (SplitNoise, Limits, Option<(f64, f64)>) {
+            let (cost, place) = (at / radii.len(), at % radii.len());
+            let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
+            let value = values[at];
+            let bracket = match anchors == radii.as_slice() {
+                true => row[place],
+                false => {
+                    let own = |radius: f64| {
+                        let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
+                        values[cost * radii.len() + same]
+                    };
+                    between(row, anchors, radii[place], value, own)
+                }
+            };
+            // What is left over is counted from the value as it was solved.
+            let ends = (value, value + bracket.rise);
+            (
+                bracket.halved,
+                bracket.halved.limits(ends, direction, asked.level, clusters),
+                bracket.cover,
+            )
         };
-        // What is left over is counted from the value as it was solved.
-        let ends = (value, value + bracket.rise);
-        (
-            bracket.halved,
-            bracket.halved.limits(ends, direction, asked.level, clusters),
-            bracket.cover,
-        )
-    };
     for (k, policy) in found.policies.iter_mut().enumerate() {
         // On the safe side: a smoothed value alone is no bound.
         let safe = |r: &RobustValue| match direction {
@@ -427,7 +431,7 @@ fn within(limits: Limits, (low, high): (f64, f64), value: f64) -> Limits {
 }
 
 /// Limits, unless the rows have no spread to tell them by.
-fn known(halved: &Halved, limits: Limits) -> Option<Limits> {
+fn known(halved: &SplitNoise, limits: Limits) -> Option<Limits> {
     (halved.fitted_se > 0.0 || halved.honest_se > 0.0).then_some(limits)
 }
 
@@ -452,7 +456,7 @@ fn nested(mut all: Vec<(f64, f64, &mut Option<Limits>)>, direction: Direction) {
     }
 }
 
-fn doubled(halved: &Halved, (covered, effective_rows): (f64, f64)) -> Doubled {
+fn doubled(halved: &SplitNoise, (covered, effective_rows): (f64, f64)) -> Doubled {
     let (value, se) = halved.corrected;
     Doubled { value, se, covered, effective_rows }
 }
@@ -477,7 +481,7 @@ fn between(
     let mix = |of: &dyn Fn(&Bracket, f64) -> f64| {
         (1.0 - share) * of(&row[below], own(low)) + share * of(&row[above], own(high))
     };
-    let halved = Halved {
+    let halved = SplitNoise {
         honest: value - mix(&|b, own| own - b.halved.honest),
         honest_se: mix(&|b, _| b.halved.honest_se),
         fitted_se: mix(&|b, _| b.halved.fitted_se),

@@ -24,11 +24,11 @@ pub use radii::PolicyRadii;
 use radii::saturated;
 pub(crate) use radii::{policy_radii, policy_radii_on};
 
-pub use crate::start::TargetEstimates;
+pub use crate::reference::TargetEstimates;
 
 use crate::check::{coding_note, facts, given_note, overlap_notes, policy_notes, target_note};
-use crate::load::Loaded;
-use crate::start::{Bounded, Carrier, balance_note};
+use crate::prepare::PreparedStudy;
+use crate::reference::{Bounded, TargetEstimator, balance_note};
 use crate::study::{PolicySpec, SetSpec};
 use crate::words::number;
 use answer::count;
@@ -122,8 +122,8 @@ pub struct Bootstrap {
 
 impl Question {
     /// What the study file asks.
-    pub fn from_study(loaded: &Loaded) -> Self {
-        let study = &loaded.study;
+    pub fn from_study(prepared: &PreparedStudy) -> Self {
+        let study = &prepared.study;
         Question {
             policies: study.policies.clone(),
             context: study.context_set.clone(),
@@ -164,26 +164,29 @@ impl Question {
 }
 
 /// Answers a question about a study.
-pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
+pub fn evaluate(
+    prepared: &PreparedStudy,
+    question: &Question,
+    watch: Watch<'_>,
+) -> Result<Evaluation> {
     let shifts = !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
     let wanted = shifts || question.context.set.needs_outcomes();
-    let other = wanted.then(|| loaded.with_outcomes()).flatten();
-    let loaded = other.as_ref().unwrap_or(loaded);
-    let anywhere = loaded.on_support(question.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let log = loaded.log();
+    let other = wanted.then(|| prepared.with_outcomes()).flatten();
+    let prepared = other.as_ref().unwrap_or(prepared);
+    let prepared = &prepared.on_support(question.support)?;
+    let log = prepared.log();
     if let Some(by) = &question.by {
-        by::feature(loaded, by)?;
+        by::feature(prepared, by)?;
     }
     if question.cost.set.needs_known() || question.cost.set.needs_actions() {
         return Err(changes::cost_set_refused(question.cost.set));
     }
-    people::check(loaded, question, shifts)?;
-    let fitted = loaded.fitted(watch)?;
-    let mut diagnostics = facts(loaded, fitted, question.support, watch)?;
+    people::check(prepared, question, shifts)?;
+    let fitted = prepared.fitted(watch)?;
+    let mut diagnostics = facts(prepared, fitted, question.support, watch)?;
     let settings = Settings { watch, ..Settings::default() };
-    let start = loaded.start(log)?;
-    let robust = start.robust_of(fitted, question.support, question.within())?;
+    let reference = prepared.reference(log)?;
+    let robust = reference.robust_of(fitted, question.support, question.within())?;
     // What was left to be chosen by the population is told with the answer.
     let mut question = question.clone();
     question.context.set = question.context.set.resolved(robust.geometry())?;
@@ -193,19 +196,19 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let values = fitted.values_on(robust.points(), question.cost.set.at(radius), settings);
         costs.push(values.map_err(|e| e.about_field(Field::CostRadius))?);
     }
-    let carrier = start.carrier(fitted, watch)?;
+    let estimator = reference.estimator(fitted, watch)?;
     let (mut policies, mut urgent) = (Vec::<PolicyResult>::new(), overlap_notes(log));
     for spec in &question.policies {
-        let policy = loaded.policy(spec, &costs[0], watch).map_err(|e| {
+        let policy = prepared.policy(spec, &costs[0], watch).map_err(|e| {
             if let PolicySpec::File(_) = spec.plain() {
                 e
             } else {
-                e.within(loaded.study.path.display())
+                e.within(prepared.study.path.display())
             }
         })?;
         let policy = told_apart(policy, |name| policies.iter().any(|p| p.name == name));
         let nominal = fitted.nominal(&policy, watch)?;
-        let there = carrier.as_ref().map(|c| c.estimates(&policy)).transpose()?;
+        let there = estimator.as_ref().map(|c| c.estimates(&policy)).transpose()?;
         urgent.extend(policy_notes(policy.name(), &nominal, log.effective_rows()));
         urgent.extend(there.and_then(|there| target_note(policy.name(), &there)));
         let direct = there.map(|there| there.direct()).filter(|e| !e.value.is_nan());
@@ -218,7 +221,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         let mut result = policy_result(question, both, policy, nominal, &costs, watch)?;
         (result.target, result.radii) = (there, radii);
         urgent.extend(people::notes(question, &robust, &result, watch)?);
-        result.chosen_here = loaded.study.is_greedy(spec);
+        result.chosen_here = prepared.study.is_greedy(spec);
         if result.chosen_here {
             diagnostics.notes.push(format!(
                 "{} was chosen on the very rows that value it, so its estimates are too good",
@@ -227,9 +230,9 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         }
         policies.push(result);
     }
-    urgent.extend(start.balance().and_then(balance_note));
-    urgent.extend(loaded.means_note());
-    urgent.extend(given_note(loaded));
+    urgent.extend(reference.balance().and_then(balance_note));
+    urgent.extend(prepared.means_note());
+    urgent.extend(given_note(prepared));
     // What bears on the numbers themselves comes first.
     diagnostics.notes.splice(0..0, urgent);
     let all: Vec<PolicyRadii> = policies.iter().map(|p| p.radii.clone()).collect();
@@ -237,10 +240,10 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     diagnostics.notes.extend(coding_note(question.context.set));
     let both = (&**fitted, &*robust);
     let notes = &mut diagnostics.notes;
-    let there = carrier.as_ref();
+    let there = estimator.as_ref();
     let comparisons = compare::comparisons(question, both, there, &policies, notes, watch)?;
     let bounds = match question.bounds {
-        Some(_) if start.balance().is_some() => {
+        Some(_) if reference.balance().is_some() => {
             let what = "is for the log's own population, not for what is known of a target";
             return Err(Error::field(Field::Bounds, what));
         }
@@ -260,12 +263,12 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         observed_cells: diagnostics.observed_cells,
         direction: diagnostics.direction,
         diagnostics,
-        target: loaded
+        target: prepared
             .target
             .as_ref()
-            .zip(carrier.as_ref().and_then(Carrier::transport))
+            .zip(estimator.as_ref().and_then(TargetEstimator::transport))
             .map(|(t, by)| t.answer(by)),
-        balance: start.summary(),
+        balance: reference.summary(),
         comparisons,
         by: None,
         bounds,
@@ -278,17 +281,17 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     }
     if let Some(asked) = found.question.halves {
         // What is not fitted again says nothing of its noise.
-        let affordable = match loaded.recipe.is_refitted() {
+        let affordable = match prepared.model.recipe.is_refitted() {
             true => affordable(question, asked, (log, &robust), &mut found.diagnostics.notes),
             false => None,
         };
         found.question.halves = affordable;
         if let Some(asked) = &affordable {
-            let counted = halving::brackets(loaded, question, asked, both, &mut found, watch);
+            let counted = halving::brackets(prepared, question, asked, both, &mut found, watch);
             let filled = counted.and_then(|count| {
                 let asked = Halving { count, ..*asked };
                 found.question.halves = Some(asked);
-                models::by_kind(loaded, question, &asked, &robust, &mut found, watch)
+                models::by_kind(prepared, question, &asked, &robust, &mut found, watch)
             });
             if let Some(why) = part_refused(question, &found, filled)? {
                 found.question.halves = None;
@@ -300,7 +303,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
         }
     }
     if let Some(asked) = &question.bootstrap {
-        let filled = resample::intervals(loaded, question, asked, &mut found, watch);
+        let filled = resample::intervals(prepared, question, asked, &mut found, watch);
         if let Some(why) = part_refused(question, &found, filled)? {
             found.question.bootstrap = None;
             found.diagnostics.notes.push(format!(
@@ -319,7 +322,7 @@ pub fn evaluate(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Resul
     if let Some(by) = &question.by {
         let chosen: Vec<bool> = found.policies.iter().map(|p| p.chosen_here).collect();
         let policies: Vec<Policy> = found.policies.iter().map(|p| p.policy.clone()).collect();
-        let mut all = by_level(loaded, question, by, &policies, watch)?;
+        let mut all = by_level(prepared, question, by, &policies, watch)?;
         for level in all.levels.iter_mut().filter_map(|l| l.evaluation.as_mut()) {
             level.policies.iter_mut().zip(&chosen).for_each(|(p, c)| p.chosen_here = *c);
         }

@@ -3,9 +3,9 @@
 
 use super::halving::both;
 use super::{Evaluation, Halving, Question};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use seawall::evaluate::Robust;
-use seawall::inference::{Asked, Correction, HalfQuestion, Splits, crossings, halves};
+use seawall::inference::{Correction, Estimand, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
@@ -17,7 +17,7 @@ const UNASKED: usize = 2;
 
 /// Fills in the worst cases of every kind, at the first positive radius.
 pub(super) fn by_kind(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     asked: &Halving,
     robust: &Robust,
@@ -30,12 +30,13 @@ pub(super) fn by_kind(
     let result = &first.results[at];
     let shifts = question.cost.radii[0] > 0.0 || !question.cost.set.stays_at_zero();
     let mut rows = Vec::new();
-    for candidate in &loaded.candidates {
+    for candidate in &prepared.model.candidates {
         let ends = match (candidate.chosen, result.honest) {
             (true, Some(honest)) => Some((result.value, honest.value)),
             _ if shifts && !candidate.recipe.has_outcomes() => None,
             _ => {
-                let kind = Kind { loaded, question, recipe: &candidate.recipe, radius: radii[at] };
+                let kind =
+                    Kind { prepared, question, recipe: &candidate.recipe, radius: radii[at] };
                 Some(kind.ends(&first.policy, robust, asked, watch)?)
             }
         };
@@ -53,7 +54,7 @@ pub(super) fn by_kind(
 
 /// One kind of model, asked about one policy at one radius.
 struct Kind<'a> {
-    loaded: &'a Loaded,
+    prepared: &'a PreparedStudy,
     question: &'a Question,
     recipe: &'a Recipe,
     radius: f64,
@@ -68,12 +69,12 @@ impl Kind<'_> {
         asked: &Halving,
         watch: Watch<'_>,
     ) -> Result<(f64, f64)> {
-        let (loaded, question) = (self.loaded, self.question);
+        let (prepared, question) = (self.prepared, self.question);
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
         let costs: [Ambiguity; 1] = [question.cost.set.at(question.cost.radii[0])];
-        let model = self.recipe.fit(loaded.log(), watch)?;
-        let unseen = loaded.study.unseen.never_refusing();
-        let values = model.values(loaded.log(), costs[0], unseen, settings)?;
+        let model = self.recipe.fit(prepared.log(), watch)?;
+        let unseen = prepared.study.unseen.never_refusing();
+        let values = model.values(prepared.log(), costs[0], unseen, settings)?;
         let within = question.context.set.at(self.radius);
         let fitted = robust.worst_case(policy, &values, within, settings)?;
         let half_question = HalfQuestion {
@@ -84,17 +85,18 @@ impl Kind<'_> {
             radii: &[self.radius],
             support: question.support,
         };
-        let whole = loaded.fitted(watch)?;
+        let whole = prepared.fitted(watch)?;
         let correction = Correction::new(whole)?;
-        let numbers = [Asked::Value(policy)];
+        let numbers = [Estimand::Value(policy)];
         let most = if asked.fewer { UNASKED } else { HALVINGS };
         let splits = Splits::Exactly(asked.count.min(most));
-        let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { watch, ..Settings::default() };
-            let half = (&half_question, question.within());
-            let (a, b) = both(loaded, half, (a, b), (asked.seed, halving), settings)?;
-            crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
-        })?;
+        let halved =
+            halves(prepared.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
+                let settings = Settings { watch, ..Settings::default() };
+                let half = (&half_question, question.within());
+                let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
+                crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
+            })?;
         let honest = halved.first().map(|h| h.honest);
         let honest = honest.ok_or_else(|| Error::internal("one number was asked for"))?;
         Ok((fitted.value(), honest))

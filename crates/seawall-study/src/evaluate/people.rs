@@ -2,7 +2,7 @@
 //! known of their values beside bounds.
 
 use super::{PolicyResult, Question};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, JointEstimate, Robust};
 use seawall::policy::Policy;
@@ -10,7 +10,7 @@ use seawall::{Error, Field, Result, Set, Settings, Watch};
 
 /// Refuses what such a set has no meaning for: outcomes that shift once more, and another population than
 /// the log's.
-pub(super) fn check(loaded: &Loaded, question: &Question, shifts: bool) -> Result<()> {
+pub(super) fn check(prepared: &PreparedStudy, question: &Question, shifts: bool) -> Result<()> {
     let set = question.context.set;
     if !set.needs_actions() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn check(loaded: &Loaded, question: &Question, shifts: bool) -> Resul
         );
         return Err(Error::field(Field::CostRadius, what));
     }
-    if loaded.target.is_some() || !loaded.study.target.known.is_empty() {
+    if prepared.target.is_some() || !prepared.study.target.known.is_empty() {
         let what = format!(
             "is {name}, which starts from the log's own people: not from a target's, nor from what is \
              known of one"

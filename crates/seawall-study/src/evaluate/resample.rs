@@ -4,13 +4,14 @@
 
 use super::compare::certain_on;
 use super::{Bootstrap, Evaluation, FEW_RADII, Question};
-use crate::load::Loaded;
-use crate::start::Start;
+use crate::prepare::PreparedStudy;
+use crate::reference::Reference;
 use crate::words::level;
 use seawall::evaluate::{Fitted, Robust, ValueRange};
 use seawall::inference::{Interval, Replicates, bootstrap};
 use seawall::policy::Policy;
 use seawall::{Curve, Detail, Log, Result, Settings, Watch};
+use std::sync::Arc;
 
 /// How closely a replicate's curve is followed, relative to the values: far below its noise. Where many
 /// radii are read off it, a little less so.
@@ -54,7 +55,7 @@ impl Layout {
 
 /// Fills in the intervals of worst cases, differences and certain radii.
 pub(super) fn intervals(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     asked: &Bootstrap,
     found: &mut Evaluation,
@@ -68,10 +69,10 @@ pub(super) fn intervals(
     let layout = Layout { policies: policies.len(), pairs: pairs.len(), radii };
     let ask = |log: &Log, replicate: usize, watch: Watch<'_>| {
         let seed = asked.seed;
-        let drawn = Drawn::new(loaded, question, log, (seed, replicate as u64), watch)?;
+        let drawn = Drawn::new(prepared, question, log, (seed, replicate as u64), watch)?;
         drawn.numbers(&policies, &pairs)
     };
-    let (log, resampling) = (loaded.log(), asked.resampling);
+    let (log, resampling) = (prepared.log(), asked.resampling);
     let replicates = bootstrap(log, asked.replicates, resampling, asked.seed, watch, &ask)?;
     fill(asked, &layout, &pairs, &replicates, found)
 }
@@ -89,22 +90,26 @@ struct Drawn<'a> {
 
 impl<'a> Drawn<'a> {
     fn new(
-        loaded: &Loaded,
+        prepared: &PreparedStudy,
         question: &'a Question,
         log: &Log,
         (seed, replicate): (u64, u64),
         watch: Watch<'a>,
     ) -> Result<Self> {
         // Where a replicate has lost an action, its mean stands in, as a refusal would lose the rest.
-        let unseen = loaded.study.unseen.never_refusing();
-        let model = loaded.recipe.fit(log, watch)?;
+        let unseen = prepared.study.unseen.never_refusing();
+        let model = prepared.model.recipe.fit(log, watch)?;
         let (detail, max_radius) = (Detail::Value, question.curve_up_to);
         let settings = Settings { detail, max_radius, watch, ..Settings::default() };
-        let robust = match &loaded.target {
-            None => loaded.start(log)?.robust(log, question.support, question.within())?,
+        let robust = match &prepared.target {
+            None => prepared.reference(log)?.robust(log, question.support, question.within())?,
             Some(target) => {
                 let again = target.sample.drawn_again(seed, TARGET_STREAM + replicate)?;
-                Start::Sample(&again).robust(log, question.support, question.within())?
+                Reference::Sample(Arc::new(again)).robust(
+                    log,
+                    question.support,
+                    question.within(),
+                )?
             }
         };
         let mut ranges = Vec::new();
@@ -113,7 +118,7 @@ impl<'a> Drawn<'a> {
             ranges.push(ValueRange::from_model(&model, log, costs, unseen, settings)?);
         }
         let joint = question.context.set.needs_actions();
-        let fitted = joint.then(|| loaded.fitted_to(&log.clone().shared(), watch)).transpose()?;
+        let fitted = joint.then(|| prepared.fitted_to(&log.clone().shared(), watch)).transpose()?;
         let size = log.values().iter().fold(1e-300, |m: f64, v| m.max(v.abs()));
         let max_vertices = question.vertices(&robust);
         let settings = Settings { max_vertices, ..settings };

@@ -19,9 +19,9 @@ pub(crate) use honest::SPLITS;
 
 use described::{names, parameters};
 
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::read::named;
-use crate::start::Bounded;
+use crate::reference::Bounded;
 use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
@@ -83,8 +83,8 @@ pub struct Question {
 
 impl Question {
     /// What the study file asks, at its first radii, by the usual settings.
-    pub fn from_study(loaded: &Loaded, policy: Spec) -> Self {
-        let study = &loaded.study;
+    pub fn from_study(prepared: &PreparedStudy, policy: Spec) -> Self {
+        let study = &prepared.study;
         Question {
             policy,
             method: Method::Auto,
@@ -148,23 +148,22 @@ pub enum Plan {
 
 /// Learns what is asked; `state` goes on from where stochastic runs stopped.
 pub fn learn(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     state: Option<State>,
     watch: Watch<'_>,
 ) -> Result<LearnedPolicy> {
     let start = Instant::now();
-    let anywhere = loaded.on_support(question.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let log = loaded.log();
-    let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
+    let prepared = &prepared.on_support(question.support)?;
+    let log = prepared.log();
+    let found = Found::new(prepared, prepared.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
     let (mut halves, mut no_halves) = (None, None);
     let set = question.context.set;
     if set.needs_actions() {
         no_halves = Some(format!("{} is not learned on halves", set.name()));
     } else if question.honest && found.learned.status() != Status::Stopped {
-        match honest::halves(loaded, question, watch) {
+        match honest::halves(prepared, question, watch) {
             Ok(found) => halves = Some(found),
             Err(error) if error.is_stopped() => {}
             // What one half of the rows cannot answer is no reason to lose the policy.
@@ -204,7 +203,7 @@ pub fn learn(
         },
         greedy: found.floor,
         nominal_value: found.nominal,
-        in_target: loaded.target.is_some() || found.balance.is_some(),
+        in_target: prepared.target.is_some() || found.balance.is_some(),
         parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
         mixture: learned.mixture().map(|m| MixtureResult {
@@ -251,7 +250,7 @@ struct Found {
 impl Found {
     /// Learns from what was fitted, to the study's log or a part of it.
     fn new(
-        loaded: &Loaded,
+        prepared: &PreparedStudy,
         fitted: &Fitted,
         question: &Question,
         state: Option<State>,
@@ -259,23 +258,23 @@ impl Found {
     ) -> Result<Self> {
         check_combination(question)?;
         if question.context.set.needs_actions() {
-            return Found::of_people(loaded, fitted, question, watch);
+            return Found::of_people(prepared, fitted, question, watch);
         }
         let settings = Settings { watch, ..Settings::default() };
         let log = fitted.log();
         let of_costs = |e: Error| e.about_field(Field::CostRadius);
-        let start = loaded.start(log)?;
-        let robust = start.robust_of(fitted, question.support, question.within())?;
+        let reference = prepared.reference(log)?;
+        let robust = reference.robust_of(fitted, question.support, question.within())?;
         let range =
             fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
         let values = range.worst.clone();
-        let baseline = baseline(loaded, question, &values, watch)?;
+        let baseline = baseline(prepared, question, &values, watch)?;
         let (learned, floor, descent, sampled) = match question.support {
             Support::Space => {
                 let (robust, against) = (&*robust, baseline.as_ref());
                 let (range, within) = (&range, question.context);
                 let task = WholeTask { log, robust, range, within, against };
-                let found = anywhere(&loaded.study, question, &task, settings)?;
+                let found = anywhere(&prepared.study, question, &task, settings)?;
                 (found.learned, found.floor, None, false)
             }
             _ => {
@@ -285,7 +284,7 @@ impl Found {
                 };
                 let floor = task.floor(settings)?;
                 let (learned, descent, sampled) =
-                    listed(loaded, (fitted, &values), question, &task, state, settings)?;
+                    listed(prepared, (fitted, &values), question, &task, state, settings)?;
                 (learned, floor, descent, sampled)
             }
         };
@@ -317,7 +316,7 @@ impl Found {
             let (name, nominal_difference) = (policy.name().to_owned(), mean(Some(policy))?);
             against = Some(AgainstResult { policy: name, no_worse, nominal_difference });
         }
-        let balance = start.summary();
+        let balance = reference.summary();
         Ok(Found { learned, floor, nominal, descent, exact, sampled, against, balance })
     }
 }
@@ -325,7 +324,7 @@ impl Found {
 impl Found {
     /// Learns under a set that is about people with their outcomes.
     fn of_people(
-        loaded: &Loaded,
+        prepared: &PreparedStudy,
         fitted: &Fitted,
         question: &Question,
         watch: Watch<'_>,
@@ -342,16 +341,16 @@ impl Found {
         if question.cost.radius > 0.0 || question.cost.set.is_smoothed() {
             return refused(Field::CostRadius, "outcomes shift with people already; expected 0");
         }
-        let start = loaded.start(fitted.log())?;
-        if start.population().is_some() {
+        let reference = prepared.reference(fitted.log())?;
+        if reference.population().is_some() {
             return refused(Field::Set, "it starts from the log's own people, not from a target");
         }
-        let robust = start.robust_of(fitted, question.support, question.within())?;
+        let robust = reference.robust_of(fitted, question.support, question.within())?;
         let task = JointTask::new(fitted, &robust, question.context)?;
         let learned = match (&question.policy, question.method) {
             (Spec::Greedy, Method::Auto | Method::Exact) => task.greedy(settings)?,
             (Spec::Groups(text), Method::Auto | Method::Exact) => {
-                task.groups(&groups(text, question, (fitted.log(), &loaded.study))?, settings)?
+                task.groups(&groups(text, question, (fitted.log(), &prepared.study))?, settings)?
             }
             (Spec::Tree(depth), Method::Auto | Method::Exact) => {
                 task.trees(trees(*depth, question), settings)?
@@ -418,7 +417,7 @@ type OnList = (Learned, Option<(Descent, Schedule)>, bool);
 
 /// Learns on a support that is listed.
 fn listed(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     (fitted, values): (&Fitted, &Values),
     question: &Question,
     task: &Task<'_>,
@@ -429,7 +428,7 @@ fn listed(
     let learned = match (&question.policy, question.method) {
         (Spec::Greedy, _) => learn::greedy(task, settings)?,
         (Spec::Groups(text), Method::Auto | Method::Exact) => {
-            learn::groups(task, &groups(text, question, (log, &loaded.study))?, settings)?
+            learn::groups(task, &groups(text, question, (log, &prepared.study))?, settings)?
         }
         (Spec::Tree(depth), Method::Auto | Method::Exact) => {
             learn::trees(task, trees(*depth, question), settings)?
@@ -439,9 +438,9 @@ fn listed(
         }
         (policy, _) => {
             let (class, convex) = match policy {
-                Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, values, watch)?), true),
+                Spec::Given(spec) => (Class::Fixed(prepared.policy(spec, values, watch)?), true),
                 Spec::Groups(text) => {
-                    (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
+                    (Class::Groups(spec::groups(text, log.contexts(), &prepared.study)?), true)
                 }
                 _ => (Class::Softmax(question.gradient.temperature), false),
             };
@@ -478,13 +477,13 @@ fn listed(
 
 /// The policy that is learned against.
 fn baseline(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     values: &Values,
     watch: Watch<'_>,
 ) -> Result<Option<Policy>> {
     let Some(spec) = &question.against else { return Ok(None) };
-    let policy = loaded.policy(spec, values, watch).map_err(|e| match spec {
+    let policy = prepared.policy(spec, values, watch).map_err(|e| match spec {
         PolicySpec::Constant(_) => Error::field(Field::Against, format!("cannot be used: {e}")),
         _ => e,
     });

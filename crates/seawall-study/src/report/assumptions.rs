@@ -1,13 +1,17 @@
 //! What the answer rests on, a sentence each, and all of it in one sentence.
 
 use crate::evaluate::{Evaluation, Question};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::words::{level, number};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::ModelKind;
 
 /// What the answer rests on.
-pub(super) fn assumptions(loaded: &Loaded, question: &Question, found: &Evaluation) -> Vec<String> {
+pub(super) fn assumptions(
+    loaded: &PreparedStudy,
+    question: &Question,
+    found: &Evaluation,
+) -> Vec<String> {
     let mut all = vec![outcomes(loaded, question), model(loaded)];
     all.push(decisions(found.diagnostics.propensity.source).to_owned());
     all.push(noise(found, question));
@@ -30,7 +34,7 @@ pub(super) fn assumptions(loaded: &Loaded, question: &Question, found: &Evaluati
 }
 
 /// The same in one sentence, for the summary.
-pub(super) fn in_short(loaded: &Loaded, question: &Question, found: &Evaluation) -> String {
+pub(super) fn in_short(loaded: &PreparedStudy, question: &Question, found: &Evaluation) -> String {
     let alike = match question.context.set.needs_actions() {
         true => "outcomes may shift with people, within the set",
         false => "people alike in the columns recorded fare alike in both populations",
@@ -42,7 +46,7 @@ pub(super) fn in_short(loaded: &Loaded, question: &Question, found: &Evaluation)
     format!("Assumed: {alike}, and the outcome model ({}) is right{chosen}.", kind(loaded))
 }
 
-fn outcomes(loaded: &Loaded, question: &Question) -> String {
+fn outcomes(loaded: &PreparedStudy, question: &Question) -> String {
     let columns = loaded.log().contexts().names().count();
     let few = if columns == 1 { "column".to_owned() } else { format!("{columns} columns") };
     if question.context.set.needs_actions() {
@@ -55,7 +59,7 @@ fn outcomes(loaded: &Loaded, question: &Question) -> String {
     format!("People alike in the {few} recorded fare alike in both populations{beyond}.")
 }
 
-fn model(loaded: &Loaded) -> String {
+fn model(loaded: &PreparedStudy) -> String {
     format!(
         "The outcome model ({}) is taken as true: where a value rests on few rows, its worst case \
          inherits their noise.",
@@ -64,7 +68,7 @@ fn model(loaded: &Loaded) -> String {
 }
 
 /// What kind of outcome model it is, in a word or two.
-fn kind(loaded: &Loaded) -> &'static str {
+fn kind(loaded: &PreparedStudy) -> &'static str {
     match loaded.model_kind() {
         ModelKind::Cells => "every context and action by itself",
         ModelKind::Tree => "a regression tree per action",

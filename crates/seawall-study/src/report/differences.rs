@@ -6,7 +6,7 @@ use super::digits::difference;
 use super::live::{Live, Texts};
 use super::sentences::{closest, isolated, leader};
 use crate::evaluate::{Comparison, DifferenceValue, Evaluation, Verdict, worst_populations};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::shift;
 use crate::words::{percent, short};
 use seawall::{Result, Watch, WorstCase};
@@ -48,7 +48,7 @@ struct Row {
 
 /// The policy that leads at the first stop beside each of the others; None if nothing was compared.
 pub(super) fn differences(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     found: &Evaluation,
     start: usize,
     ground: Ground<'_>,
@@ -132,7 +132,7 @@ fn saved(pairs: &[&Comparison]) -> String {
 
 /// Who would have to become whom for a policy to be worst beside another, at every stop.
 fn moves(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     found: &Evaluation,
     pair: &Comparison,
     texts: &mut Texts,

@@ -2,7 +2,7 @@
 
 use super::Request;
 use crate::evaluate::Question;
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::{Each, HistorySpec};
 use crate::words::{level, number, percent};
 use seawall::evaluate::Support;
@@ -13,7 +13,7 @@ const REFITTED: &str = "the outcome model refitted each time";
 
 /// What was done, a term and its meaning each.
 pub(super) fn methods(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     question: &Question,
     request: &Request,
 ) -> Vec<(&'static str, String)> {
@@ -91,7 +91,7 @@ pub(super) fn methods(
 }
 
 /// What the outcome model is, and whether it is fitted to resampled rows.
-fn outcome_model(loaded: &Loaded) -> (String, &'static str) {
+fn outcome_model(loaded: &PreparedStudy) -> (String, &'static str) {
     const GIVEN: &str = "the outcome model's values kept as given";
     let given = |from: &str| {
         format!(
@@ -99,7 +99,7 @@ fn outcome_model(loaded: &Loaded) -> (String, &'static str) {
              intervals and standard errors leave out the noise of the model that made them"
         )
     };
-    match (&loaded.recipe, loaded.model_kind()) {
+    match (&loaded.model.recipe, loaded.model_kind()) {
         (Recipe::Learner(learner), _) => {
             (format!("{}, fitted for each action", learner.name()), REFITTED)
         }
@@ -111,7 +111,7 @@ fn outcome_model(loaded: &Loaded) -> (String, &'static str) {
 }
 
 /// The outcome model and its settings, in words.
-fn model(loaded: &Loaded) -> String {
+fn model(loaded: &PreparedStudy) -> String {
     let actions = loaded.log().actions();
     // What each action has of its own; once if all agree.
     let each = |of: &dyn Fn(usize) -> String| {
@@ -125,7 +125,7 @@ fn model(loaded: &Loaded) -> String {
         }
     };
     let names: Vec<&str> = loaded.log().contexts().names().collect();
-    let told = match &loaded.recipe {
+    let told = match &loaded.model.recipe {
         Recipe::Cells => "every context and action by itself".to_owned(),
         Recipe::Tree(settings) => {
             let one = |a: usize| {
@@ -180,7 +180,7 @@ fn model(loaded: &Loaded) -> String {
         }
         _ => "predicted values that were handed in".to_owned(),
     };
-    match loaded.candidates.len() {
+    match loaded.model.candidates.len() {
         0 => told,
         kinds => format!(
             "{told}; chosen among {kinds} kinds as the simplest of those that cannot be told from \
@@ -190,7 +190,7 @@ fn model(loaded: &Loaded) -> String {
 }
 
 /// The command that makes the same report.
-fn command(loaded: &Loaded, question: &Question, request: &Request) -> String {
+fn command(loaded: &PreparedStudy, question: &Question, request: &Request) -> String {
     let mut words = vec!["seawall".to_owned(), "report".to_owned()];
     words.push(loaded.study.path.display().to_string());
     for policy in request.policies.iter().filter_map(|p| p.text()) {

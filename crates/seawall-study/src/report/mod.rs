@@ -31,7 +31,7 @@ use crate::compare::Compared;
 use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
 use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use crate::words::{away, number, short};
 use axis::RadiusAxis;
@@ -118,7 +118,7 @@ pub struct Report {
 /// What the page will ask of policies, so many of them learned, as far as that is known before: what it
 /// will take is told by this.
 pub fn question(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     (policies, learned): (&[PolicySpec], usize),
     (halves, bootstrap): (Option<Halving>, Option<Bootstrap>),
 ) -> Question {
@@ -136,7 +136,7 @@ pub fn question(
 }
 
 /// Works everything out.
-pub fn report(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Report> {
+pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Result<Report> {
     let mut question = Question::from_study(loaded);
     if question.context.set.needs_known() {
         let what = format!(
@@ -259,7 +259,7 @@ fn dedup(policies: &mut Vec<PolicySpec>) {
 
 /// Learns what is asked, at the study's first positive radius.
 fn learned(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     request: &Request,
     watch: Watch<'_>,
 ) -> Result<Vec<(String, LearnedPolicy)>> {
@@ -284,7 +284,7 @@ fn learned(
 
 /// The worst cases at the study's radii for every cost radius but the first.
 fn other_costs(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     question: &Question,
     own: &[f64],
     cost_radii: &[f64],
@@ -302,7 +302,7 @@ fn other_costs(
 }
 
 /// The radius that covers chance for every policy; the policies' estimates are needed for it alone.
-fn chance(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<f64> {
+fn chance(loaded: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Result<f64> {
     let mut asked = question.clone();
     asked.context.radii = vec![0.0];
     asked.cost.radii.truncate(1);

@@ -5,7 +5,7 @@
 
 use super::history::{History, history};
 use super::love::{LovePlot, love_plot};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use crate::transfer::{Request, Transfer, Transfers, balance_words, transfer};
 use crate::words::{level, number, short};
@@ -29,7 +29,7 @@ impl Transferred {
     /// A target that the log cannot be made like leaves the rest of a report as it was, so it is told
     /// there. Whoever records groups asks for them: what is wrong with those is an error.
     pub fn of(
-        loaded: &Loaded,
+        loaded: &PreparedStudy,
         policies: &[PolicySpec],
         level: f64,
         watch: Watch<'_>,
@@ -141,7 +141,7 @@ fn row(t: &Transfer) -> Row {
         policy: t.policy.clone(),
         centre: short(t.centre),
         se: short(t.se),
-        bound: if t.bound.is_nan() { "none".to_owned() } else { short(t.bound) },
+        bound: t.bound.map_or("none".to_owned(), short),
         allowance: short(t.allowance.total()),
         sampling: short(t.allowance.sampling),
         between: short(t.allowance.between),

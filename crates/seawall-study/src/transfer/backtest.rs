@@ -12,12 +12,15 @@
 //! For the history a group and the one that is judged are left out both, so that neither knows the
 //! other. Groups in time are predicted from earlier ones only.
 
-use super::knowledge::{Aim, Contrast, Knowledge};
-use super::recorded::Recorded;
-use super::score::{Score, Trial, each, possible, quick, weight};
-use super::{LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies};
-use crate::load::Loaded;
+use super::contrast::{Contrast, coupling_slack};
+use super::history::History;
+use super::score::{Score, Trial, each, possible, weight};
+use super::{
+    LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies, target_of,
+};
+use crate::prepare::PreparedStudy;
 use crate::radius::halves_apart;
+use crate::reference::{Reference, Target};
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Support};
 use seawall::policy::Policy;
@@ -146,29 +149,28 @@ struct Judged {
 }
 
 /// Tries every procedure on every past group.
-pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
+pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
     check_level(retrial.level)?;
-    let anywhere = loaded.on_support(loaded.study.support)?;
-    let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
-    let knowledge = match Knowledge::of_target(&loaded)? {
-        nothing if nothing.is_nothing() => Knowledge::margins(&loaded)?,
+    let (history, prepared) = History::new(&prepared.on_support(prepared.study.support)?, watch)?;
+    let target = match target_of(&prepared)? {
+        nothing if nothing.is_nothing() => Target::margins(prepared.log())?,
         known => known,
     };
-    let spec = retrial.policy.as_ref().or(loaded.study.policies.first());
+    let spec = retrial.policy.as_ref().or(prepared.study.policies.first());
     let spec = spec.ok_or_else(|| Error::config("the study has no policy"))?;
-    let policy = policies(&loaded, std::slice::from_ref(spec), watch)?.remove(0);
-    let (radius, radius_words) = ball(&loaded, &policy, watch)?;
-    let greedy = [loaded.study.is_greedy(spec), false];
+    let policy = policies(&prepared, std::slice::from_ref(spec), watch)?.remove(0);
+    let (radius, radius_words) = ball(&prepared, &policy, watch)?;
+    let greedy = [prepared.study.is_greedy(spec), false];
     let contrasts = [Contrast { greedy, ..Contrast::given(policy.clone(), None) }];
-    let quick = quick(&loaded);
-    let (knowledge, contrasts) = (&knowledge, &contrasts);
-    let trial = Trial { loaded: &quick, recorded: &recorded, knowledge, contrasts };
+    let quick = prepared.with_one_deal();
+    let (history, target, contrasts) = (&history, &target, &contrasts);
+    let trial = Trial { prepared: &quick, history, target, contrasts };
     let task = Task { trial: &trial, level: retrial.level, within: Wasserstein.at(radius) };
-    let judged = each(recorded.len(), watch, |group, inside| task.judge(group, inside))?;
+    let judged = each(history.len(), watch, |group, inside| task.judge(group, inside))?;
     let mut judged: Vec<Option<Judged>> = judged;
     let paired = task.add_history(&mut judged, watch)?;
-    let direction = loaded.log().direction();
-    let groups: Vec<GroupBounds> = recorded
+    let direction = prepared.log().direction();
+    let groups: Vec<GroupBounds> = history
         .groups
         .iter()
         .zip(&judged)
@@ -187,23 +189,23 @@ pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<
     let recommended = recommended(&procedures, retrial.level)
         .ok_or_else(|| Error::input("no group could be predicted from the others"))?;
     let mut notes = vec![radius_words];
-    if !paired && !recorded.by.in_time {
+    if !paired && !history.by.in_time {
         notes.push(format!(
             "with more than {PAIRED} groups, what another group needed was found with the judged one in \
              the log"
         ));
     }
     Ok(Backtest {
-        by: recorded.by.words(),
+        by: history.by.words(),
         policy: policy.name().to_owned(),
         level: retrial.level,
         direction,
-        in_time: recorded.by.in_time,
+        in_time: history.by.in_time,
         radius,
         left_out: LeftOutGroups {
-            few_rows: recorded.few,
-            lacking_action: recorded.lacking,
-            unmatched: recorded.len() - groups.len(),
+            few_rows: history.few,
+            lacking_action: history.lacking,
+            unmatched: history.len() - groups.len(),
         },
         procedures,
         groups,
@@ -213,13 +215,13 @@ pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<
 }
 
 /// How far the plain ball goes, and why.
-fn ball(loaded: &Loaded, policy: &Policy, watch: Watch<'_>) -> Result<(f64, String)> {
-    let set = &loaded.study.context_set;
+fn ball(prepared: &PreparedStudy, policy: &Policy, watch: Watch<'_>) -> Result<(f64, String)> {
+    let set = &prepared.study.context_set;
     let most = set.radii.iter().copied().filter(|r| r.is_finite()).fold(0.0, f64::max);
     if set.set == Wasserstein.into() && most > 0.0 {
         return Ok((most, format!("the ball's radius is the study's largest, {most}")));
     }
-    let apart = halves_apart(loaded, policy, SPLITS, watch)?;
+    let apart = halves_apart(prepared, policy, SPLITS, watch)?;
     Ok((apart, format!("the ball's radius is the mean distance between random halves, {apart:.4}")))
 }
 
@@ -277,7 +279,7 @@ impl Task<'_> {
         };
         let Some(scores) = self.trial.scores(&fitted, group, watch)? else { return Ok(None) };
         let score = scores[0];
-        let contrast = self.trial.contrasts[0].chosen_by(self.trial.loaded, &fitted, watch)?;
+        let contrast = self.trial.contrasts[0].chosen_by(self.trial.prepared, &fitted, watch)?;
         let contrasts = std::slice::from_ref(&contrast);
         let direction = fitted.log().direction();
         let reach = fitted.log().critical(2.0 * self.level - 1.0);
@@ -291,14 +293,15 @@ impl Task<'_> {
         }
         let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
         bounds.insert(Procedure::Balanced, balanced);
-        let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
-        let support = listed(self.trial.loaded.study.support);
-        let slack = Aim::new(&fitted, &known).and_then(|a| a.couplings(contrasts, support, watch));
+        let own = &self.trial.history.groups[group];
+        let known = self.trial.target.measured_on(&own.log)?;
+        let support = listed(self.trial.prepared.study.support);
+        let slack = Reference::new(&known, fitted.log())
+            .and_then(|there| coupling_slack((&fitted, &there), contrasts, support, watch));
         // The facts may be about places that the support does not have.
         if let Some(slack) = possible(slack)? {
             bounds.insert(Procedure::Couplings, balanced + direction.sign() * slack[0]);
         }
-        let own = &self.trial.recorded.groups[group];
         // By rows: what differs between groups is counted apart.
         let spread = fitted.log().rows() / found.overlap.effective_sample_size;
         let own_noise = spread * outcome_variance(fitted.log()) / own.log.rows();
@@ -307,7 +310,7 @@ impl Task<'_> {
 
     /// The worst case in the ball around the log without the group.
     fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        let support = self.trial.loaded.study.support;
+        let support = self.trial.prepared.study.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;
         let values = match support {
@@ -319,34 +322,34 @@ impl Task<'_> {
 
     /// Adds the bound that other groups make; whether the judged group was out of the log, too.
     fn add_history(&self, judged: &mut [Option<Judged>], watch: Watch<'_>) -> Result<bool> {
-        let recorded = self.trial.recorded;
-        let count = recorded.len();
-        let paired = !recorded.by.in_time
+        let history = self.trial.history;
+        let count = history.len();
+        let paired = !history.by.in_time
             && count <= PAIRED
-            && recorded.groups.iter().any(|group| group.inside);
+            && history.groups.iter().any(|group| group.inside);
         let needed = if paired { self.pairs(count, watch)? } else { Vec::new() };
-        let sign = self.trial.loaded.log().direction().sign();
+        let sign = self.trial.prepared.log().direction().sign();
         let request =
             Request { policies: Vec::new(), level: self.level, method: None, compare: false };
         let alone: Vec<Option<Score>> =
             judged.iter().map(|j| j.as_ref().map(|j| j.score)).collect();
         for (g, own) in judged.iter_mut().enumerate() {
             let Some(own) = own else { continue };
-            let others = (0..count).filter(|&h| h != g && (!recorded.by.in_time || h < g));
+            let others = (0..count).filter(|&h| h != g && (!history.by.in_time || h < g));
             let past: Vec<Past> = others
                 .filter_map(|h| {
                     let score = match paired {
                         true => needed[h * count + g],
                         false => alone[h],
                     };
-                    let ago = if recorded.by.in_time { g - h } else { 1 };
-                    score.map(|s| s.past(weight(recorded.by.half_life, ago)))
+                    let ago = if history.by.in_time { g - h } else { 1 };
+                    score.map(|s| s.past(weight(history.by.half_life, ago)))
                 })
                 .collect();
             if past.len() < 2 {
                 continue;
             }
-            let made = allowance(&past, &request, (own.se, own.own_noise), &recorded.by)?;
+            let made = allowance(&past, &request, (own.se, own.own_noise), &history.by)?;
             let centre = own.score.predicted.value;
             own.bounds.insert(Procedure::History, centre + sign * made.total);
         }

@@ -29,5 +29,5 @@ mod halves;
 
 pub use bootstrap::{Ask, Interval, Replicates, Resampling, bootstrap};
 pub use bounds::{Bound, Constants, finite_sample};
-pub use half::{Asked, Correction, Half, HalfQuestion, crossings};
-pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Halved, Limits, Splits, halves};
+pub use half::{Correction, Estimand, HalfFit, HalfQuestion, crossings};
+pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Limits, SplitNoise, Splits, halves};
