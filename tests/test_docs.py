@@ -109,7 +109,7 @@ def test_numbers_of_the_prose_are_printed_on_the_page(page):
 # README has no comments for its numbers, so their reasons are here; what was simulated is told in DESIGN.md, in these words.
 OF_README = {
     "0.018": "an example of a sentence", "0.03": "an example of a radius", "63.5": "an example of a threshold",
-    "55": "the program's words under --bootstrap", "92": "the same", "75": "an example of a move", "85": "the same",
+    "75": "an example of a move", "85": "the same",
     "0.1": "the heading of a column of check", "2.0": "the licence",
     "1.95": "the least Rust version", "100": "a hundred radii, and of a hundred hospitals", "130": "an exit code",
 }

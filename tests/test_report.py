@@ -188,7 +188,7 @@ def test_same_bytes_on_any_number_of_threads(seawall, demo, tmp_path):
     pages = []
     for threads in (1, 2, 3):
         page = tmp_path / f"{threads}.html"
-        run(seawall, "report", study, "--bootstrap", 10, "--threads", threads, "--out", page)
+        run(seawall, "report", study, "--halves", 5, "--threads", threads, "--out", page)
         pages.append(page.read_bytes())
     assert pages[0] == pages[1] == pages[2]
 
@@ -199,7 +199,7 @@ def test_target_is_where_worst_cases_start(seawall, browser, demo, tmp_path):
     target = tmp_path / "target.csv"
     target.write_text("\n".join([rows[0]] + [r for r in rows[1:] if int(r.split(",")[3]) >= 70][:400]) + "\n")
     page = tmp_path / "report.html"
-    run(seawall, "report", study, "--no-learn", "--bootstrap", 3, "--target", target, "--out", page)
+    run(seawall, "report", study, "--no-learn", "--target", target, "--out", page)
     said = json.loads(run(seawall, "evaluate", study, "--target", target, "--json"))
     shown, wrong = opened(browser, page)
     text = shown.locator("#target").inner_text()
@@ -223,7 +223,7 @@ def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
     text = re.sub(r"\[robust\].*?\n\n", f"[robust]\n{robust}\n\n", demo[0].read_text(), flags=re.S)
     (tmp_path / "study.toml").write_text(text.replace('"trial.csv"', f'"{demo[0].parent}/trial.csv"'))
     page = tmp_path / "report.html"
-    run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--bootstrap", 3, "--out", page)
+    run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--out", page)
     shown, wrong = opened(browser, page)
     assert wrong == [] and "NaN" not in shown.inner_text("body")
     # Whatever the sets, "if nothing shifts" is the plain mean of the outcome model.
@@ -241,7 +241,7 @@ def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
 def test_what_is_named_twice_is_shown_once(seawall, browser, demo, tmp_path):
     page = tmp_path / "report.html"
     twice = [*words_of(["uniform", "uniform"]), "--learn", "tree:1", "--learn", "tree:1"]
-    run(seawall, "report", demo[0], *twice, "--bootstrap", 0, "--out", page)
+    run(seawall, "report", demo[0], *twice, "--halves", 0, "--out", page)
     shown, wrong = opened(browser, page)
     names = shown.locator("#policies h3").all_inner_texts()
     assert names == ["uniform", "learned tree:1"] and wrong == []

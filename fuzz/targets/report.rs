@@ -82,7 +82,6 @@ fn page(names: &[String]) -> Option<String> {
         policies: Vec::new(),
         learn: Vec::new(),
         halves: None,
-        bootstrap: None,
         seed: 1,
         transfer: None,
         compare: None,

@@ -125,11 +125,10 @@ fn two_policies_and_three_radii_fit_a_screen() {
     assert!(full.out.lines().count() > 40 && full.out.contains("lambda"), "{}", full.out);
     let both = run(path, &format!("{asked} --full --json"));
     assert!(both.code == 2 && both.err.contains("--json"), "{}", both.err);
-    // With intervals the verdict is theirs.
-    let sure = run(path, &format!("{asked} --bootstrap 60 --radius 0.01"));
+    let sure = run(path, &format!("{asked} --radius 0.01"));
     assert!(sure.out.contains("95% limits"), "{}", sure.out);
-    let sure = run(path, &format!("{asked} --halves 0 --bootstrap 60 --radius 0.01"));
-    assert!(sure.out.contains("95% interval"), "{}", sure.out);
+    let plain = run(path, &format!("{asked} --halves 0 --radius 0.01"));
+    assert!(!plain.out.contains("95% limits"), "{}", plain.out);
 }
 
 /// Treating helps everyone by about 1: certain within every radius, and said.
@@ -255,12 +254,12 @@ fn policies_called_alike_are_told_apart() {
         let learned = run(path, &format!("learn {study} {words} --radius {radius} --out {out}"));
         assert_eq!(learned.code, 0, "{}", learned.err);
     }
-    let asked = "--policy a.json --policy b.json --radius 0.01 --bootstrap 20 --json";
+    let asked = "--policy a.json --policy b.json --radius 0.01 --json";
     let found = json(path, &format!("evaluate {study} {asked}"));
     let names: Vec<&str> = (0..2).map(|k| found["policies"][k]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["groups:age", "groups:age (2)"]);
     let own = &pair(&found, names[0], names[1])["results"][0];
-    assert!(number(&own["interval"]["se"]) > 0.0, "{own}");
+    assert!(number(&own["honest"]["se"]) > 0.0, "{own}");
 }
 
 /// What was learned or asked with smoothed outcomes has bounds that hold, or is refused.

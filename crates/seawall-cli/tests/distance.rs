@@ -111,25 +111,16 @@ fn radii_intervals_and_bounds_on_the_demo() {
         let found = run(path, &format!("radius {study} --target target.csv --splits 2"));
         assert!(found.code == 2 && found.err.contains(word), "{word}: {}", found.err);
     }
-    // Intervals hold the estimate's neighbourhood, the same on any number of threads.
+    // The same bytes on any number of threads.
     let ask = |threads: usize| {
-        run(
-            path,
-            &format!("evaluate {study} --bootstrap 40 --bounds 0.05 --json --threads {threads}"),
-        )
-        .out
+        run(path, &format!("evaluate {study} --bounds 0.05 --json --threads {threads}")).out
     };
     assert_eq!(ask(1), ask(2));
     let found: Value = serde_json::from_str(&ask(2)).unwrap();
     let result = &found["policies"][0]["results"][0];
-    let (low, high) = (
-        number(&result["interval"]["percentile"][0]),
-        number(&result["interval"]["percentile"][1]),
-    );
-    assert!(
-        low < high && low < number(&result["value"]) * 1.2 && high > number(&result["value"]) * 0.8
-    );
-    // Three policies, pair by pair in both orders, with paired intervals.
+    let (low, high) = (number(&result["limits"]["lower"]), number(&result["limits"]["upper"]));
+    assert!(low < number(&result["value"]) && number(&result["value"]) < high);
+    // Three policies, pair by pair in both orders.
     let comparisons = found["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 6);
     for c in comparisons {
@@ -141,7 +132,7 @@ fn radii_intervals_and_bounds_on_the_demo() {
             c["results"].as_array().unwrap().iter().zip(turned["results"].as_array().unwrap());
         for (own, other) in both {
             assert_eq!(number(&own["worst"]), -number(&other["best"]));
-            assert_eq!(number(&own["interval"]["se"]), number(&other["best_interval"]["se"]));
+            assert_eq!(number(&own["honest"]["se"]), number(&other["best_honest"]["se"]));
             assert!(number(&own["lower"]) <= number(&own["upper"]));
         }
     }
@@ -151,11 +142,8 @@ fn radii_intervals_and_bounds_on_the_demo() {
         .map(|t| number(&bounds[t]))
         .sum::<f64>();
     assert!((terms - number(&bounds["total"])).abs() < 1e-9 && bounds["holds"] == false);
-    for (args, word) in [
-        ("--bootstrap 0", "--bootstrap is 0"),
-        ("--bootstrap 5 --level 1", "--level is 1"),
-        ("--bounds 0", "--bounds is 0"),
-    ] {
+    for (args, word) in [("--halves 0 --level 1", "--level is 1"), ("--bounds 0", "--bounds is 0")]
+    {
         let found = run(path, &format!("evaluate {study} {args}"));
         assert!(found.code == 2 && found.err.contains(word), "{args}: {}", found.err);
     }

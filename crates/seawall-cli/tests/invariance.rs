@@ -69,7 +69,7 @@ fn rewards_mirror_costs_to_the_last_digit() {
     let commands = [
         "evaluate STUDY --policy constant:t --policy greedy --policy uniform --radius 0,0.05 --json",
         "evaluate STUDY --policy constant:t --policy constant:c --set kl --radius 0.05 --cost-radius 0.01 \
-         --bootstrap 20 --json",
+         --json",
         "learn STUDY --policy tree:1 --radius 0.05 --json",
     ];
     for (costs, rewards) in outcomes {

@@ -139,13 +139,12 @@ fn differences_and_limits_start_from_the_balanced_log() {
 }
 
 #[test]
-fn the_bootstrap_the_curve_and_populations_work() {
+fn the_curve_and_populations_work() {
     let (_there, path) = demo();
     let words = "evaluate study.toml --policy constant:treat --set couplings --halves 0";
-    let out = "--bootstrap 5 --curve c.csv --worst w.csv";
+    let out = "--curve c.csv --worst w.csv";
     let found = json(&path, &format!("{words} {KNOWN} {out} --json"));
     let result = &found["policies"][0]["results"][0];
-    assert!(number(&result["interval"]["se"]) > 0.0, "{result}");
     let curve = std::fs::read_to_string(path.join("c.csv")).unwrap();
     let last: f64 = curve.lines().last().unwrap().split(',').nth(3).unwrap().parse().unwrap();
     assert!((last - number(&result["value"])).abs() < 1e-7, "{last} {result}");

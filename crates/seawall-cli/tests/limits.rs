@@ -127,11 +127,11 @@ fn what_takes_more_than_a_minute_is_said_first() {
     let path = there.path();
     let mmd = "evaluate s.toml --support observed --halves 10000 --set mmd";
     let compare = "compare s.toml --set sinkhorn:kappa=0.01";
-    let repeated = "evaluate s.toml --support observed --set tv --halves 0 --bootstrap 100000";
+    let repeated = "evaluate s.toml --support observed --set tv --halves 10000";
     for (args, starts, holds) in [
         (mmd, "note: about ", "points in 2 columns, systems with all of them are solved for mmd; "),
         (compare, "note: about ", "points in 2 columns, every pair of them is looked at; "),
-        (repeated, "note: about ", " of 100000 took "),
+        (repeated, "note: about ", " of 10000 took "),
     ] {
         let (line, code, rest) = first_line(path, args);
         assert!(line.starts_with(starts) && line.contains(holds), "{args}: {line}{rest}");

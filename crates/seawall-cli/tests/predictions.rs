@@ -152,7 +152,7 @@ fn row_by_row_they_are_what_a_table_of_their_means_is() {
         let there = there(STUDY, &rows(varying));
         let path = there.path();
         std::fs::write(path.join("t.toml"), by_context()).unwrap();
-        for command in ["evaluate _ --json", "evaluate _ --json --bootstrap 40 --seed 3"] {
+        for command in ["evaluate _ --json", "evaluate _ --json --halves 4 --seed 3"] {
             let own = json(path, &command.replace('_', "s.toml"));
             let table = json(path, &command.replace('_', "t.toml"));
             alike(&own, &table, command);
@@ -303,8 +303,8 @@ fn an_observed_support_needs_values_where_rows_are() {
         let said = run(path, "check o.toml").out;
         assert!(!said.contains("evaluation will refuse") && said.contains("0 of 9"), "{said}");
         // Said in the study or typed, it is the same; and what stands in elsewhere does not matter.
-        let typed = json(path, "evaluate s.toml --support observed --bootstrap 20 --json");
-        let own = json(path, "evaluate o.toml --bootstrap 20 --json");
+        let typed = json(path, "evaluate s.toml --support observed --json");
+        let own = json(path, "evaluate o.toml --json");
         alike(&typed["policies"], &own["policies"], model);
         let filled = STUDY.replace(column, &format!("{model}\nunseen = \"worst\""));
         std::fs::write(path.join("w.toml"), filled).unwrap();
@@ -325,7 +325,7 @@ fn an_observed_support_needs_values_where_rows_are() {
             assert!(found["honest"]["value"].is_number(), "{model}: {found}");
         }
         assert_eq!(run(path, "radius o.toml --splits 2").code, 0, "{model}");
-        assert_eq!(run(path, "report o.toml --bootstrap 20 --out r.html").code, 0, "{model}");
+        assert_eq!(run(path, "report o.toml --out r.html").code, 0, "{model}");
         let page = std::fs::read_to_string(path.join("r.html")).unwrap();
         let given = page.contains("leave out the noise of the model that made them");
         assert_eq!(given, model != "kind = \"cells\"", "{model}");

@@ -164,24 +164,11 @@ fn a_report_takes_the_support_that_evaluate_takes() {
 }
 
 #[test]
-fn no_resampled_logs_are_refused_as_evaluate_refuses_them() {
-    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
-    let path = there.path();
-    for command in ["report", "evaluate"] {
-        let found = run(path, &format!("{command} s.toml --bootstrap 0"));
-        assert_eq!((found.code, found.out.as_str()), (2, ""), "{command}");
-        assert!(found.err.ends_with("--bootstrap is 0; expected at least 1\n"), "{}", found.err);
-        assert_eq!(found.err.lines().count(), 1, "{command}");
-    }
-    assert!(!path.join("report.html").exists());
-}
-
-#[test]
 fn a_forecast_comes_before_anything_that_takes_long() {
     let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
     let path = there.path();
     // Past groups are looked at first, and here they are too few: the forecast was said before.
-    let found = run(path, "report s.toml --bootstrap 100000000 --by site --least 4000");
+    let found = run(path, "report s.toml --halves 10000 --by site --least 4000");
     let lines: Vec<&str> = found.err.lines().collect();
     assert_eq!((found.code, lines.len()), (2, 2), "{}", found.err);
     assert!(lines[0].starts_with("note: about ") && lines[0].contains("8 cells in 2 columns"));

@@ -111,12 +111,12 @@ fn the_trial_has_the_same_values_on_its_grid() {
 }
 
 /// Numbers that are not binned, more columns than a grid could have: a value, a plan that names
-/// thresholds, the words, halves, the bootstrap, subgroups, learning and the report.
+/// thresholds, the words, halves, subgroups, learning and the report.
 #[test]
 fn twenty_columns_of_any_numbers() {
     let text = data(600, 20);
     let here = folder(&[("d.csv", text.as_bytes()), ("s.toml", study(20, TREE).as_bytes())]);
-    let found = json(here.path(), "evaluate s.toml --json --bootstrap 5");
+    let found = json(here.path(), "evaluate s.toml --json");
     assert!(engines(&found).iter().all(|e| *e == "boxes"));
     let result = &found["policies"][0]["results"][1];
     assert_eq!(

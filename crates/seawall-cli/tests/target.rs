@@ -102,8 +102,8 @@ fn a_target_is_valued_by_the_log() {
         "learn study.toml --policy groups:site --target target.csv --against behaviour",
         "radius study.toml --target target.csv --splits 3",
         "distance study.toml --target target.csv",
-        "report study.toml --target target.csv --bootstrap 4 --no-learn",
-        "evaluate study.toml --target target.csv --bootstrap 20 --support observed",
+        "report study.toml --target target.csv --no-learn",
+        "evaluate study.toml --target target.csv --support observed",
     ] {
         let Run { code, err, .. } = run(path, words);
         assert_eq!((code, err.as_str()), (0, ""), "{words}");
@@ -115,9 +115,9 @@ fn a_target_is_valued_by_the_log() {
         json(path, "learn study.toml --policy tree:1 --radius 0 --target target.csv --json");
     let best = (0..2).map(|k| number(&found["policies"][k]["results"][0]["value"]));
     assert!(number(&learned["value"]) <= best.fold(f64::INFINITY, f64::min) + 1e-12);
-    // The same bytes on any number of threads, both samples drawn again.
+    // The same bytes on any number of threads, both samples halved.
     let bytes = |threads: usize| {
-        let words = "evaluate study.toml --target target.csv --bootstrap 30 --json --threads";
+        let words = "evaluate study.toml --target target.csv --json --threads";
         run(path, &format!("{words} {threads}")).out
     };
     assert_eq!(bytes(1), bytes(2));

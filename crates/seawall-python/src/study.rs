@@ -10,13 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
 use seawall::evaluate::Support;
-use seawall::inference::Resampling;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
 use seawall_study::count::{check_named, count_batches};
 use seawall_study::distance::Samples;
-use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving, Question, evaluate};
+use seawall_study::evaluate::{By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
 use seawall_study::memory::parse;
@@ -81,18 +80,6 @@ fn learned(error: &Error) -> PyErr {
 fn halving(count: Option<usize>, level: f64, seed: u64) -> Option<Halving> {
     let (fewer, count) = (count.is_none(), count.unwrap_or(HALVINGS));
     (count > 0).then_some(Halving { count, level, seed, fewer })
-}
-
-fn bootstrap(
-    replicates: Option<usize>,
-    level: f64,
-    bayesian: bool,
-    seed: u64,
-) -> PyResult<Option<Bootstrap>> {
-    let resampling = if bayesian { Resampling::Bayesian } else { Resampling::Multinomial };
-    let asked = Bootstrap { replicates: replicates.unwrap_or(1), level, resampling, seed };
-    asked.check_counts().map_err(raised)?;
-    Ok(replicates.map(|_| asked))
 }
 
 /// The query that counts a study's rows in an engine; refused if `columns`, those of the table, lack one
@@ -313,7 +300,7 @@ impl Study {
 
     /// What policies would have cost.
     #[pyo3(signature = (*, policy, radius, column_radii, set, eta, cost_radius, cost_set, support, curve,
-        compare, by, simultaneous, halves, bootstrap, level, bayesian, seed, bounds, threads, progress))]
+        compare, by, simultaneous, halves, level, seed, bounds, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn evaluate(
         &self,
@@ -331,9 +318,7 @@ impl Study {
         by: Option<String>,
         simultaneous: bool,
         halves: Option<usize>,
-        bootstrap: Option<usize>,
         level: f64,
-        bayesian: bool,
         seed: u64,
         bounds: Option<f64>,
         threads: Option<usize>,
@@ -349,7 +334,6 @@ impl Study {
             support: self::support(support)?,
             halves: halving(halves, level, seed),
             level: Some(level),
-            bootstrap: self::bootstrap(bootstrap, level, bayesian, seed)?,
             bounds,
             no_compare: !compare,
             by: by.map(|column| By { column, simultaneous }),
@@ -459,7 +443,7 @@ impl Study {
 
     /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
     /// halves deal rows as they are counted, so those of the page are counted without groups.
-    #[pyo3(signature = (path, grouped, policy, support, learn, compare, halves, replicates, level, seed, threads,
+    #[pyo3(signature = (path, grouped, policy, support, learn, compare, halves, level, seed, threads,
         progress))]
     #[allow(clippy::too_many_arguments)]
     fn report(
@@ -472,7 +456,6 @@ impl Study {
         learn: Vec<String>,
         compare: bool,
         halves: Option<usize>,
-        replicates: Option<usize>,
         level: f64,
         seed: u64,
         threads: Option<usize>,
@@ -484,8 +467,9 @@ impl Study {
             let spec = Spec::typed(&text).map_err(|e| learned(&e))?;
             kinds.push((text, spec));
         }
-        let bootstrap = self::bootstrap(replicates, level, false, seed)?;
         let halves = halving(halves, level, seed);
+        // A level counts without halves, too: bounds in the target have it.
+        Halving { level, ..Halving::default() }.check_counts().map_err(raised)?;
         let support = self::support(support)?;
         let own = PreparedStudy::clone(&self.loaded).with_support(support);
         let by_group =
@@ -503,7 +487,6 @@ impl Study {
                 support,
                 learn: kinds,
                 halves,
-                bootstrap,
                 seed,
                 transfer,
                 compare,

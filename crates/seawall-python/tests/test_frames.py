@@ -73,7 +73,7 @@ def test_arrow_tables_are_contexts_too():
 
 def test_results_are_frames_and_words(demo):
     study = seawall.Study.from_file(demo / "study.toml")
-    found = study.evaluate(bootstrap=5)
+    found = study.evaluate(halves=5)
     far = study.distance(demo / "trial.csv")
     pair = found.comparison("treat", "control")
     for result in [found, pair, far, study.check(), study.radius(splits=2), study.learn("tree:1")]:
@@ -81,7 +81,7 @@ def test_results_are_frames_and_words(demo):
         assert str(result) and "<table>" in result._repr_html_() and result.to_dict()
     assert "constant:treat" in repr(found)
     assert pair.sentence in repr(pair) and all(word in repr(pair) for word in pair.verdicts)
-    assert found.policies[0].results[0].interval.basic[0] < found.policies[0].results[0].interval.basic[1]
+    assert found.policies[0].results[0].limits.lower < found.policies[0].results[0].limits.upper
     assert abs(sum(s.worst for s in found.worst_population(1) if s.feature == "age") - 1) < 1e-9
     assert "age" in found.explain("constant:treat", 0.1)
 

@@ -18,7 +18,7 @@ EVALUATED = [
     ({"set": "couplings", "radius": [0.02, 0.2]}, ["--set", "couplings", "--radius", "0.02,0.2"]),
     ({"set": "kl", "radius": 0.05, "target_size": 400},
      ["--set", "kl", "--radius", "0.05", "--target-size", "400"]),
-    ({"set": "couplings", "bootstrap": 5, "halves": 0}, ["--set", "couplings", "--bootstrap", "5", "--halves", "0"]),
+    ({"set": "couplings", "halves": 0}, ["--set", "couplings", "--halves", "0"]),
 ]
 
 

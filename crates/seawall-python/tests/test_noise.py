@@ -60,10 +60,9 @@ ASKED = [
     ({}, []),
     ({"halves": 5, "level": 0.9, "seed": 3}, ["--halves", "5", "--level", "0.9", "--seed", "3"]),
     ({"halves": 0}, ["--halves", "0"]),
-    ({"halves": 4, "bootstrap": 6}, ["--halves", "4", "--bootstrap", "6"]),
     ({"halves": 4, "by": "sex"}, ["--halves", "4", "--by", "sex"]),
     ({"halves": 4, "by": "sex", "simultaneous": True}, ["--halves", "4", "--by", "sex", "--simultaneous"]),
-    ({"halves": 0, "bootstrap": 6, "by": "sex"}, ["--halves", "0", "--bootstrap", "6", "--by", "sex"]),
+    ({"halves": 0, "by": "sex"}, ["--halves", "0", "--by", "sex"]),
 ]
 
 
@@ -124,7 +123,7 @@ def test_the_same_on_any_number_of_threads(rows, more):
 def test_without_halves_there_is_nothing_of_them(demo):
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=0.02, halves=0)
     for r in found.policies[0].results:
-        assert (r.honest, r.limits, r.doubly_robust, r.interval, r.claims, r.noise) == (None,) * 6
+        assert (r.honest, r.limits, r.doubly_robust, r.claims, r.noise) == (None,) * 5
         assert r.shown is None
     for r in found.comparisons[0].results:
         assert (r.honest, r.limits, r.best_honest, r.best_limits, r.doubly_robust) == (None,) * 5
@@ -135,7 +134,7 @@ def test_without_halves_there_is_nothing_of_them(demo):
 @pytest.mark.parametrize("reward", [False, True])
 @pytest.mark.parametrize(
     "asked",
-    [{}, {"halves": 1}, {"halves": 0, "bootstrap": 3}, {"set": "kl"}, {"support": "observed"},
+    [{}, {"halves": 1}, {"set": "kl"}, {"support": "observed"},
      {"cost_radius": [0.0, 0.02]}, {"set": "entropic", "eta": 20.0}],
 )
 def test_a_value_is_in_the_interval_beside_it(rows, reward, asked):
@@ -238,13 +237,12 @@ def test_bars_are_the_limits(rows):
     matplotlib.use("Agg")
     from seawall import plot
 
-    for asked in [{"halves": 4}, {"halves": 0, "bootstrap": 4}]:
-        found = study(rows, policy=PAIR).evaluate(curve=True, **asked)
-        drawn = [tuple(line.get_ydata()) for line in plot.curve(found).lines]
-        assert all(r.shown in drawn for p in found.policies for r in p.results)
-        pair = found.comparison("treat", "control")
-        drawn = [tuple(line.get_ydata()) for line in plot.difference(found, "treat", "control").lines]
-        assert all(r.shown in drawn and r.best_shown in drawn for r in pair.results)
+    found = study(rows, policy=PAIR).evaluate(curve=True, halves=4)
+    drawn = [tuple(line.get_ydata()) for line in plot.curve(found).lines]
+    assert all(r.shown in drawn for p in found.policies for r in p.results)
+    pair = found.comparison("treat", "control")
+    drawn = [tuple(line.get_ydata()) for line in plot.difference(found, "treat", "control").lines]
+    assert all(r.shown in drawn and r.best_shown in drawn for r in pair.results)
 
 
 @pytest.mark.parametrize("asked, words", [

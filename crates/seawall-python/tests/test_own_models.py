@@ -88,7 +88,7 @@ def test_predictions_of_rows_in_memory_are_those_of_their_contexts(library):
     given = study(data, model="tree", support="observed").with_outcomes(by_hand)
     assert own.check().model == "column"
     np.testing.assert_allclose(own.outcomes(), given.outcomes(), rtol=1e-14)
-    a, b = own.evaluate(bootstrap=20), given.evaluate(bootstrap=20)
+    a, b = own.evaluate(), given.evaluate()
     np.testing.assert_allclose(values(a), values(b), rtol=1e-12)
     for found in (a, b):
         assert any("leave out its noise" in note for note in found.diagnostics.notes)
@@ -140,12 +140,11 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
     how = "weighted" if leaf == 1 else "repeated"
     theirs = ours.with_model(tree, rows=how)
     np.testing.assert_allclose(theirs.outcomes(), ours.outcomes(), rtol=1e-12)
-    a, b = ours.evaluate(bootstrap=30), theirs.evaluate(bootstrap=30)
+    a, b = ours.evaluate(), theirs.evaluate()
     np.testing.assert_allclose(values(a), values(b), rtol=1e-12)
     for p, q in zip(a.policies, b.policies):
         assert p.nominal.dr.value == pytest.approx(q.nominal.dr.value, rel=1e-10), "folds refit"
         for r, s in zip(p.results, q.results):
-            assert r.interval.basic == pytest.approx(s.interval.basic, rel=1e-9), "the bootstrap refits"
             # Deep trees of few rows have splits that are equally good, of which scikit-learn draws one.
             near = 1e-9 if depth == 2 else 1e-3
             assert r.honest.value == pytest.approx(s.honest.value, rel=near), "halves refit"
@@ -154,7 +153,7 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
     assert not any("leave out its noise" in note for note in b.diagnostics.notes)
 
 
-def test_folds_halves_and_replicates_refit():
+def test_folds_and_halves_refit():
     own = study(model=Counting())
     for ask, fits in [
         (lambda s: s.outcomes(), 1),
@@ -162,8 +161,6 @@ def test_folds_halves_and_replicates_refit():
         (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 20),
         (lambda s: s.evaluate(halves=3), 1 + 5 * 5 + 2 * 3),
         (lambda s: s.evaluate(halves=0), 1 + 5 * 5),
-        (lambda s: s.evaluate(halves=0, bootstrap=7), 1 + 5 * 5 + 7),
-        (lambda s: s.evaluate(halves=3, bootstrap=7, bayesian=True), 1 + 5 * 5 + 2 * 3 + 7),
         (lambda s: s.learn("tree:1", honest=False), 1),
     ]:
         Counting.fits = 0
@@ -197,11 +194,11 @@ def test_one_for_each_action_and_a_target():
 def test_forests_are_the_same_on_any_number_of_threads(tmp_path):
     forest = RandomForestRegressor(10, random_state=1)
     own = study(model=forest)
-    said = {own.with_model(forest).evaluate(bootstrap=8, threads=n).to_json() for n in (1, 2, 4)}
+    said = {own.with_model(forest).evaluate(halves=8, threads=n).to_json() for n in (1, 2, 4)}
     assert len(said) == 1
     assert not hasattr(forest, "estimators_"), "a copy is fitted"
     assert "fitted from Python" in own.text and "RandomForestRegressor" in own.text
-    own.report(tmp_path / "r.html", bootstrap=5)
+    own.report(tmp_path / "r.html", halves=5)
     page = (tmp_path / "r.html").read_text()
     assert "RandomForestRegressor, fitted for each action" in page and "refitted each time" in page
     assert own.check().model == "learner"
@@ -302,7 +299,7 @@ def test_lightgbm():
     boosted = lightgbm.LGBMRegressor(n_estimators=20, random_state=0, verbosity=-1, n_jobs=1)
     own = study(model=boosted)
     assert own.outcomes().std() > 0.05
-    assert values(own.evaluate(bootstrap=3)) == values(own.with_model(boosted).evaluate(bootstrap=3, threads=1))
+    assert values(own.evaluate(halves=3)) == values(own.with_model(boosted).evaluate(halves=3, threads=1))
     assert own.with_model(boosted, encode="labels").outcomes().std() > 0.05
     found = study(rows(binary=True), model=lightgbm.LGBMClassifier(n_estimators=10, verbosity=-1)).outcomes()
     assert ((0 < found) & (found < 1)).all()
@@ -313,7 +310,7 @@ def test_catboost():
     catboost = pytest.importorskip("catboost")
     settings = dict(iterations=20, random_seed=0, verbose=0, allow_writing_files=False)
     own = study(model=catboost.CatBoostRegressor(**settings))
-    assert own.evaluate(bootstrap=3).policies and own.outcomes().std() > 0.05
+    assert own.evaluate(halves=3).policies and own.outcomes().std() > 0.05
     by_label = catboost.CatBoostRegressor(cat_features=["mind", "sex"], **settings)
     assert own.with_model(by_label, encode="labels").outcomes().std() > 0.05
     found = study(rows(binary=True), model=catboost.CatBoostClassifier(**settings)).outcomes()
@@ -378,13 +375,13 @@ class Halting(Counting):
         super().fit(X, y, sample_weight)
 
 
-def test_an_error_in_a_replicate_is_told():
+def test_an_error_in_a_half_is_told():
     data = rows(50)
     own = study(data, context={"age": "numeric"} | {k: CONTEXT[k] for k in ("mind", "sex")})
     kept = own.with_model(Counting())
-    kept.evaluate(bootstrap=3)
+    kept.evaluate(halves=3)
     with pytest.raises(seawall.InputError, match="drawn twice|sample_weight"):
-        own.with_model(Halting()).evaluate(bootstrap=10, threads=2)
+        own.with_model(Halting()).evaluate(halves=10, threads=2)
 
 
 def test_models_that_are_none():
@@ -422,12 +419,12 @@ class Slow:
             print("go", flush=True)
     def predict(self, X):
         return np.zeros(len(X))
-seawall.demo().with_model(Slow()).evaluate(bootstrap=100_000)
+seawall.demo().with_model(Slow()).evaluate(halves=10_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"
     child.send_signal(signal.SIGINT)
-    # A hundred thousand fits take an hour: this ends a test that hangs.
+    # Ten thousand halvings take many minutes: this ends a test that hangs.
     _, err = child.communicate(timeout=120)
     assert "KeyboardInterrupt" in err
 

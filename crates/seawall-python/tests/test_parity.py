@@ -19,7 +19,7 @@ QUESTIONS = [
     ({"set": "kl", "radius": 0.1, "cost_radius": 0.01}, ["--set", "kl", "--radius", "0.1", "--cost-radius", "0.01"]),
     ({"set": "entropic", "eta": 100, "radius": 0.05}, ["--set", "entropic", "--eta", "100", "--radius", "0.05"]),
     ({"support": "observed", "bounds": 0.05}, ["--support", "observed", "--bounds", "0.05"]),
-    ({"bootstrap": 20, "level": 0.9, "seed": 7}, ["--bootstrap", "20", "--level", "0.9", "--seed", "7"]),
+    ({"halves": 4, "level": 0.9, "seed": 7}, ["--halves", "4", "--level", "0.9", "--seed", "7"]),
 ]
 
 
@@ -42,8 +42,8 @@ def test_check_and_radius_print_the_same_bytes(program, demo):
 COMPARED = [
     ({"policy": ["constant:treat", "constant:control"], "radius": [0.0, 0.01, 0.1]},
      ["--policy", "constant:treat", "--policy", "constant:control", "--radius", "0,0.01,0.1"]),
-    ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02, "bootstrap": 10},
-     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02", "--bootstrap", "10"]),
+    ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02},
+     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02"]),
     ({"set": "kl", "radius": 0.05, "cost_radius": [0.0, 0.02]},
      ["--set", "kl", "--radius", "0.05", "--cost-radius", "0,0.02"]),
     ({"set": "entropic", "eta": 50, "radius": 0.05}, ["--set", "entropic", "--eta", "50", "--radius", "0.05"]),
@@ -129,8 +129,8 @@ def test_honest_values_are_wanted_unless_they_are_not(program, demo):
 
 
 def test_reports_about_a_target_are_the_same_bytes(program, demo, older, tmp_path):
-    program("report", demo / "study.toml", "--bootstrap", 3, "--target", older, "--out", tmp_path / "a.html")
-    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", bootstrap=3, target=older)
+    program("report", demo / "study.toml", "--halves", 3, "--target", older, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", halves=3, target=older)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -142,8 +142,8 @@ def test_learn_prints_the_same_but_for_the_time(program, demo, policy):
 
 
 def test_reports_are_the_same_bytes(program, demo, tmp_path):
-    program("report", demo / "study.toml", "--bootstrap", 5, "--out", tmp_path / "a.html")
-    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", bootstrap=5)
+    program("report", demo / "study.toml", "--halves", 5, "--out", tmp_path / "a.html")
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", halves=5)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -237,7 +237,7 @@ def _names(result):
     "ask",
     [
         lambda s: s.check(),
-        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], bootstrap=4, bounds=0.1),
+        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], halves=4, bounds=0.1),
         lambda s: s.evaluate(set="entropic", eta=50, radius=0.02, cost_set="entropic", cost_radius=0.01),
         lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], halves=3, by="sex"),
         lambda s: s.learn("tree:1", honest=True),

@@ -40,7 +40,6 @@ const TABLE: &[Names] = &[
     names(Field::AtLeast, Some("--at-least"), None, None),
     names(Field::AtMost, Some("--at-most"), None, None),
     names(Field::Batch, Some("--batch"), None, None),
-    names(Field::Bootstrap, Some("--bootstrap"), None, Some("bootstrap")),
     names(Field::Bounds, Some("--bounds"), None, Some("bounds")),
     names(Field::Budget, Some("--budget"), None, None),
     names(Field::By, Some("--by"), None, Some("by")),

@@ -135,9 +135,8 @@ pub fn evaluation(
     let grid = kind(robust.geometry(), within.set)? == Some(EngineKind::Grid);
     let whole = within.set.work(robust.geometry()).is_some() || grid;
     let halves = halves.map_or(0, |h| if whole { 2 * h.count } else { h.count });
-    let again = halves + question.bootstrap.map_or(0, |b| b.replicates);
     // Beside the radii asked about, one that covers chance.
-    let each = (radii + 1) as f64 + (again as f64) * radii.min(ANCHORS) as f64;
+    let each = (radii + 1) as f64 + (halves as f64) * radii.min(ANCHORS) as f64;
     let solves = ((count + pairs) * costs) as f64 * each;
     solved((prepared.log(), &robust), within, solves, watch)
 }

@@ -18,9 +18,9 @@
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
 //! Modules, each importing only from those before it: `fields`, `memory`, `strata`, `read`, `write`, `study`,
-//! `words`, `shift`, `count`, `counted`, `other_table`, `prepare`, `target`, `reference`, `check`, `explain`, `sql`,
-//! `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`,
-//! `init`, `bound`, `distance`, `describe`, `demo`.
+//! `words`, `shift`, `overlap`, `count`, `counted`, `other_table`, `prepare`, `target`, `reference`, `check`,
+//! `explain`, `sql`, `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`,
+//! `known`, `init`, `bound`, `distance`, `describe`, `demo`.
 //!
 //! Terminals are another crate's business, and so is the mathematics: that is [`seawall`].
 

@@ -19,6 +19,7 @@ control = { drug = ["B", "C"] }
 
 [outcome]
 cost = { events = 1, died = { Y = 3 } }
+missing = { died = 0 }
 
 [model]
 kind = "tree"
@@ -68,14 +69,14 @@ fn what_is_wrong_with_a_study_is_named_by_line() {
         ("path = \"t.csv\"", "path = ", &["line 2"][..]),
         ("path = ", "pth = ", &["line 1", "data.path"]),
         ("where = ", "wher = ", &["line 3", "\"wher\"", "did you mean \"where\""]),
-        ("[robust]", "[robst]", &["line 21", "\"robst\"", "did you mean \"robust\""]),
+        ("[robust]", "[robst]", &["line 22", "\"robst\"", "did you mean \"robust\""]),
         ("\"ordinal\"", "\"ordinl\"", &["line 7", "did you mean \"ordinal\""]),
         ("bin = 10", "bin = -1", &["line 6", "-1"]),
         ("bin = 10", "levels = [1, 2]", &["line 6", "bin it"]),
-        ("radius = [0.1, 0.2]", "radius = [0.1, -2]", &["line 22", "-2"]),
-        ("\"wasserstein\", radius", "\"entropic\", radius", &["line 22", "eta"]),
-        ("{ treat = 1 }", "{ treet = 1 }", &["line 19", "treat, control"]),
-        ("max_depth = 2", "max_depth = 2.5", &["line 18", "whole number"]),
+        ("radius = [0.1, 0.2]", "radius = [0.1, -2]", &["line 23", "-2"]),
+        ("\"wasserstein\", radius", "\"entropic\", radius", &["line 23", "eta"]),
+        ("{ treat = 1 }", "{ treet = 1 }", &["line 20", "treat, control"]),
+        ("max_depth = 2", "max_depth = 2.5", &["line 19", "whole number"]),
         ("cost = ", "costs = ", &["[outcome]"]),
         ("control = { drug = [\"B\", \"C\"] }\n", "", &["line 9", "two or more"]),
     ] {

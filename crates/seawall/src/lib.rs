@@ -22,7 +22,7 @@
 //! 7. [`evaluate`]: what a policy would have cost, nominally and in the worst case.
 //! 8. [`transfer`]: what a policy would cost in a target population of known contexts.
 //! 9. [`learn`]: policies whose worst case is as good as it can be, with certified gaps.
-//! 10. [`inference`]: intervals for robust values, finite-sample bounds.
+//! 10. [`inference`]: confidence limits of worst cases, finite-sample bounds.
 //!
 //! Modules, each importing only from those before it: `kernel`, `error`, `progress`, `matrix`, `space`,
 //! `population`, `known`, `steps`, `ambiguity`, `distance`, `log`, `outcome`, `policy`, `evaluate`,

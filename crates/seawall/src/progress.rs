@@ -45,8 +45,6 @@ pub enum Stage<'a> {
     Searching,
     /// Stochastic steps; so many.
     Descending,
-    /// Resampling; so many replicates.
-    Resampling,
     /// Leaving recorded groups out, one after the other; so many.
     Groups,
     /// Writing a report's page.
@@ -69,7 +67,6 @@ impl fmt::Display for Stage<'_> {
             Stage::Learning => "learning",
             Stage::Searching => "searching trees",
             Stage::Descending => "stochastic steps",
-            Stage::Resampling => "resampling",
             Stage::Groups => "recorded groups",
             Stage::Writing => "writing",
         })

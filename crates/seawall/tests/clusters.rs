@@ -4,7 +4,6 @@
 use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
-use seawall::inference::{Resampling, bootstrap};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Space, Watch};
@@ -110,19 +109,6 @@ fn clusters_stay_whole() {
     assert!(high < 1.5 * low, "{sizes:?}");
     let err = log.folds(31).unwrap_err().to_string();
     assert!(err.contains("31") && err.contains("30 clusters"), "{err}");
-    // A replicate has all of a cluster, so many times, or none of it.
-    let drawn = bootstrap(&log, 5, Resampling::Multinomial, 1, Watch::NOBODY, &|again, _, _| {
-        let mut times = vec![Vec::new(); CLUSTERS];
-        for e in again.entries() {
-            let key = |e: &Entry| (e.context, e.action, e.outcome, e.cluster);
-            let same = |o: &&Entry| key(e) == key(o);
-            let own = log.entries().iter().find(same).unwrap();
-            times[e.cluster as usize].push(e.weight / own.weight);
-        }
-        assert!(times.iter().all(|t| t.windows(2).all(|w| w[0] == w[1])));
-        Ok(vec![times.iter().map(|t| t.first().copied().unwrap_or(0.0)).sum()])
-    });
-    assert!(drawn.unwrap().all.iter().all(|r| r[0] == CLUSTERS as f64));
     let mixed = vec![Entry::default(), Entry { cluster: 1, action: 1, ..Entry::default() }];
     let space = Space::grid([Feature::numeric("x").levels(vec![1.0, 2.0])]).unwrap();
     let space = Arc::new(space);

@@ -190,7 +190,7 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Spli
     let needed = |halved: &[SplitNoise]| {
         let each = halved.iter().zip(cases.iter().zip(&rough)).map(|(halved, (case, rough))| {
             let ends = (case.value(), rough.value());
-            halved.splits_needed(&halved.limits(ends, Direction::Cost, LEVEL, None), None)
+            halved.splits_needed(&halved.limits(ends, Direction::Cost, LEVEL, None))
         });
         each.max().unwrap_or(0)
     };

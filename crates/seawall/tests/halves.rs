@@ -3,8 +3,8 @@
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Correction, Crossing, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits,
-    crossings, halves,
+    Estimand, Correction, Crossing, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits, crossings,
+    halves,
 };
 use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
@@ -177,9 +177,9 @@ fn splits_are_as_many_as_their_error_asks_for() {
     };
     let needed = |spread: f64| {
         let found = SplitNoise::new(&[split(1.0 - spread), split(1.0), split(1.0 + spread)]);
-        assert!((found.spread.0 - spread).abs() < 1e-12);
+        assert!((found.spread - spread).abs() < 1e-12);
         let limits = found.limits((2.0, 2.0), Direction::Cost, 0.95, None);
-        let (needed, width) = (found.splits_needed(&limits, None), limits.upper - limits.lower);
+        let (needed, width) = (found.splits_needed(&limits), limits.upper - limits.lower);
         assert!(spread / (needed.max(1) as f64).sqrt() <= 0.1 * width + 1e-12);
         assert!(needed <= 1 || spread / (needed as f64 - 1.0).sqrt() > 0.1 * width);
         needed

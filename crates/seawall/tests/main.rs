@@ -32,7 +32,6 @@ mod models;
 mod moments;
 mod nominal;
 mod own_models;
-mod paired;
 mod policy;
 mod reweighting;
 mod robust;

@@ -4,7 +4,6 @@
 use crate::common;
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
-use seawall::inference::{Resampling, bootstrap};
 use seawall::outcome::{Learner, ModelKind, Predictions, Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{
@@ -104,19 +103,6 @@ fn a_learner_of_cells_is_a_model_of_cells() {
     // Once for the log, once for every fold of every deal.
     let FitOptions { folds, repeats, .. } = FitOptions::default();
     assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + folds * repeats);
-    let ask = |recipe: &Recipe| {
-        let mean = |log: &Log, _: usize, watch: Watch<'_>| {
-            let model = recipe.fit(log, watch)?;
-            let values =
-                model.values(log, Wasserstein.at(0.0), Unseen::Mean, Settings::default())?;
-            Ok(vec![values.matrix().cells().iter().sum()])
-        };
-        let drawn = bootstrap(&log, 30, Resampling::Multinomial, 1, Watch::NOBODY, &mean).unwrap();
-        drawn.interval(0, 0.0, 0.9).unwrap().percentile
-    };
-    let (x, y) = (ask(&own), ask(&Recipe::Cells));
-    assert!((x.0 - y.0).abs() < 1e-9 && (x.1 - y.1).abs() < 1e-9, "{x:?} {y:?}");
-    assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + folds * repeats + 30);
     // It has no outcomes for a cost radius to act on.
     let refused = a.values(Wasserstein.at(0.1), Settings::default()).unwrap_err().to_string();
     assert!(refused.starts_with("cost radius is 0.1"), "{refused}");

@@ -5,7 +5,7 @@
 use crate::common::{Random, case, log};
 use seawall::distance::{distance, entropic, kl, sinkhorn_divergence, total_variation};
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Rows, Support};
-use seawall::inference::{Constants, Replicates};
+use seawall::inference::Constants;
 use seawall::learn::{
     Bsgd, Budget, Class, Gradient, Groups, Schedule, Task, Trees, bsgd, groups, softmax, trees,
 };
@@ -379,10 +379,6 @@ fn rows_of_wrong_lengths() {
             refused(Rows { chances: &pair, predicted: &pair, ..huge }.nominal(), "a huge count");
         }
     }
-    let replicates = Replicates { all: vec![vec![1.0, 2.0], vec![1.0]] };
-    refused(replicates.interval(1, 0.0, 0.9), "a replicate too short");
-    refused(replicates.interval(7, 0.0, 0.9), "no such number");
-    assert!(replicates.interval(0, 0.0, 0.9).is_ok());
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use crate::common::Random;
 use seawall::distance::{distance, entropic};
 use seawall::evaluate::{Robust, Support, logistic};
-use seawall::inference::{Resampling, bootstrap};
 use seawall::learn::{Bsgd, Class, Gradient, Groups, Schedule, Task, bsgd, groups, softmax};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, Values, choose};
 use seawall::policy::Partition;
@@ -25,7 +24,7 @@ const MANY: usize = 10 * QUESTIONS;
 /// A piece of work; it says whether it was stopped.
 type Work = fn(Watch<'_>) -> bool;
 
-const WORKS: [(&str, Work); 13] = [
+const WORKS: [(&str, Work); 12] = [
     ("a worst case", worst_case),
     ("the plan of a worst case", plan),
     ("a smoothed worst case", smoothed),
@@ -36,7 +35,6 @@ const WORKS: [(&str, Work); 13] = [
     ("groups", by_group),
     ("softmax", by_softmax),
     ("stochastic gradients", by_descent),
-    ("the bootstrap", resampled),
     ("a choice of trees", chosen),
     ("logistic propensities", propensities),
 ];
@@ -246,15 +244,6 @@ fn by_descent(watch: Watch<'_>) -> bool {
     };
     assert!(!found.finished);
     found.learned.status() == Status::Stopped
-}
-
-fn resampled(watch: Watch<'_>) -> bool {
-    let log = random_log(grid(8), two_outcomes(), 20_000, 2);
-    let mean = |log: &Log, _: usize, _: Watch<'_>| {
-        let population = log.population()?;
-        Ok(vec![population.mean(&vec![1.0; log.contexts().len()])?])
-    };
-    is_stopped(bootstrap(&log, 100_000, Resampling::Multinomial, 1, watch, &mean))
 }
 
 fn chosen(watch: Watch<'_>) -> bool {

@@ -6,9 +6,8 @@ use super::transfer::HistoryArgs;
 use crate::cmd::Failure;
 use crate::cmd::report::Asked;
 use clap::Args as ClapArgs;
-use seawall::inference::Resampling;
 use seawall::{Error, Field, Wording};
-use seawall_study::evaluate::{Bootstrap, HALVINGS, Halving};
+use seawall_study::evaluate::{HALVINGS, Halving};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::Spec;
 use seawall_study::report::LEARN;
@@ -76,9 +75,6 @@ pub(super) struct Report {
     /// if not said, fewer where a solve takes long
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
-    /// Intervals from so many resampled logs, beside the limits
-    #[arg(long, value_name = "N")]
-    bootstrap: Option<usize>,
     /// The level of limits and intervals, and how often bounds in the target are to hold
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
@@ -90,17 +86,11 @@ pub(super) struct Report {
 impl Report {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<Asked, Failure> {
-        let bootstrap = Bootstrap {
-            replicates: self.bootstrap.unwrap_or(1),
-            level: self.level,
-            resampling: Resampling::Multinomial,
-            seed: self.seed,
-        };
-        bootstrap.check_counts()?;
         let count = self.halves.unwrap_or(HALVINGS);
         let fewer = self.halves.is_none();
         let halving = Halving { count, level: self.level, seed: self.seed, fewer };
-        let bootstrap = self.bootstrap.map(|_| bootstrap);
+        // A level counts without halves, too: bounds in the target have it.
+        Halving { count: count.max(1), ..halving }.check_counts()?;
         let kinds = if self.no_learn { Vec::new() } else { self.learn };
         let mut learn = Vec::new();
         for text in kinds {
@@ -125,7 +115,6 @@ impl Report {
             learn,
             compare: self.compare,
             halves: (count > 0).then_some(halving),
-            bootstrap,
             seed: self.seed,
         })
     }

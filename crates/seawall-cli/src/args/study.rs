@@ -7,8 +7,7 @@ use crate::cmd::check::Toward;
 use crate::cmd::evaluate::Outputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
-use seawall::inference::Resampling;
-use seawall_study::evaluate::{Bootstrap, By, Changes, HALVINGS, Halving};
+use seawall_study::evaluate::{By, Changes, HALVINGS, Halving};
 use seawall_study::init::Asked;
 use seawall_study::study::PolicySpec;
 use std::path::PathBuf;
@@ -176,17 +175,10 @@ pub(super) struct Evaluate {
     /// is valued on the other; 0 for no limits. 20 if not said, fewer where a solve takes long
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
-    /// Intervals from so many resampled logs, the outcome model refitted on each; predictions that the
-    /// study brings are kept, and their noise is left out
-    #[arg(long, value_name = "N")]
-    bootstrap: Option<usize>,
-    /// The level of limits and of the bootstrap's intervals
+    /// The level of limits and intervals
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
-    /// Weigh rows by exponential weights instead of drawing them
-    #[arg(long, requires = "bootstrap")]
-    bayesian: bool,
-    /// The seed of halves and of the bootstrap
+    /// The seed of halves
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// The same within each level of a context column: contexts restricted to it, the radius within it
@@ -237,12 +229,6 @@ impl SupportName {
 impl Evaluate {
     /// What the words ask for.
     pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
-        let bootstrap = self.bootstrap.map(|replicates| Bootstrap {
-            replicates,
-            level: self.level,
-            resampling: if self.bayesian { Resampling::Bayesian } else { Resampling::Multinomial },
-            seed: self.seed,
-        });
         let count = self.halves.unwrap_or(HALVINGS);
         let fewer = self.halves.is_none();
         let halving = Halving { count, level: self.level, seed: self.seed, fewer };
@@ -256,7 +242,6 @@ impl Evaluate {
             support: self.support.map(SupportName::meaning),
             halves: (count > 0).then_some(halving),
             level: Some(self.level),
-            bootstrap,
             bounds: self.bounds,
             no_compare: self.no_compare,
             by: self.by.map(|column| By { column, simultaneous: self.simultaneous }),

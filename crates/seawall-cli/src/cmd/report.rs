@@ -7,7 +7,7 @@ use crate::show;
 use seawall::Watch;
 use seawall::evaluate::Support;
 use seawall_study::compare;
-use seawall_study::evaluate::{Bootstrap, Halving};
+use seawall_study::evaluate::Halving;
 use seawall_study::forecast;
 use seawall_study::learn::Spec;
 use seawall_study::prepare::{PreparedStudy, load};
@@ -39,8 +39,6 @@ pub struct Asked {
     pub compare: bool,
     /// How the rows are halved.
     pub halves: Option<Halving>,
-    /// How rows are drawn again.
-    pub bootstrap: Option<Bootstrap>,
     /// The seed of everything random.
     pub seed: u64,
 }
@@ -62,11 +60,7 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
     for input in loaded.inputs(&asked.policies) {
         destination(&out, &input)?;
     }
-    let asks = report::question(
-        &loaded,
-        (&asked.policies, asked.learn.len()),
-        (asked.halves, asked.bootstrap),
-    );
+    let asks = report::question(&loaded, (&asked.policies, asked.learn.len()), asked.halves);
     show::forecast::say(forecast::evaluation(&loaded, &asks, Watch::new(&wait.follow()))?);
     let by_group = match study.history.is_some() {
         true => Some(toward(load(study, Watch::new(&wait.follow()))?)?),
@@ -85,7 +79,6 @@ pub fn run(asked: Asked) -> Result<(), Failure> {
         support: asked.support,
         learn: asked.learn,
         halves: asked.halves,
-        bootstrap: asked.bootstrap,
         seed: asked.seed,
         transfer,
         compare,

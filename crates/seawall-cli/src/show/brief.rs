@@ -69,24 +69,13 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     }
     claims(found, &names, out)?;
     hurts(found, &names, out)?;
-    if found.question.halves.is_some() && found.question.bootstrap.is_some() {
-        writeln!(out, "Bootstrap intervals are in the tables of --full.")?;
-    }
-    if found.question.halves.is_none() && found.question.bootstrap.is_some() {
-        wrapped(
-            "Intervals: paired bootstrap of the rows. Where leaves are small they hold the truth less \
-             often than they say (simulated: 55% to 92%).",
-            out,
-        )?;
-    }
     if found.policies.iter().flat_map(|p| &p.results).any(|r| r.estimate.is_some()) {
         wrapped("Intervals of worst cases: by the standard error of the estimate.", out)?;
     }
     super::by::print(found, false, out)?;
     super::evaluate::files(found, outputs, out)?;
     let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
-    let (halves, bootstrap) = (found.question.halves, found.question.bootstrap);
-    if halves.is_none() && bootstrap.is_none() && found.comparisons.iter().any(crowned) {
+    if found.question.halves.is_none() && found.comparisons.iter().any(crowned) {
         wrapped("Verdicts are as fitted: --halves 20 says how much of them is noise.", out)?;
     }
     writeln!(out, "{} --full prints every table.", certificates(found))
@@ -212,12 +201,10 @@ fn shows_costs(found: &Evaluation) -> bool {
 /// What intervals are called, if there are any.
 fn interval_name(found: &Evaluation) -> Option<String> {
     let limits = found.question.halves.map(|h| format!("{} limits", super::level(h.level)));
-    let bootstrap = found.question.bootstrap;
-    let resampled = bootstrap.map(|b| format!("{} interval", super::level(b.level)));
     let results = || found.policies.iter().flat_map(|p| &p.results);
     let estimated = results().any(|r| r.estimate.is_some());
     let by_error = || format!("{} interval", super::level(found.question.level));
-    limits.or(resampled).or(estimated.then(by_error))
+    limits.or(estimated.then(by_error))
 }
 
 /// A worst case on the safe side: a smoothed value alone is none.
@@ -322,9 +309,6 @@ fn certificates(found: &Evaluation) -> String {
     );
     let open = open.fold(0.0, f64::max);
     match (smoothed, open > 0.0) {
-        (true, _) if found.question.bootstrap.is_some() => {
-            "Smoothed values, which alone are no bounds.".to_owned()
-        }
         (true, _) => "Smoothed sets: bounds on the safe side of the exact values.".to_owned(),
         (false, true) => format!("Exact to {}.", super::gap(open)),
         (false, false) => "All exact.".to_owned(),

@@ -40,12 +40,6 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
     }
     noise(question, found, out)?;
     sampling(question, found, out)?;
-    if question.bootstrap.is_some() {
-        writeln!(
-            out,
-            "Bootstrap intervals are for the sampling of rows alone. Noise makes worst cases look worse, which resampling cannot undo: where leaves are small they hold the truth less often than they say (simulated: 55% to 92%).\n"
-        )?;
-    }
     comparisons(found, out)?;
     super::by::print(found, true, out)?;
     bounds(found, out)?;
@@ -183,25 +177,16 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
     shown
 }
 
-/// How much of each worst case may be noise: the value as fitted, the honest one, limits and whatever
-/// intervals were asked for.
+/// How much of each worst case may be noise: the value as fitted, the honest one and limits.
 fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
-    if question.halves.is_none() && question.bootstrap.is_none() {
+    let Some(limits) = question.halves.map(|h| format!("{} limits", level(h.level))) else {
         return Ok(());
-    }
-    let limits = question.halves.map(|h| format!("{} limits", level(h.level)));
-    let intervals = question.bootstrap.map(|b| {
-        [("basic", b), ("percentile", b)]
-            .map(|(name, b)| format!("{} {name} interval", level(b.level)))
-    });
+    };
     let several_costs = question.cost.radii.iter().any(|r| *r > 0.0);
     let mut header = vec!["policy", "radius"];
     header.extend(several_costs.then_some("cost radius"));
     header.push("as fitted");
-    if let Some(limits) = &limits {
-        header.extend(["honest (se)", limits, "of it smoothing", "doubly robust (se; rows)"]);
-    }
-    header.extend(intervals.iter().flatten().map(String::as_str));
+    header.extend(["honest (se)", &limits, "of it smoothing", "doubly robust (se; rows)"]);
     let mut shown = table(&header);
     let tell =
         |(value, se): (f64, f64)| format!("{} ({})", supported(value, se), supported(se, se));
@@ -218,9 +203,6 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
                 let ends = between((l.lower, l.upper));
                 row.extend([tell((h.value, h.se)), ends, short(l.smoothing), corrected]);
             }
-            row.extend(
-                answer.interval.iter().flat_map(|i| [between(i.basic), between(i.percentile)]),
-            );
             shown.add_row(row);
         }
     }
@@ -268,14 +250,12 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         return Ok(());
     }
     let limits = found.question.halves.map(|h| format!("{} limits", level(h.level)));
-    let interval = found.question.bootstrap.map(|b| format!("{} interval", level(b.level)));
     writeln!(out, "In one and the same population, the first policy less the second:\n")?;
     let mut header = vec!["policy", "against", "radius", "cost radius", "worst", "lower", "upper"];
     header.extend(["best", "gap", "status", "unobserved"]);
     if let Some(limits) = &limits {
         header.extend(["honest", limits]);
     }
-    header.extend(interval.as_deref());
     let mut shown = table(&header);
     for c in &found.comparisons {
         for r in &c.results {
@@ -286,7 +266,6 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
             if let (Some(h), Some(l)) = (r.honest, r.limits) {
                 row.extend([supported(h.value, h.se), between((l.lower, l.upper))]);
             }
-            row.extend(r.interval.map(|i| between(i.basic)));
             shown.add_row(row);
         }
     }

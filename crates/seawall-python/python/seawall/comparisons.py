@@ -15,7 +15,6 @@ from seawall.estimates import (
     DoublyRobust,
     Estimate,
     HonestEstimate,
-    Interval,
     Limits,
     NominalDifference,
     Transported,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 class CertainRadius:
     """The largest radius within which one policy is no worse than another in every population: 0 if it
     is worse already, `math.inf` if it is worse nowhere within reach. The truth is between `lower` and
-    `upper`; `interval` is among the bootstrap's replicates in which it is finite."""
+    `upper`."""
 
     _infinite: ClassVar[tuple[str, ...]] = ("value", "lower", "upper")
 
@@ -40,7 +39,6 @@ class CertainRadius:
     value: float
     lower: float
     upper: float
-    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,7 @@ class DifferenceValue:
 
     `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
     or `"too close to call"`. `honest`, `limits` and `doubly_robust` are of the worst difference,
-    `best_honest` and `best_limits` of the best one; None without halves. `interval` and `best_interval`
-    are the bootstrap's."""
+    `best_honest` and `best_limits` of the best one; None without halves."""
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
 
@@ -73,19 +70,16 @@ class DifferenceValue:
     best_honest: HonestEstimate | None = None
     best_limits: Limits | None = None
     doubly_robust: DoublyRobust | None = None
-    interval: Interval | None = None
-    best_interval: Interval | None = None
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval of the worst difference, which is in it: the limits, or without them the
-        bootstrap's."""
-        return _shown(self.worst, self.limits, self.interval)
+        """The interval of the worst difference, which is in it: the limits."""
+        return _shown(self.worst, self.limits)
 
     @property
     def best_shown(self) -> tuple[float, float] | None:
         """The same of the best difference."""
-        return _shown(self.best, self.best_limits, self.best_interval)
+        return _shown(self.best, self.best_limits)
 
 
 @dataclass(frozen=True, repr=False)

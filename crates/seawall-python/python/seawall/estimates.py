@@ -85,15 +85,6 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A bootstrap interval."""
-
-    se: float
-    percentile: tuple[float, float]
-    basic: tuple[float, float]
-
-
-@dataclass(frozen=True)
 class HonestEstimate:
     """What the worst population found on one half of the rows costs on the other, over many halvings:
     the model that chose it did not value it."""
@@ -128,15 +119,11 @@ class DoublyRobust:
 def _shown(
     value: float,
     limits: Limits | None,
-    interval: Interval | None,
     estimate: JointEstimate | None = None,
 ) -> tuple[float, float] | None:
-    """The interval beside a value: the limits; without them the bootstrap's basic one, or the estimate's;
-    and the value itself, which of a smoothed set may be beyond the limits of the exact worst case."""
+    """The interval beside a value: the limits, or the estimate's; and the value itself, which of a smoothed set may be beyond the limits of the exact worst case."""
     if limits is not None:
         low, high = limits.lower, limits.upper
-    elif interval is not None:
-        low, high = interval.basic
     elif estimate is not None:
         low, high = estimate.lower, estimate.upper
     else:

@@ -25,7 +25,7 @@ def _axes(ax: Any) -> Any:
 
 def curve(found: Evaluation | Curve, *, up_to: float | None = None, ax: Any = None) -> Any:
     """The worst case against the radius: one curve, or one for each policy of an evaluation, with the
-    limits at the radii that were asked for; without halves the bootstrap's intervals."""
+    limits at the radii that were asked for."""
     axes = _axes(ax)
     curves: list[tuple[str | None, Curve]]
     if isinstance(found, Curve):
@@ -60,7 +60,7 @@ def difference(
 ) -> Any:
     """One policy less another against the radius, in the population where that is worst for it and in
     that where it is best; zero is where they are equal. Whole curves with `evaluate(curve=True)`, else
-    the radii that were asked for. Bars are the limits; without halves the bootstrap's intervals."""
+    the radii that were asked for. Bars are the limits."""
     axes = _axes(ax)
     pair = found.comparison(policy, against)
     asked = [r for r in pair.results if r.cost_radius == pair.results[0].cost_radius]

@@ -33,7 +33,6 @@ from seawall.estimates import (
     DoublyRobust,
     Estimate,
     HonestEstimate,
-    Interval,
     JointEstimate,
     Limits,
     Nominal,
@@ -80,7 +79,6 @@ __all__ = [
     "FactBalance",
     "FeatureFacts",
     "HonestEstimate",
-    "Interval",
     "JointEstimate",
     "LeftOut",
     "LevelAnswer",
@@ -112,7 +110,7 @@ class RobustValue:
     smoothed value, and the worst case lies between `exact_lower` and `exact_upper`.
 
     `honest`, `limits` and `doubly_robust` say how much is noise; None without halves, the last also
-    where the log does not cover the worst population. `interval` is the bootstrap's. `claims` are two
+    where the log does not cover the worst population. `claims` are two
     sentences that can be quoted: what no population is worse than, and how bad some population is at
     least. `noise` says how much of the worst case may be noise, if that is more than its own error.
     `engine` found the inner maxima (`"grid"`, `"tree"` or `"scan"` on a listed support, `"boxes"`,
@@ -147,7 +145,6 @@ class RobustValue:
     honest: HonestEstimate | None = None
     limits: Limits | None = None
     doubly_robust: DoublyRobust | None = None
-    interval: Interval | None = None
     estimate: JointEstimate | None = None
     best_coupling: float | None = None
     exact_lower: float | None = None
@@ -157,9 +154,9 @@ class RobustValue:
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval of the worst case, which is in it: the limits, or without them the bootstrap's, or
-        that of the estimate."""
-        return _shown(self.value, self.limits, self.interval, self.estimate)
+        """The interval of the worst case, which is in it: the limits, or that of the
+        estimate."""
+        return _shown(self.value, self.limits, self.estimate)
 
 
 @dataclass(frozen=True)

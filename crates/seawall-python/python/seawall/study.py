@@ -360,7 +360,7 @@ class Study(_Elsewhere):
         (scikit-learn and its pipelines, LightGBM, CatBoost), or a dictionary with one for each action.
 
         For each action a fresh copy is fitted to the rows of that action, and predicts every context: for
-        the whole log, and again for every fold, half and replicate of a bootstrap, one fit at a time. With
+        the whole log, and again for every fold and half, one fit at a time. With
         a `random_state` (where it has one) results are the same every time and on any number of threads;
         without, they are not. Values are all it gives: a cost radius above 0 is refused.
 
@@ -468,9 +468,7 @@ class Study(_Elsewhere):
         by: str | None = None,
         simultaneous: bool = False,
         halves: int | None = None,
-        bootstrap: int | None = None,
         level: float = 0.95,
-        bayesian: bool = False,
         seed: int = 1,
         bounds: float | None = None,
         threads: int | None = None,
@@ -501,8 +499,7 @@ class Study(_Elsewhere):
         How much is noise is told by so many `halves` of the rows (20 if not said, fewer where a solve
         takes long): the worst population found on one
         half is valued on the other. Every worst case and difference then has an `honest` value and
-        `limits`; with `halves=0` they are None. `bootstrap` is for intervals from so many resampled
-        logs beside them; `level` is that of both.
+        `limits` of a `level`; with `halves=0` they are None.
 
         >>> import seawall
         >>> found = seawall.demo().evaluate("constant:treat", radius=0.01)
@@ -521,8 +518,6 @@ class Study(_Elsewhere):
         >>> [one.level for one in within.levels], within.confidence
         (['F', 'M'], 0.975)
         """
-        if bayesian and bootstrap is None:
-            raise _native.ConfigError("bayesian is about a bootstrap: say how many replicates")
         if simultaneous and by is None:
             raise _native.ConfigError("simultaneous is about the levels of a column: say which with by")
         radii, column_radii = _given.radii(radius)
@@ -540,9 +535,7 @@ class Study(_Elsewhere):
             by=_given.column("by", by),
             simultaneous=simultaneous,
             halves=None if halves is None else _given.count("halves", halves),
-            bootstrap=None if bootstrap is None else _given.count("bootstrap", bootstrap),
             level=_given.real("level", level),
-            bayesian=bayesian,
             seed=_given.count("seed", seed),
             bounds=None if bounds is None else _given.real("bounds", bounds),
             threads=_given.threads(threads),
@@ -675,15 +668,13 @@ class Study(_Elsewhere):
         known: Known | None = None,
         target_size: float | None = None,
         halves: int | None = None,
-        bootstrap: int | None = None,
         level: float = 0.95,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Writes the HTML report; `support`, `target`, `known`, `target_size`, `halves` and `bootstrap` are as
-        for `evaluate`. Its bands are the limits, or without halves the bootstrap's intervals, if any. With
-        `compare=True` it has the same policies under every set, too, as `compare` has them."""
+        """Writes the HTML report; `support`, `target`, `known`, `target_size` and `halves` are as for
+        `evaluate`. Its bands are the limits, if there are any. With `compare=True` it has the same policies under every set, too, as `compare` has them."""
         counted = self._grouped(None, None, threads, progress)
         grouped = None
         if counted is not self._native:
@@ -697,7 +688,6 @@ class Study(_Elsewhere):
             [str(kind) for kind in _listed(learn)],
             compare,
             None if halves is None else _given.count("halves", halves),
-            None if bootstrap is None else _given.count("bootstrap", bootstrap),
             _given.real("level", level),
             _given.count("seed", seed),
             _given.threads(threads),

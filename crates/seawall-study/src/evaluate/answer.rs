@@ -6,7 +6,7 @@ use crate::prepare::TargetAnswer;
 use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::radius;
 use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
-use seawall::inference::{Interval, Limits};
+use seawall::inference::Limits;
 use seawall::policy::Policy;
 use seawall::transfer::BalanceSummary;
 use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
@@ -78,16 +78,13 @@ impl Evaluation {
     pub(super) fn withhold_unsupported(&mut self) {
         for policy in self.policies.iter_mut().filter(|p| p.is_thin()) {
             for result in &mut policy.results {
-                (result.limits, result.interval, result.estimate) = (None, None, None);
+                (result.limits, result.estimate) = (None, None);
                 (result.doubly_robust, result.fitted_se) = (None, None);
             }
         }
         for pair in self.comparisons.iter_mut().filter(|c| c.is_thin()) {
-            let certain = pair.certain_radii.iter_mut().chain([&mut pair.certain_radius]);
-            certain.for_each(|radius| radius.interval = None);
             for result in &mut pair.results {
                 (result.limits, result.best_limits, result.doubly_robust) = (None, None, None);
-                (result.interval, result.best_interval) = (None, None);
             }
         }
     }
@@ -234,9 +231,6 @@ pub struct RobustValue {
     /// The standard error of the value as fitted, by half-samples.
     #[serde(skip)]
     pub fitted_se: Option<f64>,
-    /// The interval by the bootstrap, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
     /// Under a set of people with their outcomes: the value as an estimate, with its standard error and
     /// the interval that follows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -259,9 +253,8 @@ impl RobustValue {
         if self.column_radii.is_empty() { radius(self.radius) } else { "by column".to_owned() }
     }
 
-    /// The interval as it is shown: the limits; without them the basic one of the bootstrap, or that by a
-    /// standard error; and the
-    /// value itself, which of a smoothed set may be beyond the limits of the exact worst case.
+    /// The interval as it is shown: the limits, or that by a standard error; and the value itself, which
+    /// of a smoothed set may be beyond the limits of the exact worst case.
     pub fn shown(&self) -> Option<(f64, f64)> {
         let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
         self.shown_safe().map(hold)
@@ -271,13 +264,12 @@ impl RobustValue {
     pub fn shown_safe(&self) -> Option<(f64, f64)> {
         let estimated = self.estimate.map(|e| (e.estimate.lower, e.estimate.upper));
         let limits = self.limits.map(|l| (l.lower, l.upper));
-        limits.or(self.interval.map(|i| i.basic)).or(estimated)
+        limits.or(estimated)
     }
 
     /// The standard error that the digits shown go by; NaN where there is none.
     pub fn shown_se(&self) -> f64 {
-        let resampled = self.fitted_se.or(self.interval.map(|i| i.se));
-        resampled.or(self.estimate.map(|e| e.estimate.se)).unwrap_or(f64::NAN)
+        self.fitted_se.or(self.estimate.map(|e| e.estimate.se)).unwrap_or(f64::NAN)
     }
 }
 

@@ -114,7 +114,6 @@ fn within(question: &Question, by: &By, levels: usize) -> Question {
         let widened = |level: f64| 1.0 - (1.0 - level) / levels as f64;
         asked.level = widened(asked.level);
         asked.halves.iter_mut().for_each(|h| h.level = widened(h.level));
-        asked.bootstrap.iter_mut().for_each(|b| b.level = widened(b.level));
     }
     asked
 }

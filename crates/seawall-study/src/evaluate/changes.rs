@@ -1,6 +1,6 @@
 //! What is asked differently from the study file.
 
-use super::{Bootstrap, By, Halving, Question};
+use super::{By, Halving, Question};
 use crate::study::{PolicySpec, SetSpec};
 use seawall::evaluate::Support;
 use seawall::{Error, Field, Result, Set};
@@ -121,8 +121,6 @@ pub struct Changes {
     pub halves: Option<Halving>,
     /// The level of every interval; 0.95 if not said.
     pub level: Option<f64>,
-    /// Intervals by resampling the rows.
-    pub bootstrap: Option<Bootstrap>,
     /// The probability of error of finite-sample bounds.
     pub bounds: Option<f64>,
     /// Not to compare the policies with each other.
@@ -148,10 +146,6 @@ impl Changes {
         }
         question.support = self.support.unwrap_or(question.support);
         question.compare = !self.no_compare;
-        if let Some(b) = &self.bootstrap {
-            b.check_counts()?;
-        }
-        question.bootstrap = self.bootstrap;
         if let Some(halving) = &self.halves {
             halving.check_counts()?;
         }
@@ -165,16 +159,6 @@ impl Changes {
         question.bounds = self.bounds;
         question.by.clone_from(&self.by);
         Ok(question)
-    }
-}
-
-impl Bootstrap {
-    /// Refuses no replicates, and a level that is none.
-    pub fn check_counts(&self) -> Result<()> {
-        match self.replicates {
-            0 => Err(Error::field(Field::Bootstrap, "is 0; expected at least 1")),
-            _ => check_level(self.level),
-        }
     }
 }
 

@@ -198,7 +198,7 @@ impl Pair<'_> {
             };
             certain.push(match (decided, focused.as_ref().or(curve.as_ref())) {
                 (Some(value), _) => {
-                    CertainRadius { cost_radius, value, lower: value, upper: value, interval: None }
+                    CertainRadius { cost_radius, value, lower: value, upper: value }
                 }
                 (None, Some(near)) => certain_radius(cost_radius, near, direction, smoothing),
                 (None, None) if known => between_radii(cost_radius, radii, &cases, direction),
@@ -292,8 +292,6 @@ fn solved_difference(radius: f64, cost_radius: f64, case: &WorstCase) -> Differe
         best_honest: None,
         best_limits: None,
         doubly_robust: None,
-        interval: None,
-        best_interval: None,
     }
 }
 
@@ -319,8 +317,6 @@ fn read_difference(radius: f64, cost_radius: f64, curve: &Curve) -> DifferenceVa
         best_honest: None,
         best_limits: None,
         doubly_robust: None,
-        interval: None,
-        best_interval: None,
     }
 }
 
@@ -343,7 +339,7 @@ fn between_radii(
             false => upper = upper.min(radius),
         }
     }
-    CertainRadius { cost_radius, value: lower, lower, upper, interval: None }
+    CertainRadius { cost_radius, value: lower, lower, upper }
 }
 
 /// Where a curve of differences passes 0. A smoothed curve is below the exact one by at most
@@ -361,10 +357,5 @@ fn certain_radius(
         false => at.map_or(f64::INFINITY, |b| b.lower),
     };
     let upper = at.map_or(f64::INFINITY, |b| b.upper);
-    CertainRadius { cost_radius, value, lower: lower.min(value), upper, interval: None }
-}
-
-/// The certain radius of a replicate's curve.
-pub(super) fn certain_on(curve: &Curve) -> f64 {
-    curve.breakdown(0.0).map_or(f64::INFINITY, |b| b.radius)
+    CertainRadius { cost_radius, value, lower: lower.min(value), upper }
 }

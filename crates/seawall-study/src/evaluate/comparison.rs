@@ -5,7 +5,7 @@ use super::{Doubled, Honest, TargetEstimates};
 use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
-use seawall::inference::{Interval, Limits};
+use seawall::inference::Limits;
 use seawall::{Curve, Direction, Status, WorstCase};
 use serde::Serialize;
 
@@ -64,9 +64,6 @@ pub struct CertainRadius {
     pub lower: f64,
     /// The truth is not above this.
     pub upper: f64,
-    /// Its interval by the bootstrap, if asked for, among the replicates in which it is finite.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
 }
 
 /// The worst and the best difference within one radius.
@@ -108,12 +105,6 @@ pub struct DifferenceValue {
     /// The honest worst difference corrected by held-out residuals, where the log covers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubly_robust: Option<Doubled>,
-    /// The interval of the worst difference by the paired bootstrap, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
-    /// The interval of the best difference.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_interval: Option<Interval>,
 }
 
 /// What can be said of one policy beside another within a radius.
@@ -132,28 +123,20 @@ pub enum Verdict {
 }
 
 impl DifferenceValue {
-    /// The interval of the worst difference as it is shown: the limits; without them the basic one of
-    /// the bootstrap, and the value itself.
+    /// The interval of the worst difference as it is shown: the limits.
     pub fn shown(&self) -> Option<(f64, f64)> {
-        let basic = self.interval.map(|i| holding(i.basic, self.worst));
-        self.limits.map(|l| (l.lower, l.upper)).or(basic)
+        self.limits.map(|l| (l.lower, l.upper))
     }
 
     /// The same of the best difference.
     pub fn best_shown(&self) -> Option<(f64, f64)> {
-        let basic = self.best_interval.map(|i| holding(i.basic, self.best));
-        self.best_limits.map(|l| (l.lower, l.upper)).or(basic)
+        self.best_limits.map(|l| (l.lower, l.upper))
     }
 
     /// The standard error that the digits shown go by; NaN where there is none.
     pub fn shown_se(&self) -> f64 {
-        self.honest.map(|h| h.se).or(self.interval.map(|i| i.se)).unwrap_or(f64::NAN)
+        self.honest.map_or(f64::NAN, |h| h.se)
     }
-}
-
-/// An interval and what it is for.
-fn holding((low, high): (f64, f64), value: f64) -> (f64, f64) {
-    (low.min(value), high.max(value))
 }
 
 impl Comparison {

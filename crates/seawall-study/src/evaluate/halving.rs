@@ -13,7 +13,7 @@ use crate::reference::{Bounded, Reference};
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support, ValueRange};
 use seawall::inference::{
-    Correction, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, Limits, SplitNoise, Splits,
+    Estimand, Correction, FIRST_SPLITS, HALF_GAP, HalfFit, HalfQuestion, SplitNoise, Limits, Splits,
     crossings, halves,
 };
 use seawall::policy::Policy;
@@ -155,13 +155,17 @@ pub(super) fn brackets(
     let rises = rises(found, (fitted, robust), &questions, &radii, watch)?;
     let clusters = prepared.log().clusters();
     let needed = |halved: &[SplitNoise]| {
-        let each = halved.iter().zip(&rises).enumerate().map(|(at, (halved, rise))| {
-            let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
-            let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
-            let limits =
-                halved.limits((value, value + rise), found.direction, asked.level, clusters);
-            halved.splits_needed(&limits, clusters)
-        });
+        // What is between the radii that somebody named changes no number of theirs.
+        let named = |radius: f64| whole || question.named_radii.contains(&radius);
+        let all = halved.iter().zip(&rises).enumerate();
+        let each =
+            all.filter(|(at, _)| named(radii[at % radii.len()])).map(|(at, (halved, rise))| {
+                let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
+                let value = as_fitted(found, row % questions.len(), row / questions.len(), radius);
+                let limits =
+                    halved.limits((value, value + rise), found.direction, asked.level, clusters);
+                halved.splits_needed(&limits)
+            });
         each.max().unwrap_or(0)
     };
     let splits = match asked.fewer {
@@ -169,7 +173,7 @@ pub(super) fn brackets(
         false => Splits::Exactly(asked.count),
     };
     let halved = halves(prepared.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-        let settings = Settings { watch, ..Settings::default() };
+        let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
         let dealt = (asked.seed, halving);
         let (a, b) = both(prepared, (&half_question, question.within()), (a, b), dealt, settings)?;
         let correcting = (&correction, &corrected[..]);
@@ -336,29 +340,28 @@ fn fill(
         }
     };
     // The value as fitted at the radii that were solved, to read the others off.
-    let of =
-        |number: usize, values: &[f64], at: usize| -> (SplitNoise, Limits, Option<(f64, f64)>) {
-            let (cost, place) = (at / radii.len(), at % radii.len());
-            let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
-            let value = values[at];
-            let bracket = match anchors == radii.as_slice() {
-                true => row[place],
-                false => {
-                    let own = |radius: f64| {
-                        let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
-                        values[cost * radii.len() + same]
-                    };
-                    between(row, anchors, radii[place], value, own)
-                }
-            };
-            // What is left over is counted from the value as it was solved.
-            let ends = (value, value + bracket.rise);
-            (
-                bracket.halved,
-                bracket.halved.limits(ends, direction, asked.level, clusters),
-                bracket.cover,
-            )
+    let of = |number: usize, values: &[f64], at: usize| -> (SplitNoise, Limits, Option<(f64, f64)>) {
+        let (cost, place) = (at / radii.len(), at % radii.len());
+        let row = &brackets[(cost * count + number) * anchors.len()..][..anchors.len()];
+        let value = values[at];
+        let bracket = match anchors == radii.as_slice() {
+            true => row[place],
+            false => {
+                let own = |radius: f64| {
+                    let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
+                    values[cost * radii.len() + same]
+                };
+                between(row, anchors, radii[place], value, own)
+            }
         };
+        // What is left over is counted from the value as it was solved.
+        let ends = (value, value + bracket.rise);
+        (
+            bracket.halved,
+            bracket.halved.limits(ends, direction, asked.level, clusters),
+            bracket.cover,
+        )
+    };
     for (k, policy) in found.policies.iter_mut().enumerate() {
         // On the safe side: a smoothed value alone is no bound.
         let safe = |r: &RobustValue| match direction {

@@ -10,7 +10,6 @@ mod halving;
 mod models;
 mod people;
 mod radii;
-mod resample;
 
 pub use answer::*;
 use by::by_level;
@@ -33,7 +32,7 @@ use crate::study::{PolicySpec, SetSpec};
 use crate::words::number;
 use answer::count;
 use seawall::evaluate::{Fitted, Nominal, Robust, Support};
-use seawall::inference::{Constants, Resampling, finite_sample};
+use seawall::inference::{Constants, finite_sample};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::{
@@ -82,8 +81,6 @@ pub struct Question {
     /// Where there are many radii, those whose limits are solved for and not read off their neighbours':
     /// the ones that somebody named.
     pub named_radii: Vec<f64>,
-    /// Intervals by resampling the rows, if wanted.
-    pub bootstrap: Option<Bootstrap>,
     /// The probability of error δ of finite-sample bounds, if wanted.
     pub bounds: Option<f64>,
 }
@@ -107,19 +104,6 @@ impl Default for Halving {
     }
 }
 
-/// How intervals are made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bootstrap {
-    /// Replicates.
-    pub replicates: usize,
-    /// The level of the intervals.
-    pub level: f64,
-    /// How rows are drawn.
-    pub resampling: Resampling,
-    /// The seed.
-    pub seed: u64,
-}
-
 impl Question {
     /// What the study file asks.
     pub fn from_study(prepared: &PreparedStudy) -> Self {
@@ -137,7 +121,6 @@ impl Question {
             by: None,
             halves: Some(Halving::default()),
             named_radii: Vec::new(),
-            bootstrap: None,
             bounds: None,
         }
     }
@@ -164,11 +147,7 @@ impl Question {
 }
 
 /// Answers a question about a study.
-pub fn evaluate(
-    prepared: &PreparedStudy,
-    question: &Question,
-    watch: Watch<'_>,
-) -> Result<Evaluation> {
+pub fn evaluate(prepared: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Result<Evaluation> {
     let shifts = !question.cost.set.stays_at_zero() || question.cost.radii.iter().any(|r| *r > 0.0);
     let wanted = shifts || question.context.set.needs_outcomes();
     let other = wanted.then(|| prepared.with_outcomes()).flatten();
@@ -300,15 +279,6 @@ pub fn evaluate(
                      {why}"
                 ));
             }
-        }
-    }
-    if let Some(asked) = &question.bootstrap {
-        let filled = resample::intervals(prepared, question, asked, &mut found, watch);
-        if let Some(why) = part_refused(question, &found, filled)? {
-            found.question.bootstrap = None;
-            found.diagnostics.notes.push(format!(
-                "there are no intervals by the bootstrap: rows drawn again cannot answer: {why}"
-            ));
         }
     }
     found.withhold_unsupported();
@@ -518,7 +488,6 @@ fn robust_value(
         limits: None,
         doubly_robust: None,
         fitted_se: None,
-        interval: None,
         estimate: None,
         best_coupling: case.best_coupling(),
         exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),

@@ -5,7 +5,7 @@ use super::halving::both;
 use super::{Evaluation, Halving, Question};
 use crate::prepare::PreparedStudy;
 use seawall::evaluate::Robust;
-use seawall::inference::{Correction, Estimand, HalfQuestion, Splits, crossings, halves};
+use seawall::inference::{Estimand, Correction, HALF_GAP, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
@@ -35,8 +35,7 @@ pub(super) fn by_kind(
             (true, Some(honest)) => Some((result.value, honest.value)),
             _ if shifts && !candidate.recipe.has_outcomes() => None,
             _ => {
-                let kind =
-                    Kind { prepared, question, recipe: &candidate.recipe, radius: radii[at] };
+                let kind = Kind { prepared, question, recipe: &candidate.recipe, radius: radii[at] };
                 Some(kind.ends(&first.policy, robust, asked, watch)?)
             }
         };
@@ -90,13 +89,12 @@ impl Kind<'_> {
         let numbers = [Estimand::Value(policy)];
         let most = if asked.fewer { UNASKED } else { HALVINGS };
         let splits = Splits::Exactly(asked.count.min(most));
-        let halved =
-            halves(prepared.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
-                let settings = Settings { watch, ..Settings::default() };
-                let half = (&half_question, question.within());
-                let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
-                crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
-            })?;
+        let halved = halves(prepared.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
+            let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
+            let half = (&half_question, question.within());
+            let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
+            crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
+        })?;
         let honest = halved.first().map(|h| h.honest);
         let honest = honest.ok_or_else(|| Error::internal("one number was asked for"))?;
         Ok((fitted.value(), honest))

@@ -7,9 +7,7 @@
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,55 +26,20 @@ struct Shape {
     nested: bool,
 }
 
-impl<'de> Deserialize<'de> for Shape {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OneValue)
-    }
-}
-
-const SCALAR: Shape = Shape { truth: false, scalar: true, nested: false };
-
-struct OneValue;
-
-impl<'de> Visitor<'de> for OneValue {
-    type Value = Shape;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Shape, E> {
-        Ok(Shape::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Shape, E> {
-        Ok(Shape { truth: true, ..Shape::default() })
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Shape, E> {
-        Ok(SCALAR)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Shape, E> {
-        Ok(SCALAR)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Shape, E> {
-        Ok(SCALAR)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Shape, E> {
-        Ok(SCALAR)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Shape { nested: true, ..Shape::default() })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Shape { nested: true, ..Shape::default() })
+impl Shape {
+    /// What a value is, by its first letter; a number of any size is one, a text must be whole.
+    fn of(raw: &str) -> serde_json::Result<Self> {
+        let nothing = Shape::default();
+        Ok(match raw.as_bytes().first() {
+            Some(b'n') | None => nothing,
+            Some(b't' | b'f') => Shape { truth: true, ..nothing },
+            Some(b'[' | b'{') => Shape { nested: true, ..nothing },
+            Some(b'"') => {
+                serde_json::from_str::<Cow<'_, str>>(raw)?;
+                Shape { scalar: true, ..nothing }
+            }
+            Some(_) => Shape { scalar: true, ..nothing },
+        })
     }
 }
 
@@ -120,8 +83,8 @@ impl<'de> Visitor<'de> for &mut Found {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some((name, shape)) = map.next_entry()? {
-            self.add(name, shape);
+        while let Some((name, raw)) = map.next_entry::<String, &RawValue>()? {
+            self.add(name, Shape::of(raw.get()).map_err(serde::de::Error::custom)?);
         }
         Ok(())
     }

@@ -92,22 +92,15 @@ fn decisions(source: PropensitySource) -> &'static str {
 }
 
 fn noise(found: &Evaluation, question: &Question) -> String {
-    match (found.question.halves, question.bootstrap) {
-        (Some(h), _) => format!(
+    match found.question.halves {
+        Some(h) => format!(
             "Noise is allowed for by {} limits from {} random halvings of the rows.",
             level(h.level),
             h.count
         ),
-        (None, Some(b)) => format!(
-            "Intervals are {} by {} resamplings of the rows; noise makes worst cases look worse.",
-            level(b.level),
-            b.replicates
-        ),
-        (None, None) if question.context.set.needs_actions() => {
+        None if question.context.set.needs_actions() => {
             format!("Intervals are {} by standard errors.", level(question.level))
         }
-        (None, None) => {
-            "Noise in the rows is not allowed for: no halves were asked for.".to_owned()
-        }
+        None => "Noise in the rows is not allowed for: no halves were asked for.".to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! Charts against the radius, as numbers for the page's SVG template: worst cases, and differences.
 //!
-//! Lines are the curves' own vertices, bands the bootstrap's intervals at the slider's stops.
+//! Lines are the curves' own vertices, bands the limits at the slider's stops.
 
 use super::axis::RadiusAxis;
 use super::live::{Live, Texts};

@@ -6,10 +6,7 @@ use crate::prepare::PreparedStudy;
 use crate::study::{Each, HistorySpec};
 use crate::words::{level, number, percent};
 use seawall::evaluate::Support;
-use seawall::inference::Resampling;
 use seawall::outcome::{ModelKind, Recipe};
-
-const REFITTED: &str = "the outcome model refitted each time";
 
 /// What was done, a term and its meaning each.
 pub(super) fn methods(
@@ -24,12 +21,11 @@ pub(super) fn methods(
         Support::Space => "every value between each column's ends, every level, every combination",
         _ => "contexts that were observed",
     };
-    let (fitted, refitted) = outcome_model(loaded);
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
         ("Set of contexts", question.context.set.method()),
         ("The study's radii", list(&study.context_set.radii)),
-        ("Outcome model", fitted),
+        ("Outcome model", outcome_model(loaded)),
         ("Set of outcomes", question.cost.set.method()),
         ("Cost radii", list(&study.cost_set.radii)),
         (
@@ -54,59 +50,41 @@ pub(super) fn methods(
             "Limits",
             format!(
                 "{}: {} random halvings of the rows; the worst population found on one half is valued \
-                 on the other (honest), everything refitted; from the honest value to the value as \
-                 fitted, with their standard errors and an allowance for what the model may smooth \
-                 away; seed {}",
+                 on the other (honest), the outcome model refitted each time; from the honest value to \
+                 the value as fitted, with their standard errors and an allowance for what the \
+                 model may smooth away; seed {}",
                 level(h.level),
                 h.count,
                 h.seed
             ),
         ));
     }
-    if question.context.set.needs_actions() && question.bootstrap.is_none() {
+    if question.context.set.needs_actions() {
         let what = "the worst case as an estimate, by its standard error: the rows' influence on it at the \
                     worst tilt, Student's quantile by Satterthwaite's degrees of freedom";
         all.push(("Intervals", format!("{}: {what}", level(question.level))));
-    }
-    if let Some(b) = &question.bootstrap {
-        let how = match b.resampling {
-            Resampling::Multinomial => "rows drawn again with replacement",
-            _ => "rows weighed by exponential weights",
-        };
-        all.push((
-            "Intervals",
-            format!(
-                "{}, basic bootstrap, {} replicates, {how}, {refitted}, \
-                 the policies kept, values read off each replicate's curve to 1e-3 of the largest \
-                 outcome; seed {}",
-                level(b.level),
-                b.replicates,
-                b.seed
-            ),
-        ));
     }
     all.push(("Seed", request.seed.to_string()));
     all.push(("Command", command(loaded, question, request)));
     all
 }
 
-/// What the outcome model is, and whether it is fitted to resampled rows.
-fn outcome_model(loaded: &PreparedStudy) -> (String, &'static str) {
-    const GIVEN: &str = "the outcome model's values kept as given";
+/// What the outcome model is.
+fn outcome_model(loaded: &PreparedStudy) -> String {
     let given = |from: &str| {
         format!(
-            "values brought along {from}: folds, halves and resampling do not fit them again, so \
+            "values brought along {from}: folds and halves do not fit them again, so \
              intervals and standard errors leave out the noise of the model that made them"
         )
     };
     match (&loaded.model.recipe, loaded.model_kind()) {
         (Recipe::Learner(learner), _) => {
-            (format!("{}, fitted for each action", learner.name()), REFITTED)
+            format!("{}, fitted for each action", learner.name())
         }
-        (_, ModelKind::Column) => (given("row by row, averaged in each context"), GIVEN),
-        (_, ModelKind::Table) => (given("by context"), GIVEN),
-        (recipe, _) if !recipe.is_refitted() => (given("from elsewhere"), GIVEN),
-        _ => (model(loaded), REFITTED),
+        (_, ModelKind::Column) => given("row by row, averaged in each context"),
+        (_, ModelKind::Table) => given("by context"),
+        (recipe, _) if !recipe.is_refitted() => given("from elsewhere"),
+        _ => model(loaded),
     }
 }
 
@@ -214,11 +192,13 @@ fn command(loaded: &PreparedStudy, question: &Question, request: &Request) -> St
     words.extend(history.map_or(Vec::new(), history_words));
     let halvings = question.halves.map_or(0, |h| h.count);
     words.extend(["--halves".to_owned(), halvings.to_string()]);
-    if let Some(b) = question.bootstrap {
-        words.extend(["--bootstrap".to_owned(), b.replicates.to_string()]);
-    }
-    let level = question.halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level));
-    words.extend(level.into_iter().flat_map(|l| ["--level".to_owned(), l.to_string()]));
+    words.extend(
+        question
+            .halves
+            .map(|h| h.level)
+            .into_iter()
+            .flat_map(|l| ["--level".to_owned(), l.to_string()]),
+    );
     words.extend(["--seed".to_owned(), request.seed.to_string()]);
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

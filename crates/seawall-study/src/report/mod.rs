@@ -28,7 +28,7 @@ mod worst;
 pub use transfer::Transferred;
 
 use crate::compare::Compared;
-use crate::evaluate::{self, Bootstrap, Evaluation, Halving, Question};
+use crate::evaluate::{self, Evaluation, Halving, Question};
 use crate::explain::explain;
 use crate::learn::{self, LearnedPolicy, Spec};
 use crate::prepare::PreparedStudy;
@@ -61,8 +61,6 @@ pub struct Request {
     pub learn: Vec<(String, Spec)>,
     /// How much is noise, by halves of the rows, if wanted: the bands of the charts.
     pub halves: Option<Halving>,
-    /// Intervals by resampling the rows, if wanted.
-    pub bootstrap: Option<Bootstrap>,
     /// The seed of everything random.
     pub seed: u64,
     /// What policies would cost in a target, if anything is known of one or groups are recorded.
@@ -92,7 +90,6 @@ pub struct Report {
     entropic: bool,
     level: Option<f64>,
     halved: bool,
-    estimated: bool,
     claims: Option<Live>,
     charts: Vec<chart::Chart>,
     /// The numbers beneath the chart, to save.
@@ -120,7 +117,7 @@ pub struct Report {
 pub fn question(
     loaded: &PreparedStudy,
     (policies, learned): (&[PolicySpec], usize),
-    (halves, bootstrap): (Option<Halving>, Option<Bootstrap>),
+    halves: Option<Halving>,
 ) -> Question {
     let mut question = Question::from_study(loaded);
     if !policies.is_empty() {
@@ -131,7 +128,7 @@ pub fn question(
     question.policies.extend(std::iter::repeat_n(PolicySpec::Uniform, learned));
     let slow = stops::slow(loaded.log().contexts(), question.context.set);
     question.context.radii = Stops::new(&question.context.radii, slow).radii;
-    (question.curve, question.halves, question.bootstrap) = (true, halves, bootstrap);
+    (question.curve, question.halves) = (true, halves);
     question
 }
 
@@ -172,7 +169,6 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     question.curve_up_to = stops.largest;
     question.halves = request.halves;
     question.level = request.halves.map_or(question.level, |h| h.level);
-    question.bootstrap = request.bootstrap;
     let mut found = evaluate::evaluate(loaded, &question, watch)?;
     let first_learned = found.policies.len() - learned.len();
     found.policies[first_learned..].iter_mut().for_each(|p| p.chosen_here = true);
@@ -191,7 +187,7 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     // As many halves as there were, if any.
     let halves = found.question.halves;
     let estimated = question.context.set.needs_actions().then_some(question.level);
-    let level = halves.map(|h| h.level).or(request.bootstrap.map(|b| b.level)).or(estimated);
+    let level = halves.map(|h| h.level).or(estimated);
     let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
     let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
     let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
@@ -219,7 +215,6 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
         entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
         level,
         halved: halves.is_some(),
-        estimated: question.context.set.needs_actions() && request.bootstrap.is_none(),
         claims: sentences::claims(&found, start, &mut texts),
         charts,
         csv: worst::saved(&found),
@@ -296,7 +291,7 @@ fn other_costs(
     let mut asked = question.clone();
     asked.context.radii = own.to_vec();
     asked.cost.radii = cost_radii[1..].to_vec();
-    (asked.curve, asked.worst, asked.bootstrap) = (false, false, None);
+    (asked.curve, asked.worst) = (false, false);
     (asked.compare, asked.halves) = (false, None);
     evaluate::evaluate(loaded, &asked, watch).map(Some)
 }
@@ -306,7 +301,7 @@ fn chance(loaded: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Resu
     let mut asked = question.clone();
     asked.context.radii = vec![0.0];
     asked.cost.radii.truncate(1);
-    (asked.compare, asked.worst, asked.bootstrap) = (false, false, None);
+    (asked.compare, asked.worst) = (false, false);
     asked.halves = None;
     let found = evaluate::evaluate(loaded, &asked, watch)?;
     Ok(found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max))

@@ -9,7 +9,7 @@
 //!
 //! μ_x the smallest mass of a context and μ_π the smallest propensity. Two corrections: the paper
 //! shows only `log|X|/η` of the smoothing, and its bracket on λ does not cover the smoothed case.
-//! The bounds are very wide: they stand beside the bootstrap, not in its place.
+//! The bounds are very wide: they stand beside the confidence limits, not in their place.
 
 use crate::error::{Error, Result};
 use crate::log::Log;

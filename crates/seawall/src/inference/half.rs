@@ -12,9 +12,9 @@ use crate::outcome::{Model, Recipe, Unseen};
 use crate::policy::Policy;
 use crate::population::Population;
 
-/// The gap, relative to the value, at which the solve of a half stops: splits of the rows are farther apart
-/// than this, and any population within the radius will do.
-const ENOUGH: f64 = 1e-4;
+/// The relative gap at which the solve of a half may stop ([`Settings::stop_at`]): splits of the rows are farther
+/// apart than this, and any population within the radius will do.
+pub const HALF_GAP: f64 = 1e-4;
 
 /// What a number is of: a policy's worst case, or the worst difference to another.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ impl HalfFit {
         settings: Settings<'_>,
     ) -> Result<Vec<WorstCase>> {
         let (set, radii, range) = (question.set, question.radii, &self.ranges[cost]);
-        let settings = Settings { stop_at: ENOUGH, ..settings.detail(Detail::Population) };
+        let settings = settings.detail(Detail::Population);
         let (cases, _) = match asked {
             Estimand::Value(policy) => {
                 self.robust.evaluate(policy, &range.worst, set, radii, None, settings)?

@@ -33,7 +33,7 @@
 //!
 //! with `l_B` in the place of `l_A` where the log has no row of what the policy does.
 //!
-//! How many splits: those that the first few show to be needed ([`SplitNoise::splits_needed`]), for what dealing
+//! How many splits: those that the first few show to be needed ([`Halved::splits_needed`]), for what dealing
 //! the rows anew would change falls with their number while what is left to say does not.
 //!
 //! Not here: what is solved on a half. The caller says it ([`Crossing`]).
@@ -64,7 +64,7 @@ pub struct Crossing {
 
 /// How much of a number is noise, by halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SplitNoise {
+pub struct Halved {
     /// The honest value.
     pub honest: f64,
     /// Its standard error.
@@ -74,9 +74,8 @@ pub struct SplitNoise {
     /// The honest value corrected by held-out residuals, and its standard error; NaN where it was not
     /// asked for.
     pub corrected: (f64, f64),
-    /// How far single splits of the rows are apart: the standard deviation of the honest value, and of the
-    /// corrected one, over splits.
-    pub spread: (f64, f64),
+    /// How far single splits of the rows are apart: the standard deviation of the honest value over splits.
+    pub spread: f64,
     /// How many halvings there were.
     pub halvings: usize,
 }
@@ -94,7 +93,7 @@ pub struct Limits {
     pub smoothing: f64,
 }
 
-impl SplitNoise {
+impl Halved {
     /// Sums up what the halvings found of one number.
     pub fn new(found: &[Crossing]) -> Self {
         let count = found.len().max(1) as f64;
@@ -107,39 +106,26 @@ impl SplitNoise {
             mean(&|c| both([of(&c.corrected[0]), of(&c.corrected[1])]))
         };
         let spread = mean(&|c| 0.5 * apart([c.corrected[0].0, c.corrected[1].0]));
-        let deviation = |of: &dyn Fn(&Crossing) -> f64| {
-            let centre = mean(of);
-            let squares: f64 = found.iter().map(|c| (of(c) - centre).powi(2)).sum();
-            (squares / (count - 1.0).max(1.0)).sqrt()
-        };
-        SplitNoise {
-            honest: mean(&|c| both(c.honest)),
+        let honest = mean(&|c| both(c.honest));
+        let squares: f64 = found.iter().map(|c| (both(c.honest) - honest).powi(2)).sum();
+        Halved {
+            honest,
             // Not NaN where the model does not say.
             honest_se: known.max(seen).sqrt(),
             fitted_se: 0.5 * mean(&|c| apart(c.fitted)).sqrt(),
             corrected: (corrected(|c| c.0), corrected(|c| c.1).max(spread).sqrt()),
-            spread: (
-                deviation(&|c| both(c.honest)),
-                deviation(&|c| both([c.corrected[0].0, c.corrected[1].0])),
-            ),
+            spread: (squares / (count - 1.0).max(1.0)).sqrt(),
             halvings: found.len(),
         }
     }
 
     /// How many splits bring the Monte Carlo error of the honest value, `spread/√R`, below a tenth of the
-    /// width of its limits, and that of the corrected value below a tenth of its own. That the standard
-    /// errors are averages over splits, too, is what Student's quantile with R degrees of freedom pays for.
-    pub fn splits_needed(&self, limits: &Limits, clusters: Option<usize>) -> usize {
-        let reach = critical(limits.level, Some(self.freedom(clusters) + 1));
-        let needed = |spread: f64, width: f64| match spread > 0.0 {
-            true => (spread / (ERROR * width)).powi(2),
-            // Nothing to be made smaller, or a value that was not asked for.
-            false => 0.0,
-        };
-        let honest = needed(self.spread.0, limits.upper - limits.lower);
-        let corrected = needed(self.spread.1, 2.0 * reach * self.corrected.1);
-        // A width of 0 asks for as many as there may be.
-        honest.max(corrected).ceil() as usize
+    /// width of its limits. That the standard errors are averages over splits, too, is what Student's quantile
+    /// with R degrees of freedom pays for.
+    pub fn splits_needed(&self, limits: &Limits) -> usize {
+        let width = limits.upper - limits.lower;
+        // Where splits agree there is nothing to be made smaller; a width of 0 asks for as many as there may be.
+        if self.spread > 0.0 { (self.spread / (ERROR * width)).powi(2).ceil() as usize } else { 0 }
     }
 
     fn freedom(&self, clusters: Option<usize>) -> usize {
@@ -185,7 +171,7 @@ pub enum Splits<'a> {
     Exactly(usize),
     /// As many as what the first few found asks for ([`FIRST_SPLITS`]), and no more than this. It depends on
     /// the rows and the seed alone.
-    Enough(usize, &'a dyn Fn(&[SplitNoise]) -> usize),
+    Enough(usize, &'a dyn Fn(&[Halved]) -> usize),
 }
 
 /// Deals the rows to halves so many times, clusters whole, and sums up what is found of each number.
@@ -196,7 +182,7 @@ pub fn halves(
     seed: u64,
     watch: Watch<'_>,
     ask: &AskHalves<'_>,
-) -> Result<Vec<SplitNoise>> {
+) -> Result<Vec<Halved>> {
     let most = match splits {
         Splits::Exactly(count) | Splits::Enough(count, _) => *count,
     };
@@ -222,9 +208,9 @@ pub fn halves(
         };
         range.into_par_iter().map(one).collect()
     };
-    let summed = |all: &[Vec<Crossing>]| -> Vec<SplitNoise> {
+    let summed = |all: &[Vec<Crossing>]| -> Vec<Halved> {
         let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
-        let of = |k: usize| SplitNoise::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
+        let of = |k: usize| Halved::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
         (0..numbers).map(of).collect()
     };
     let Splits::Enough(_, enough) = splits else { return Ok(summed(&deal(0..most)?)) };

@@ -1,7 +1,7 @@
 //! A learner of the user's own: anything that fits itself to a log and predicts.
 //!
-//! It is called for the whole log, for each fold's rest, for halves and for every replicate of a
-//! bootstrap, so that estimates and intervals count its noise as they do that of trees. It gives
+//! It is called for the whole log, for each fold's rest and for the halves of every sample
+//! split, so that estimates and intervals count its noise as they do that of trees. It gives
 //! values and no outcomes: a cost radius above 0 is refused.
 //!
 //! ```
