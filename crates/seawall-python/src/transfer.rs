@@ -237,12 +237,11 @@ pub fn valued_by_group(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Learned> {
-    let (loaded, mut answer) = (&study.get().loaded, learned.get().answer.clone());
+    let (loaded, answer) = (&study.get().loaded, learned.get().answer.clone());
     let found = run(py, threads, progress.as_ref(), |watch| {
         learn::by_group(loaded, &answer.question, &answer, level, watch)
     })?;
-    answer.groups = Some(found);
-    Ok(Learned { answer })
+    Ok(Learned { answer: answer.with_groups(found) })
 }
 
 /// How every procedure did on every past group: JSON.

@@ -4,8 +4,9 @@ use crate::bound::{Axis, Context};
 use crate::forecast::{self, Forecast};
 use crate::prepare::PreparedStudy;
 use crate::read::{Order, Reading, Table, tables};
-use crate::strata::{StrataShift, matched};
-use seawall::distance::{Distance, distance, kl, sinkhorn_divergence, total_variation};
+use seawall::distance::{
+    Distance, StrataShift, distance, kl, matched, sinkhorn_divergence, total_variation,
+};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use serde::Serialize;
 use std::path::Path;

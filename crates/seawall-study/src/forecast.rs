@@ -130,7 +130,7 @@ pub fn evaluation(
     let fitted = prepared.model.recipe.is_refitted() && !within.set.needs_actions();
     let log = (&**prepared.log(), &robust);
     let halves = question.halves.filter(|_| fitted);
-    let halves = halves.and_then(|h| affordable(question, h, log, &mut Vec::new()));
+    let halves = halves.and_then(|h| affordable(question, h, log).0);
     // A half has half the people, which is half of the work only where each of them is looked at.
     let grid = kind(robust.geometry(), within.set)? == Some(EngineKind::Grid);
     let whole = within.set.work(robust.geometry()).is_some() || grid;

@@ -17,7 +17,7 @@
 //! 8. [`mod@memory`]: how much of it a study may use; [`mod@fields`]: what each front end calls a field that is wrong.
 //! 9. [`mod@trace`]: stochastic runs as CSV and SVG; [`mod@write`]: output files, whole or not at all.
 //!
-//! Modules, each importing only from those before it: `fields`, `memory`, `strata`, `read`, `write`, `study`,
+//! Modules, each importing only from those before it: `fields`, `memory`, `read`, `write`, `study`,
 //! `words`, `shift`, `overlap`, `count`, `counted`, `other_table`, `prepare`, `target`, `reference`, `check`,
 //! `explain`, `sql`, `evaluate`, `radius`, `transfer`, `learn`, `apply`, `forecast`, `compare`, `trace`, `report`,
 //! `known`, `init`, `bound`, `distance`, `describe`, `demo`.
@@ -52,7 +52,6 @@ mod reference;
 pub mod report;
 pub mod shift;
 pub mod sql;
-mod strata;
 pub mod study;
 pub mod target;
 pub mod trace;

@@ -277,9 +277,10 @@ impl TargetEstimates {
         self.dm.unwrap_or(self.dr)
     }
 
-    /// Every estimate that there is.
-    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Estimate> {
-        self.dm.iter_mut().chain(&mut self.odds).chain([&mut self.dr])
+    /// The same, every estimate being made another.
+    pub(crate) fn map(&self, to: impl Fn(Estimate) -> Estimate) -> Self {
+        let TargetEstimates { dm, odds, dr, effective_rows } = *self;
+        TargetEstimates { dm: dm.map(&to), odds: odds.map(&to), dr: to(dr), effective_rows }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Estimand, Correction, Crossing, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits, crossings,
-    halves,
+    Correction, Crossing, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits,
+    crossings, halves,
 };
 use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;

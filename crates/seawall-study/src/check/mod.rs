@@ -93,16 +93,20 @@ pub struct ModelRow {
     pub above_se: f64,
     /// Whether this kind was chosen.
     pub chosen: bool,
-    /// The worst case of the study's first policy and radius as this kind fits it, where it was
-    /// worked out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub as_fitted: Option<f64>,
-    /// The same of populations found on one half of the rows and valued on the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub honest: Option<f64>,
-    /// How much of the worst case may be noise: as fitted less honest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<f64>,
+    /// What it makes of the study's first policy and radius, where it was worked out.
+    #[serde(flatten)]
+    pub noise: Option<ModelNoise>,
+}
+
+/// The worst case of the study's first policy and radius as a kind of model fits it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ModelNoise {
+    /// As fitted.
+    pub as_fitted: f64,
+    /// Of populations found on one half of the rows and valued on the other.
+    pub honest: f64,
+    /// How much of it may be noise: as fitted less honest.
+    pub gap: f64,
 }
 
 impl ModelRow {
@@ -115,9 +119,7 @@ impl ModelRow {
             above: compared.above,
             above_se: compared.above_se,
             chosen: compared.chosen,
-            as_fitted: None,
-            honest: None,
-            gap: None,
+            noise: None,
         }
     }
 }
@@ -404,17 +406,17 @@ fn line(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts {
 /// What a cost of 0.1 buys along a column, in words.
 fn buys(space: &Space, k: usize) -> String {
     const COST: f64 = 0.1;
-    let everyone = |share: f64| match share >= 1.0 {
-        true => "everyone".to_owned(),
-        false => format!("{} of people", percent(share)),
+    let everyone = |share: f64| {
+        if share >= 1.0 { "everyone".to_owned() } else { format!("{} of people", percent(share)) }
     };
     match space.kind(k) {
         Kind::Fixed => "nothing: it may not change".to_owned(),
         Kind::Numeric => {
             let by = (COST / space.weight(k)).sqrt();
-            match by.is_finite() {
-                true => format!("moving everyone by {}", short(by)),
-                false => "any move".to_owned(),
+            if by.is_finite() {
+                format!("moving everyone by {}", short(by))
+            } else {
+                "any move".to_owned()
             }
         }
         Kind::Nominal => format!("changing it for {}", everyone(COST / space.weight(k))),

@@ -3,13 +3,14 @@
 //! Every set is centred on the log. A group is left out of it first, so that nothing is covered that was
 //! fitted to; what it really cost is its rows' own doubly robust estimate.
 
-use super::Request;
-use super::answer::Goal;
+use super::answer::{Covers, Goal};
+use super::{Ground, Request};
 use crate::prepare::PreparedStudy;
+use crate::reference::FEW_ROWS;
 use crate::transfer::{History, PastGroup};
 use seawall::evaluate::{Estimate, Fitted};
 use seawall::policy::Policy;
-use seawall::{Error, Field, Known, Population, Result, Watch};
+use seawall::{Direction, Error, Field, Known, Population, Result, Watch};
 
 /// Groups that are told where one is unknown; more are counted.
 const TOLD: usize = 12;
@@ -44,9 +45,10 @@ pub(super) fn cover_task(
         let prepared = on.without_target().with_log(rest);
         return Ok(CoverTask { prepared, at: Covered::Group { history: Box::new(history), at } });
     }
-    let at = match prepared.target.is_some() || prepared.known()?.is_some() {
-        true => Covered::Target,
-        false => Covered::Chance,
+    let at = if prepared.target.is_some() || prepared.known()?.is_some() {
+        Covered::Target
+    } else {
+        Covered::Chance
     };
     Ok(CoverTask { prepared: prepared.clone(), at })
 }
@@ -137,5 +139,65 @@ impl CoverTask {
             return Known::margins_of(&people).map(Some);
         }
         self.prepared.known()
+    }
+}
+
+impl Ground<'_> {
+    /// What radii are to cover, and what to know of it.
+    pub(super) fn covers(
+        &self,
+        people: Option<&Population>,
+        containing: bool,
+    ) -> Result<(Covers, Vec<String>)> {
+        let direction = self.robust.direction();
+        let limit = match direction {
+            Direction::Cost => self.estimate.upper,
+            Direction::Reward => self.estimate.lower,
+        };
+        let there = self.there.map(|e| e.value);
+        let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
+        let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
+        if (containing || nothing || there.is_none()) && self.thin[0] && value == limit {
+            return Err(Error::input(format!(
+                "{}: its effective sample size is below {FEW_ROWS}, so there is no confidence limit to \
+                 cover; give a target (--target) or radii of your own (evaluate)",
+                self.policies[0].name()
+            )));
+        }
+        if !value.is_finite() {
+            return Err(Error::input(format!(
+                "{}: no confidence limit to cover: one cluster says nothing of the spread between them",
+                self.policies[0].name()
+            )));
+        }
+        let lacking = match people {
+            None => None,
+            Some(people) => {
+                let own = self.fitted.log().population()?;
+                let pairs = people.weights().iter().zip(own.weights());
+                Some(pairs.filter(|(_, own)| **own == 0.0).map(|(there, _)| there).sum::<f64>())
+            }
+        };
+        let mut notes = Vec::new();
+        if let Some(greedy) = self.greedy {
+            notes.push(format!(
+                "{} was chosen on the very rows that value it, so its worst cases are too good",
+                self.policies[greedy].name()
+            ));
+        }
+        let (name, by) = self.task.names();
+        let covers = Covers {
+            goal: if nothing && !containing { Goal::Chance } else { self.task.at.goal() },
+            containing,
+            name,
+            by,
+            policy: self.policies[0].name().to_owned(),
+            value,
+            estimate: self.there,
+            nominal: self.nominal,
+            lacking,
+            sentence: String::new(),
+        };
+        Ok((covers.worded(direction, nothing), notes))
     }
 }

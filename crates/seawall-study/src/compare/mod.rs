@@ -14,12 +14,11 @@ mod agreement;
 mod answer;
 mod choice;
 mod cover;
-mod reach;
 mod sets;
 
 pub use answer::*;
 
-use crate::evaluate::told_apart;
+use crate::evaluate::with_unique_name;
 use crate::prepare::PreparedStudy;
 use crate::reference::{FEW_ROWS, nothing_known, room};
 use crate::shift;
@@ -28,13 +27,12 @@ use crate::transfer::listed;
 use crate::words::{away, percent, short};
 use choice::best;
 use cover::{CoverTask, cover_task};
-use reach::{Reach, least_radius};
 use seawall::distance::distance;
 use seawall::evaluate::{Estimate, Fitted, Robust, Solved, Support, ValueRange};
 use seawall::policy::Policy;
 use seawall::{
-    Curve, Detail, Direction, Error, Field, Population, Progress, Result, Set, Settings, Stage,
-    Status, Wasserstein, Watch, WorstCase,
+    Curve, Detail, Error, Field, LeastRadius, Population, Progress, Result, Set, Settings, Stage,
+    Status, Wasserstein, Watch, WorstCase, least_radius,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -64,9 +62,10 @@ pub struct Request {
 
 /// Compares sets on a study.
 pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Result<Compared> {
-    let (sets, mut left_out) = match request.sets.is_empty() {
-        true => sets::usual()?,
-        false => (sets::asked(&request.sets)?, Vec::new()),
+    let (sets, mut left_out) = if request.sets.is_empty() {
+        sets::usual()?
+    } else {
+        (sets::asked(&request.sets)?, Vec::new())
     };
     let task = cover_task(&prepared.on_support(prepared.study.support)?, request, watch)?;
     let people = task.people()?;
@@ -90,35 +89,13 @@ pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) ->
         set: set.name().to_owned(),
         why: format!("{} contexts take it long: ask for it by name", ground.robust.points().len()),
     }));
-    let (mut found, mut refused): (Vec<ComparedSet>, Vec<Error>) = (Vec::new(), Vec::new());
-    for (k, &set) in sets.iter().enumerate() {
-        let set = set.resolved(geometry).unwrap_or(set);
-        let name = set.to_string();
-        let follow = |progress: Progress<'_>| {
-            watch.go_on(Progress {
-                stage: Stage::Policy(&name),
-                done: k,
-                of: Some(sets.len()),
-                ..progress
-            })
-        };
-        let watch = Watch::new(&follow);
-        watch.tell(Progress::at(Stage::Solving))?;
-        let people = people.as_ref().filter(|_| request.containing);
-        let one = match ground.compared(set, &covers, people, watch) {
-            Err(e) if e.is_stopped() || e.is_internal() => return Err(e),
-            Err(e) => {
-                let one = ComparedSet::unanswered(set, ground.scale(), e.to_string());
-                refused.push(e);
-                one
-            }
-            Ok(one) => one,
-        };
-        if set.is_smoothed() && !one.best.is_empty() {
-            notes.push(format!("{set}: its values are smoothed, which alone are no bounds"));
-        }
-        found.push(one);
-    }
+    let contained = people.as_ref().filter(|_| request.containing);
+    let (found, refused) = ground.each_set(&sets, &covers, contained, watch)?;
+    let smoothed = found.iter().filter(|one| one.set.is_smoothed() && !one.best.is_empty());
+    notes.extend(
+        smoothed
+            .map(|one| format!("{}: its values are smoothed, which alone are no bounds", one.set)),
+    );
     // Where every set refuses there is nothing to show beside the first reason.
     if refused.len() == found.len() {
         return Err(refused.into_iter().next().unwrap_or_else(|| Error::internal("no set")));
@@ -177,10 +154,8 @@ impl<'a> Ground<'a> {
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(prepared.study.support)?;
         let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
-        let specs = match request.policies.is_empty() {
-            true => &prepared.study.policies,
-            false => &request.policies,
-        };
+        let specs =
+            if request.policies.is_empty() { &prepared.study.policies } else { &request.policies };
         let mut policies: Vec<Policy> = Vec::new();
         for spec in specs {
             let policy =
@@ -188,7 +163,7 @@ impl<'a> Ground<'a> {
                     PolicySpec::File(_) => e,
                     _ => e.within(prepared.study.path.display()),
                 })?;
-            let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
+            let policy = with_unique_name(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
         }
         let Some(first) = policies.first() else {
@@ -223,62 +198,38 @@ impl<'a> Ground<'a> {
         self.task.prepared.study.scale
     }
 
-    /// What radii are to cover, and what to know of it.
-    fn covers(
+    /// Every set, and why those without an answer have none. `people` are those to be contained, if they are.
+    fn each_set(
         &self,
+        sets: &[Set],
+        covers: &Covers,
         people: Option<&Population>,
-        containing: bool,
-    ) -> Result<(Covers, Vec<String>)> {
-        let direction = self.robust.direction();
-        let limit = match direction {
-            Direction::Cost => self.estimate.upper,
-            Direction::Reward => self.estimate.lower,
-        };
-        let there = self.there.map(|e| e.value);
-        let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
-        let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
-        if (containing || nothing || there.is_none()) && self.thin[0] && value == limit {
-            return Err(Error::input(format!(
-                "{}: its effective sample size is below {FEW_ROWS}, so there is no confidence limit to \
-                 cover; give a target (--target) or radii of your own (evaluate)",
-                self.policies[0].name()
-            )));
-        }
-        if !value.is_finite() {
-            return Err(Error::input(format!(
-                "{}: no confidence limit to cover: one cluster says nothing of the spread between them",
-                self.policies[0].name()
-            )));
-        }
-        let lacking = match people {
-            None => None,
-            Some(people) => {
-                let own = self.fitted.log().population()?;
-                let pairs = people.weights().iter().zip(own.weights());
-                Some(pairs.filter(|(_, own)| **own == 0.0).map(|(there, _)| there).sum::<f64>())
+        watch: Watch<'_>,
+    ) -> Result<(Vec<ComparedSet>, Vec<Error>)> {
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
+        for (k, &set) in sets.iter().enumerate() {
+            let set = set.resolved(self.robust.geometry()).unwrap_or(set);
+            let name = set.to_string();
+            let follow = |progress: Progress<'_>| {
+                watch.go_on(Progress {
+                    stage: Stage::Policy(&name),
+                    done: k,
+                    of: Some(sets.len()),
+                    ..progress
+                })
+            };
+            let watch = Watch::new(&follow);
+            watch.tell(Progress::at(Stage::Solving))?;
+            match self.compared(set, covers, people, watch) {
+                Err(e) if e.is_stopped() || e.is_internal() => return Err(e),
+                Err(e) => {
+                    found.push(ComparedSet::unanswered(set, self.scale(), e.to_string()));
+                    refused.push(e);
+                }
+                Ok(one) => found.push(one),
             }
-        };
-        let mut notes = Vec::new();
-        if let Some(greedy) = self.greedy {
-            notes.push(format!(
-                "{} was chosen on the very rows that value it, so its worst cases are too good",
-                self.policies[greedy].name()
-            ));
         }
-        let (name, by) = self.task.names();
-        let covers = Covers {
-            goal: if nothing && !containing { Goal::Chance } else { self.task.at.goal() },
-            containing,
-            name,
-            by,
-            policy: self.policies[0].name().to_owned(),
-            value,
-            estimate: self.there,
-            nominal: self.nominal,
-            lacking,
-            sentence: String::new(),
-        };
-        Ok((covers.worded(direction, nothing), notes))
+        Ok((found, refused))
     }
 
     /// One set: its radius, and everything at it. `people` are those to be contained, if they are.
@@ -336,9 +287,10 @@ impl<'a> Ground<'a> {
         let focused = settings.detail(Detail::Value);
         let own = self.robust.values(policy, &self.range.worst)?;
         let size = own.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let tolerance = match set.has_exact_curve() {
-            true => 0.0,
-            false => (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE),
+        let tolerance = if set.has_exact_curve() {
+            0.0
+        } else {
+            (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE)
         };
         let near = Settings { crossing: Some(value), ..focused };
         let (_, curve) = self.worst_cases(policy, set, &[], Some(tolerance), near)?;
@@ -349,8 +301,8 @@ impl<'a> Ground<'a> {
             cases.into_iter().next().ok_or_else(|| Error::internal("one radius was asked for"))
         };
         Ok(match least_radius(&curve, direction, value, &solve)? {
-            Reach::At(radius) => Ok(radius),
-            Reach::Never(most) => Err(format!(
+            LeastRadius::At(radius) => Ok(radius),
+            LeastRadius::Never(most) => Err(format!(
                 "no radius covers {}: however far it goes, the worst is {}",
                 short(value),
                 short(most)
@@ -426,10 +378,8 @@ impl<'a> Ground<'a> {
             *best.first().ok_or_else(|| Error::internal("a policy without a worst case"))?;
         let worst = &cases[first];
         let named = self.policies.iter().zip(&cases);
-        let no_worse = match set.needs_actions() {
-            true => None,
-            false => self.no_worse(first, set, radius, settings)?,
-        };
+        let no_worse =
+            if set.needs_actions() { None } else { self.no_worse(first, set, radius, settings)? };
         let told = match &best[..] {
             [only] => self.on_log(*only, settings.watch)?.map(|one| one.told),
             _ => None,

@@ -1,7 +1,7 @@
 //! The same question within each level of a column: contexts restricted to the level, the radius within
 //! it, everything fitted to its rows alone. Policies are those of the whole.
 
-use super::{Evaluation, Question, evaluate};
+use super::{Evaluation, PolicyResult, Question, evaluate};
 use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
@@ -76,9 +76,8 @@ pub(super) fn feature(prepared: &PreparedStudy, by: &By) -> Result<usize> {
 /// Answers the question within each level that has rows.
 pub(super) fn by_level(
     prepared: &PreparedStudy,
-    question: &Question,
+    (question, whole): (&Question, &Evaluation),
     by: &By,
-    policies: &[Policy],
     watch: Watch<'_>,
 ) -> Result<ByLevel> {
     let space = prepared.log().contexts();
@@ -91,9 +90,12 @@ pub(super) fn by_level(
     let question = within(question, by, with_rows.len());
     let mut levels = Vec::new();
     for level in with_rows {
-        let answer = at_level(prepared, &question, (feature, level), policies, watch);
+        let answer = at_level(prepared, &question, (feature, level), &whole.policies, watch);
         let (evaluation, problem) = match answer {
-            Ok(found) => (Some(Box::new(found)), None),
+            Ok(found) => {
+                let found = found.with_chosen(|k| whole.policies[k].chosen_here);
+                (Some(Box::new(found)), None)
+            }
             Err(e) if e.is_stopped() => return Err(e),
             // One level without rows of an action must not lose the others.
             Err(e) => (None, Some(e.to_string())),
@@ -122,7 +124,7 @@ fn at_level(
     prepared: &PreparedStudy,
     question: &Question,
     (feature, level): (usize, usize),
-    policies: &[Policy],
+    policies: &[PolicyResult],
     watch: Watch<'_>,
 ) -> Result<Evaluation> {
     let (space, places) = prepared.log().contexts().at_level(feature, level)?;
@@ -141,7 +143,7 @@ fn at_level(
         Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)))
     };
     let mut asked = question.clone();
-    asked.policies = policies.iter().map(on_level).collect::<Result<_>>()?;
+    asked.policies = policies.iter().map(|p| on_level(&p.policy)).collect::<Result<_>>()?;
     // All contexts of a space that was too large for a grid are those observed.
     let grid = matches!(space.support(), seawall::Support::Grid(_));
     if !grid && question.support == Support::All {

@@ -63,9 +63,10 @@ pub(crate) fn changed_sets(
 
 /// Why a set is none of outcomes alone.
 pub(crate) fn no_cost_set(set: Set) -> &'static str {
-    match set.needs_actions() {
-        true => "a set of people with their outcomes: it takes the place of the set of contexts",
-        false => "a set of contexts: what is known of a target is about those",
+    if set.needs_actions() {
+        "a set of people with their outcomes: it takes the place of the set of contexts"
+    } else {
+        "a set of contexts: what is known of a target is about those"
     }
 }
 

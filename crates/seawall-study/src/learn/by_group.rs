@@ -68,9 +68,10 @@ pub fn by_group(
 /// The groups of a fold: every so many, or in time those that follow each other.
 fn fold_of(history: &History, fold: usize, folds: usize) -> Vec<usize> {
     let count = history.len();
-    match history.by.in_time {
-        false => (fold..count).step_by(folds).collect(),
-        true => (fold * count / folds..(fold + 1) * count / folds).collect(),
+    if history.by.in_time {
+        (fold * count / folds..(fold + 1) * count / folds).collect()
+    } else {
+        (fold..count).step_by(folds).collect()
     }
 }
 

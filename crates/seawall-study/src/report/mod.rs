@@ -169,9 +169,9 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     question.curve_up_to = stops.largest;
     question.halves = request.halves;
     question.level = request.halves.map_or(question.level, |h| h.level);
-    let mut found = evaluate::evaluate(loaded, &question, watch)?;
+    let found = evaluate::evaluate(loaded, &question, watch)?;
     let first_learned = found.policies.len() - learned.len();
-    found.policies[first_learned..].iter_mut().for_each(|p| p.chosen_here = true);
+    let found = found.with_chosen(|k| k >= first_learned);
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
 
@@ -212,7 +212,11 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
         stop_count: stops.radii.len(),
         start,
         rows: found.policies.iter().map(|p| worst::row(p, &mut texts)).collect(),
-        entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
+        entropic: found
+            .policies
+            .iter()
+            .flat_map(|p| &p.results)
+            .any(|r| r.solve.exact_lower.is_some()),
         level,
         halved: halves.is_some(),
         claims: sentences::claims(&found, start, &mut texts),
@@ -269,7 +273,7 @@ fn learned(
         asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
         asked.honest = false;
         let answer = learn::learn(loaded, &asked, None, watch)?;
-        if answer.status == Status::Stopped {
+        if answer.worst.status == Status::Stopped {
             return Err(Error::stopped());
         }
         all.push((name, answer));
@@ -312,7 +316,7 @@ fn series((k, policy): (usize, &evaluate::PolicyResult)) -> Series<'_> {
     let shown = |r: &evaluate::RobustValue| r.shown();
     Series {
         curve: policy.curves.first().map(|curve| (curve, 1.0)),
-        values: policy.results.iter().map(|r| r.value).collect(),
+        values: policy.results.iter().map(|r| r.worst.value).collect(),
         band: policy.results.iter().map(shown).collect::<Option<_>>(),
         colour: k,
         broken: false,

@@ -60,7 +60,7 @@ struct Mark {
 /// The section, worded.
 pub(super) fn section(found: &Compared) -> Section {
     let covered = (!found.covers.containing).then_some(found.covers.value);
-    let values = found.answered().flat_map(|s| s.policies.iter().map(|p| p.value));
+    let values = found.answered().flat_map(|s| s.policies.iter().map(|p| p.worst.value));
     let around = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
     let ends = values.chain(covered).filter(|v| v.is_finite());
     let (low, high) = padded(ends.fold((f64::INFINITY, f64::NEG_INFINITY), around));
@@ -95,7 +95,7 @@ fn saved(found: &Compared) -> String {
                 set.set.to_string(),
                 csv::exact(set.radius),
                 p.policy.clone(),
-                csv::exact(p.value),
+                csv::exact(p.worst.value),
                 if best { "yes" } else { "no" }.to_owned(),
             ]
         })
@@ -107,7 +107,7 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     let best = |name: &str| set.best.iter().any(|b| b == name);
     let marks = set.policies.iter().enumerate();
     let mark = |(policy, p): (usize, &crate::compare::PolicyWorst)| Mark {
-        at: at(p.value),
+        at: at(p.worst.value),
         policy,
         best: best(&p.policy),
     };
@@ -117,7 +117,7 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
         set: set.set.to_string(),
         away: set.away.clone(),
         radius: set.radius_words(),
-        values: set.policies.iter().map(|p| short(p.value)).collect(),
+        values: set.policies.iter().map(|p| short(p.worst.value)).collect(),
         marks,
         best: set.best_words(str::to_owned),
         told: set.told_words(),

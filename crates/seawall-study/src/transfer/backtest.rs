@@ -14,7 +14,7 @@
 
 use super::contrast::{Contrast, coupling_slack};
 use super::history::History;
-use super::score::{Score, Trial, each, possible, weight};
+use super::score::{Score, Trial, each, possible};
 use super::{
     LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies, target_of,
 };
@@ -24,7 +24,7 @@ use crate::reference::{Reference, Target};
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Support};
 use seawall::policy::Policy;
-use seawall::transfer::Past;
+use seawall::transfer::{BoundRecord, Past, recency_weight};
 use seawall::{Ambiguity, Direction, Error, Result, Settings, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -184,10 +184,12 @@ pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -
             })
         })
         .collect();
-    let procedures: Vec<ProcedureRecord> =
-        Procedure::ALL.into_iter().filter_map(|name| record(name, &groups, direction)).collect();
-    let recommended = recommended(&procedures, retrial.level)
+    let tried = Procedure::ALL.into_iter();
+    let tried = tried.filter_map(|name| Some((name, record(name, &groups, direction)?)));
+    let (names, records): (Vec<Procedure>, Vec<BoundRecord>) = tried.unzip();
+    let recommended = BoundRecord::best(&records, retrial.level)
         .ok_or_else(|| Error::input("no group could be predicted from the others"))?;
+    let procedures = names.iter().zip(&records).map(|(n, r)| ProcedureRecord::new(*n, r));
     let mut notes = vec![radius_words];
     if !paired && !history.by.in_time {
         notes.push(format!(
@@ -207,9 +209,9 @@ pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -
             lacking_action: history.lacking,
             unmatched: history.len() - groups.len(),
         },
-        procedures,
+        procedures: procedures.collect(),
         groups,
-        recommended,
+        recommended: names[recommended],
         notes,
     })
 }
@@ -226,43 +228,17 @@ fn ball(prepared: &PreparedStudy, policy: &Policy, watch: Watch<'_>) -> Result<(
 }
 
 /// How a procedure did; None where it has no bound.
-fn record(
-    name: Procedure,
-    groups: &[GroupBounds],
-    direction: Direction,
-) -> Option<ProcedureRecord> {
+fn record(name: Procedure, groups: &[GroupBounds], direction: Direction) -> Option<BoundRecord> {
     let excess =
         |g: &GroupBounds| g.bounds.get(&name).map(|bound| direction.sign() * (bound - g.real));
-    let mut all: Vec<f64> = groups.iter().filter_map(excess).collect();
-    if all.is_empty() {
-        return None;
-    }
-    all.sort_unstable_by(f64::total_cmp);
-    let (of, half) = (all.len(), all.len() / 2);
-    let median = if of % 2 == 1 { all[half] } else { 0.5 * (all[half - 1] + all[half]) };
-    Some(ProcedureRecord {
-        name,
-        held: all.iter().filter(|e| **e >= 0.0).count(),
-        of,
-        mean_excess: all.iter().sum::<f64>() / of as f64,
-        median_excess: median,
-    })
+    BoundRecord::new(groups.iter().filter_map(excess).collect())
 }
 
-/// The least excess among those that held as often as the level asks, of twenty groups or more give or
-/// take one; a bound that is below what happened on average is none. If there are none, the one that held
-/// most often.
-fn recommended(procedures: &[ProcedureRecord], level: f64) -> Option<Procedure> {
-    let enough = |p: &&ProcedureRecord| {
-        let misses = (p.of - p.held) as f64;
-        let one_more = if p.of >= 20 { 1.0 } else { 0.0 };
-        p.mean_excess >= 0.0 && misses <= ((1.0 - level) * p.of as f64).floor() + one_more
-    };
-    let least = procedures.iter().filter(enough);
-    let least = least.min_by(|a, b| a.mean_excess.total_cmp(&b.mean_excess));
-    let share = |p: &ProcedureRecord| p.held as f64 / p.of as f64;
-    let most = || procedures.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
-    least.or_else(most).map(|p| p.name)
+impl ProcedureRecord {
+    fn new(name: Procedure, record: &BoundRecord) -> Self {
+        let BoundRecord { held, of, mean_excess, median_excess } = *record;
+        ProcedureRecord { name, held, of, mean_excess, median_excess }
+    }
 }
 
 struct Task<'a> {
@@ -338,12 +314,9 @@ impl Task<'_> {
             let others = (0..count).filter(|&h| h != g && (!history.by.in_time || h < g));
             let past: Vec<Past> = others
                 .filter_map(|h| {
-                    let score = match paired {
-                        true => needed[h * count + g],
-                        false => alone[h],
-                    };
+                    let score = if paired { needed[h * count + g] } else { alone[h] };
                     let ago = if history.by.in_time { g - h } else { 1 };
-                    score.map(|s| s.past(weight(history.by.half_life, ago)))
+                    score.map(|s| s.past(recency_weight(history.by.half_life, ago)))
                 })
                 .collect();
             if past.len() < 2 {

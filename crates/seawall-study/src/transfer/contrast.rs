@@ -37,9 +37,8 @@ impl Contrast {
         let settings = Settings { watch, ..Settings::default() };
         let values = fitted.values_on(&observed(fitted.log())?, Wasserstein.at(0.0), settings)?;
         let greedy = prepared.policy(&PolicySpec::Greedy, &values, watch)?;
-        let chosen = |own: &Policy, is: bool| match is {
-            true => greedy.clone().named(own.name()),
-            false => own.clone(),
+        let chosen = |own: &Policy, is: bool| {
+            if is { greedy.clone().named(own.name()) } else { own.clone() }
         };
         let against = self.against.as_ref().map(|other| chosen(other, self.greedy[1]));
         Ok(Contrast { policy: chosen(&self.policy, self.greedy[0]), against, greedy: self.greedy })

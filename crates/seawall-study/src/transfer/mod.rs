@@ -28,12 +28,11 @@ use crate::reference::{FEW_ROWS, Reference, Target, balance_note};
 use crate::study::{HistorySpec, PolicySpec};
 use crate::words::number;
 use contrast::{coupling_slack, predicted};
-use score::weight;
 pub(crate) use score::{Score, Trial, each, possible};
 use seawall::evaluate::{Estimate, Support};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
-use seawall::transfer::{Allowance, BalanceSummary, Past};
+use seawall::transfer::{Allowance, BalanceSummary, Past, recency_weight};
 use seawall::{Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch};
 
 /// What is asked.
@@ -205,10 +204,8 @@ fn contrasts(
     request: &Request,
     watch: Watch<'_>,
 ) -> Result<Vec<Contrast>> {
-    let specs = match request.policies.is_empty() {
-        true => &prepared.study.policies,
-        false => &request.policies,
-    };
+    let specs =
+        if request.policies.is_empty() { &prepared.study.policies } else { &request.policies };
     let policies = policies(prepared, specs, watch)?;
     let greedy: Vec<bool> = specs.iter().map(|spec| prepared.study.is_greedy(spec)).collect();
     let own = |k: usize| Contrast {
@@ -319,7 +316,7 @@ impl Own<'_> {
         let (count, half_life) = (self.history.len(), self.history.by.half_life);
         let scored = self.scores.iter().enumerate();
         let scored = scored.filter_map(|(g, s)| s.as_ref().map(|s| (g, s[self.at])));
-        scored.map(|(g, s)| (g, s, s.past(weight(half_life, count - g)))).collect()
+        scored.map(|(g, s)| (g, s, s.past(recency_weight(half_life, count - g)))).collect()
     }
 
     /// What the groups say to allow.
@@ -392,9 +389,10 @@ fn condition(history: Option<&History>, first: Option<&Transfer>) -> String {
             .to_owned();
     };
     let by = history.by.words();
-    let covers = match history.by.in_time {
-        true => format!("Covers shifts like those from one {by} to the next in your record"),
-        false => format!("Covers shifts like those between your recorded groups ({by})"),
+    let covers = if history.by.in_time {
+        format!("Covers shifts like those from one {by} to the next in your record")
+    } else {
+        format!("Covers shifts like those between your recorded groups ({by})")
     };
     let elsewhere = "it does not cover a move to where no recorded group is like the target: from \
                      hospitals of one country to another country, say";
@@ -403,9 +401,10 @@ fn condition(history: Option<&History>, first: Option<&Transfer>) -> String {
             " If the target is one more of them, its own mean is within the bound with probability at \
              least {}: on average over targets, not for yours alone{}.",
             crate::words::percent(level),
-            match history.groups.iter().any(|g| g.inside) {
-                true => ", and nearly so for groups that are in the log",
-                false => "",
+            if history.groups.iter().any(|g| g.inside) {
+                ", and nearly so for groups that are in the log"
+            } else {
+                ""
             }
         ),
         Some((_, level)) => format!(

@@ -77,9 +77,10 @@ impl Trial<'_> {
     pub(crate) fn all(&self, watch: Watch<'_>) -> Result<Vec<Option<Vec<Score>>>> {
         let count = self.history.len();
         // Groups that are not in the log leave nothing out of it.
-        let whole = match self.history.groups.iter().any(|g| g.inside) {
-            true => None,
-            false => Some(self.prepared.fitted_to(&self.history.log, watch)?),
+        let whole = if self.history.groups.iter().any(|g| g.inside) {
+            None
+        } else {
+            Some(self.prepared.fitted_to(&self.history.log, watch)?)
         };
         each(count, watch, |group, inside| match &whole {
             Some(fitted) => self.scores(fitted, group, inside),
@@ -121,9 +122,4 @@ pub(crate) fn each<T: Send>(
         found
     };
     (0..count).into_par_iter().map(one).collect()
-}
-
-/// What a group counts for that was so many groups ago, 1 being the last.
-pub(crate) fn weight(half_life: Option<f64>, ago: usize) -> f64 {
-    half_life.map_or(1.0, |half| (-((ago - 1) as f64) / half).exp2())
 }

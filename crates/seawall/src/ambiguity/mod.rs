@@ -18,19 +18,21 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 //!
-//! Modules, each importing only from those before it: `settings`, `plan`, `problem`, `curve`, `worst_case`,
-//! `solver`, `reach`, `engine`, `geometry`, `gibbs`, `set`, `entropic`, `wasserstein`, `whole`, `tv`,
+//! Modules, each importing only from those before it: `settings`, `plan`, `problem`, `curve`, `worst_case`, `certified`,
+//! `least_radius`, `solver`, `reach`, `engine`, `geometry`, `gibbs`, `set`, `entropic`, `wasserstein`, `whole`, `tv`,
 //! `tilted`, `sinkhorn`, `people`, `ladder`, `moments`, `mmd`, `kl`, `divergence`, `hellinger`, `burg`,
 //! `chi2`, `cvar`, `cressie_read`, `joint_wasserstein`, `joint_kl`, `joint_kl_dr`, `couplings`.
 //!
 //! A further set is one file of this folder and one line of the table below.
 
+mod certified;
 mod curve;
 mod divergence;
 pub(crate) mod engine;
 mod geometry;
 mod gibbs;
 mod ladder;
+mod least_radius;
 mod people;
 mod plan;
 mod problem;
@@ -43,9 +45,11 @@ mod whole;
 mod worst_case;
 
 pub use crate::kernel::order::Price;
+pub use certified::CertifiedValue;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use engine::{Engine, EngineKind, Maxima, Sums};
 pub use geometry::Geometry;
+pub use least_radius::{LeastRadius, least_radius};
 pub use mmd::Kernel;
 pub(crate) use people::{Margins, People, Ways};
 pub use plan::{Move, Plan};
