@@ -64,7 +64,9 @@ def costs(answer, top):
     """Each policy in each place, with its 95% interval: rows down, the cost across."""
     shown = [(policy, place, place["policies"][policy]) for policy in answer["policies"] for place in answer["places"]
              if policy in place["policies"]]
-    axis = Axis([number for _, _, cost in shown for number in (cost["lower"], cost["upper"])], LEFT, MIDDLE - 70)
+    # An estimate that too few rows support has no interval.
+    ends = [cost.get(end, cost["value"]) for _, _, cost in shown for end in ("lower", "upper")]
+    axis = Axis(ends, LEFT, MIDDLE - 70)
     out, y, before = [], top, None
     for policy, place, cost in shown:
         if policy != before:
@@ -73,7 +75,8 @@ def costs(answer, top):
         before = policy
         y += STEP
         colour = COLOURS[place["colour"]]
-        out.append(line(axis.at(cost["lower"]), y - 4, axis.at(cost["upper"]), y - 4, colour, 2))
+        if "lower" in cost:
+            out.append(line(axis.at(cost["lower"]), y - 4, axis.at(cost["upper"]), y - 4, colour, 2))
         out.append(mark(axis.at(cost["value"]), y - 4, place["kind"], colour))
     return axis.drawn(y + 8, top) + out, y + 8
 

@@ -99,7 +99,7 @@ def test_a_context_that_tells_the_action_is_warned_of():
     (lambda: frame(), {"context": {"x": "number"}}, seawall.ConfigError, "number"),
     (lambda: frame(), {"context": ["x"]}, seawall.ConfigError, "expected a kind for each column"),
     (lambda: frame(), {"context": {"x": {"kind": "numeric", "bins": 3}}}, seawall.ConfigError, "bins"),
-    (lambda: frame(), {"context": {"a": {"kind": "nominal", "levels": ["l"]}}}, seawall.InputError, "\"r\""),
+    (lambda: frame(z=["l", "r", "l", "l"]), {"context": {"z": {"kind": "nominal", "levels": ["l"]}}}, seawall.InputError, "\"r\""),
     (lambda: frame().x, {}, seawall.InputError, "Series"),
     (lambda: frame(), {"propensity": 0.5}, seawall.ConfigError, "propensity is 0.5"),
     (lambda: frame(), {"action": None}, seawall.ConfigError, "action is None"),

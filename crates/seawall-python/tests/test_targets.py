@@ -65,7 +65,7 @@ def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
     assert 0 < radius < math.inf and pair.certain_radius.lower <= radius <= pair.certain_radius.upper
     assert abs(float(pair.curve().at(radius))) < 1e-9
     assert pair.reversed_by in pair.sentence
-    near = study.evaluate(policies, radius=[0.0, 1e-4]).comparison(0, 1)
+    near = study.evaluate(policies, radius=[0.0, 1e-4], halves=20).comparison(0, 1)
     assert "noise allowed for" in near.sentence and near.reversed_by in near.sentence
     for result in pair.results:
         assert math.isclose(float(pair.curve().at(result.radius)), result.worst, abs_tol=1e-9)
@@ -146,7 +146,8 @@ def test_frames_are_targets_as_files_are(study, older, library):
 
 
 def test_targets_change_what_they_should(study, older):
-    here, there = study.evaluate(BOTH, radius=[0.0, 0.01]), study.evaluate(BOTH, radius=[0.0, 0.01], target=older)
+    asked = {"radius": [0.0, 0.01], "halves": 20}
+    here, there = study.evaluate(BOTH, **asked), study.evaluate(BOTH, **asked, target=older)
     assert here.target is None and here.policies[0].target is None
     assert there.target.path == str(older) and there.target.rows == len(pd.read_csv(older))
     assert there.target.beyond == [] and there.target.coverage.unobserved == 0.0
