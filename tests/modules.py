@@ -141,7 +141,9 @@ def cycles(edges):
 FOLDERS = {
     "seawall": ("crates/seawall/src", []),
     "seawall::ambiguity": ("crates/seawall/src/ambiguity", ["ambiguity"]),
+    "seawall-table": ("crates/seawall-table/src", []),
     "seawall-study": ("crates/seawall-study/src", []),
+    "seawall-report": ("crates/seawall-report/src", []),
     "seawall-cli": ("crates/seawall-cli/src", []),
     "seawall-python": ("crates/seawall-python/src", []),
 }

@@ -238,7 +238,7 @@ fn far(points: usize) -> Result<Value> {
 fn count(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
     let start = Instant::now();
-    let counted = seawall_study::count::count(&study, Watch::NOBODY)?;
+    let counted = seawall_table::count::count(&study.data, Watch::NOBODY)?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(json!({ "seconds": seconds, "rows": counted.rows, "peak_bytes": peak_bytes()?,
                "combinations": counted.combinations, "cells": counted.log.contexts().len() }))
@@ -262,7 +262,7 @@ fn trees(study: &str) -> Result<Value> {
 fn models(study: &str, kind: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
     let start = Instant::now();
-    let counted = seawall_study::count::count(&study, Watch::NOBODY)?;
+    let counted = seawall_table::count::count(&study.data, Watch::NOBODY)?;
     let counting = start.elapsed().as_secs_f64();
     let log = &counted.log;
     let recipe = match kind {

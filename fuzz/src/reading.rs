@@ -2,10 +2,10 @@
 
 use crate::told;
 use seawall::Watch;
-use seawall_study::count::count;
 use seawall_study::init::{Asked, init};
-use seawall_study::read::{Distinct, Reading, Table, tables};
 use seawall_study::study::study_of;
+use seawall_table::count::count;
+use seawall_table::read::{Distinct, Reading, Table, tables};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -52,7 +52,7 @@ pub fn read(name: &str, bytes: &[u8]) {
     // Every column by its values, whatever it is called.
     let _ = init(&path, name, &Asked::default()).map_err(|e| named(&e));
     // The seeds' columns in other ways.
-    let _ = count(&study(name), Watch::NOBODY).map_err(|e| told(&e));
+    let _ = count(&study(name).data, Watch::NOBODY).map_err(|e| told(&e));
     let wanted = [("y", Reading::Numbers), ("g", Reading::Values)];
     let _ = columns(&path, &wanted).map_err(|e| named(&e));
 }

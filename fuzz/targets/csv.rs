@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use seawall_fuzz::plain_csv::records;
 use seawall_fuzz::reading::{columns, file, read};
-use seawall_study::read::Reading;
+use seawall_table::read::Reading;
 
 fuzz_target!(init: seawall_fuzz::one_thread(), |bytes: &[u8]| {
     read("d.csv", bytes);

@@ -7,8 +7,9 @@ use seawall::Watch;
 use seawall_fuzz::bytes::{texts, toml};
 use seawall_fuzz::html::Page;
 use seawall_fuzz::{reading, told};
+use seawall_report::report;
 use seawall_study::prepare::load;
-use seawall_study::report::{Request, report};
+use seawall_study::report::{Request, answers};
 use seawall_study::study::study_of;
 use seawall_study::words::printable;
 use std::collections::HashSet;
@@ -80,6 +81,7 @@ fn page(names: &[String]) -> Option<String> {
     let folder = reading::folder();
     let request = Request {
         policies: Vec::new(),
+        support: None,
         learn: Vec::new(),
         halves: None,
         seed: 1,
@@ -88,7 +90,8 @@ fn page(names: &[String]) -> Option<String> {
     };
     let made = study_of(&folder.join("s.toml"), folder, &text)
         .and_then(|study| load(study, Watch::NOBODY))
-        .and_then(|loaded| report(&loaded, &request, Watch::NOBODY));
+        .and_then(|loaded| answers(&loaded, request, Watch::NOBODY))
+        .and_then(report);
     match made {
         Ok(report) => Some(report.html().expect("a page")),
         Err(error) => {

@@ -6,8 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use seawall_fuzz::bytes::{texts, toml};
 use seawall_fuzz::sql::{Token, tokens};
 use seawall_fuzz::told;
-use seawall_study::sql::{DIALECTS, query};
 use seawall_study::study::{Study, study_of};
+use seawall_table::sql::{DIALECTS, query};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ fn check(study: &Study, dialect: &str, given: &[String]) {
             };
         assert!(fine, "{dialect}: {token:?} came from nowhere\n{text}");
     }
-    for context in &study.contexts {
+    for context in &study.data.contexts {
         let name = Token::Name(context.name.clone());
         assert!(found.contains(&name), "{dialect}: {:?} is not named", context.name);
     }
@@ -64,7 +64,7 @@ fn is_given(name: &str, given: &[String]) -> bool {
 }
 
 fn is_table(name: &str, study: &Study) -> bool {
-    let file = study.data.file_name().map(|f| f.to_string_lossy().into_owned());
+    let file = study.data.path.file_name().map(|f| f.to_string_lossy().into_owned());
     file.unwrap_or_default().split('.').next() == Some(name)
 }
 
@@ -105,7 +105,7 @@ fn known() -> &'static HashMap<&'static str, HashSet<Token>> {
         for (given, rules) in [(texts(b"", 12), false), (texts(b"", 12), true), (numbers, true)] {
             let study = study(&given, rules).expect("harmless names make a study");
             for dialect in DIALECTS {
-                let text = query(&study, dialect, None).expect("and a query");
+                let text = query(&study.data, dialect, None).expect("and a query");
                 let found = tokens(dialect, &text).expect("which is well formed");
                 all.entry(dialect).or_default().extend(found);
             }

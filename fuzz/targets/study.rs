@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use seawall_fuzz::told;
-use seawall_study::sql::{DIALECTS, query};
 use seawall_study::study::study_of;
+use seawall_table::sql::{DIALECTS, query};
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
@@ -12,7 +12,7 @@ fuzz_target!(|text: &str| {
         Err(error) => assert!(told(&error).starts_with("s.toml: "), "{error}"),
         Ok(study) => {
             for dialect in DIALECTS {
-                let _ = query(&study, dialect, None).map_err(|e| told(&e));
+                let _ = query(&study.data, dialect, None).map_err(|e| told(&e));
             }
         }
     }

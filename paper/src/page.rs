@@ -1,7 +1,7 @@
 //! Where the pages go, and tables in Markdown and CSV.
 
 use seawall::{Error, Result};
-use seawall_study::write::{csv_field, prepare};
+use seawall_table::write::{csv_field, prepare};
 use std::path::{Path, PathBuf};
 
 /// The folder that everything is written to.

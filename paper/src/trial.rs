@@ -55,7 +55,7 @@ impl Trial {
         let real = conscious.0 == "RCONSC";
         let mut asked = study(&study_file)?;
         if let Some(data) = data {
-            asked.data = data;
+            asked.data.path = data;
         }
         Ok(Trial { loaded: load(asked, Watch::NOBODY)?, conscious, real })
     }

@@ -5,9 +5,9 @@
 //! early heeds Ctrl-C instead: it asks whether it came, and ends by itself. A second one ends it
 //! like the others.
 
-use crate::cmd::INTERRUPTED;
+use crate::failure::INTERRUPTED;
 use crate::show;
-use seawall_study::write::undisturbed;
+use seawall_table::write::undisturbed;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,14 +1,19 @@
 //! The program `seawall`. This file only turns results into exit codes: 0 for an answer, 2 for
 //! input or options that cannot be used, 130 for a run that was interrupted, 1 for anything else.
 //!
-//! Modules, each importing only from those before it: `args`, `show`, `interrupt`, `cmd`.
+//! Modules, each importing only from those before it: `failure`, `request`, `args`, `show`, `interrupt`,
+//! `cmd`, `run`.
 
 mod args;
 mod cmd;
+mod failure;
 mod interrupt;
+mod request;
+mod run;
 mod show;
 
 use clap::Parser;
+use failure::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -23,7 +28,7 @@ fn main() -> ExitCode {
         }
     };
     interrupt::look_out();
-    let found = args.run();
+    let found = run::run(args);
     interrupt::is_over();
     ended(found)
 }
@@ -31,18 +36,18 @@ fn main() -> ExitCode {
 /// Prints help; without an error, unless none was asked for.
 fn help(text: &clap::Error) -> ExitCode {
     let printed = text.print().and_then(|()| std::io::stdout().flush());
-    match printed.map_err(cmd::Failure::Output) {
+    match printed.map_err(Failure::Output) {
         Ok(()) if text.use_stderr() => ExitCode::from(2),
         printed => ended(printed),
     }
 }
 
 /// The exit code of what came, and one line about what went wrong.
-fn ended(found: Result<(), cmd::Failure>) -> ExitCode {
+fn ended(found: Result<(), Failure>) -> ExitCode {
     match found {
         Ok(()) => ExitCode::SUCCESS,
         // Who stops reading has had enough: no error.
-        Err(cmd::Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(failure) => {

@@ -68,7 +68,7 @@ fn everything(turn: usize) -> String {
             pick(&["0.3", "1e-3"]),
             pick(&["0.25", "1.75", "3"]),
         ];
-        rows.push(cells.map(|cell| seawall_study::write::csv_field(&cell)).join(","));
+        rows.push(cells.map(|cell| seawall_table::write::csv_field(&cell)).join(","));
     }
     rows.rotate_left(turn);
     let mut text =

@@ -104,12 +104,12 @@ impl Evaluation {
         let worst = worst.ok_or_else(|| ConfigError::new_err("there is no such result"))?;
         let set = self.found.question.context.set;
         let moves = set.moves_mass();
-        let mut lines = vec![seawall_study::shift::sentence(worst, set)];
+        let mut lines = vec![seawall_report::drivers::sentence(worst, set)];
         if moves {
             let space = worst.nominal().space();
-            for m in seawall_study::shift::commonest(space, worst.plan().iter(), 5) {
+            for m in seawall_report::drivers::commonest(space, worst.plan().iter(), 5) {
                 let share = seawall_study::words::percent(m.mass);
-                let words = seawall_study::shift::phrase(&m.changes, str::to_owned);
+                let words = seawall_report::drivers::phrase(&m.changes, str::to_owned);
                 lines.push(format!("{share} of people: {words}"));
             }
         }

@@ -11,7 +11,7 @@ use seawall::{
     Wasserstein,
 };
 use seawall_study::evaluate::SetChange;
-use seawall_study::read::levels_of_texts;
+use seawall_table::read::levels_of_texts;
 use serde_json::json as object;
 use std::sync::Arc;
 

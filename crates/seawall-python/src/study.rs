@@ -13,20 +13,21 @@ use seawall::evaluate::Support;
 use seawall::outcome::{Predictions, Recipe};
 use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
-use seawall_study::count::{check_named, count_batches};
+use seawall_report::report;
 use seawall_study::distance::Samples;
 use seawall_study::evaluate::{By, Changes, HALVINGS, Halving, Question, evaluate};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn::{self, Spec, learn};
-use seawall_study::memory::parse;
 use seawall_study::prepare::{self, PreparedStudy, load};
 use seawall_study::radius::{Request, radius};
-use seawall_study::report::{self, Transferred, report};
-use seawall_study::sql::query;
+use seawall_study::report::{self, Transferred};
 use seawall_study::study::{PolicySpec, study, study_of};
 use seawall_study::target::Source;
-use seawall_study::write::{destination, prepare};
 use seawall_study::{check, compare, demo as synthetic, explain};
+use seawall_table::count::{check_named, count_batches};
+use seawall_table::memory::parse;
+use seawall_table::sql::query;
+use seawall_table::write::{destination, prepare};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,8 +96,8 @@ pub fn count_query(
 ) -> PyResult<String> {
     let written = || {
         let asked = study_of(Path::new("study"), &folder, text)?;
-        check_named(&asked, Path::new(name), &columns)?;
-        query(&asked, dialect, Some(table))
+        check_named(&asked.data, Path::new(name), &columns)?;
+        query(&asked.data, dialect, Some(table))
     };
     written().map_err(raised)
 }
@@ -115,7 +116,7 @@ impl Study {
     ) -> PyResult<Self> {
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study(&path)?;
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             load(asked, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
@@ -142,13 +143,13 @@ impl Study {
         let reader = data.map(|d| d.into_reader()).transpose()?;
         let loaded = run(py, threads, progress.as_ref(), |watch| {
             let mut asked = study_of(Path::new("study"), &folder, text)?;
-            asked.memory = memory.map_or(Ok(asked.memory), parse)?;
+            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             let Some(mut reader) = reader else { return load(asked, watch) };
-            asked.data = PathBuf::from(name);
-            asked.counted |= counted;
+            asked.data.path = PathBuf::from(name);
+            asked.data.counted |= counted;
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-            let counted = count_batches(&asked, &columns, &mut reader, watch)?;
+            let counted = count_batches(&asked.data, &columns, &mut reader, watch)?;
             prepare::prepare(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
@@ -156,7 +157,7 @@ impl Study {
 
     /// The study file's text.
     fn text(&self) -> &str {
-        &self.loaded.study.text
+        self.loaded.study.text()
     }
 
     /// Whether lower or higher is better.
@@ -205,7 +206,7 @@ impl Study {
     fn outcomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, elsewhere) = run(py, None, None, |watch| {
             let settings = Settings { watch, ..Settings::default() };
-            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.support);
+            let (fitted, support) = (self.loaded.fitted(watch)?, self.loaded.study.data.support);
             let on = self.loaded.contexts_on(support)?;
             let values = fitted.values_on(&on, Wasserstein.at(0.0), settings)?;
             let mut elsewhere = vec![true; values.contexts()];
@@ -237,7 +238,7 @@ impl Study {
                 values.shape()
             )));
         }
-        let needed = self.loaded.contexts_on(self.loaded.study.support).map_err(raised)?;
+        let needed = self.loaded.contexts_on(self.loaded.study.data.support).map_err(raised)?;
         for context in needed {
             if let Some(action) = (0..actions).find(|&a| !values[[context, a]].is_finite()) {
                 return Err(InputError::new_err(format!(
@@ -268,7 +269,7 @@ impl Study {
     /// The columns that a target must have.
     fn target_columns(&self) -> Vec<String> {
         let study = &self.loaded.study;
-        let contexts = study.contexts.iter().map(|c| c.name.clone());
+        let contexts = study.data.contexts.iter().map(|c| c.name.clone());
         let filters = study.target.filters.iter().map(|(name, _)| name.clone());
         contexts.chain(filters).chain(study.target.weight.clone()).collect()
     }
@@ -497,7 +498,7 @@ impl Study {
             for input in inputs.iter().chain([&none]) {
                 out = destination(&path, input)?;
             }
-            let page = report(&own, &request, watch)?.html()?;
+            let page = report(report::answers(&own, request, watch)?)?.html()?;
             prepare(out, |file| file.write_all(page.as_bytes()))?.keep()
         })
     }

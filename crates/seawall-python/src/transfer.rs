@@ -11,14 +11,14 @@ use crate::study::{Study, policies};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use seawall::{Error, Field, Set};
-use seawall_study::count::{check_named, count, count_batches};
 use seawall_study::describe::{Asked, described};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn;
 use seawall_study::prepare::PreparedStudy;
-use seawall_study::sql::query;
 use seawall_study::study::{self, HistoryChanges, KnownSpec, PERIODS, SetSpec, Span};
 use seawall_study::transfer::{Method, Request, Retrial};
+use seawall_table::count::{check_named, count, count_batches};
+use seawall_table::sql::query;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(crate) fn by_column(
         let what = format!("is given by column, and the set {} has one for all", set.name());
         return Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])));
     }
-    let all: Vec<&str> = study.contexts.iter().map(|c| c.name.as_str()).collect();
+    let all: Vec<&str> = study.data.contexts.iter().map(|c| c.name.as_str()).collect();
     if let Some((column, _)) = column_radii.iter().find(|(name, _)| !all.contains(&&**name)) {
         return Err(ConfigError::new_err(format!(
             "radius: {column:?} is not one of the study's context columns (there are: {})",
@@ -108,7 +108,7 @@ pub fn with_history(
     let changes = HistoryChanges { by, path, least, in_time, each, half_life };
     let loaded = &study.get().loaded;
     let mut asked = loaded.study.clone();
-    let history = changes.apply(asked.history.take(), &asked.contexts, FrontEnd::Python);
+    let history = changes.apply(asked.history.take(), &asked.data.contexts, FrontEnd::Python);
     asking(loaded, history.map(|history| study::Study { history, ..asked }))
 }
 
@@ -130,8 +130,8 @@ pub fn group_query(
     table: &str,
     columns: Vec<String>,
 ) -> PyResult<String> {
-    let asked = study.get().loaded.study.clone();
-    let asked = study::Study { counted: false, by_group: true, ..asked };
+    let own = &study.get().loaded.study;
+    let asked = own.grouped_data(own.data.path.clone(), false);
     let written = check_named(&asked, Path::new(name), &columns);
     written.and_then(|()| query(&asked, dialect, Some(table))).map_err(raised)
 }
@@ -151,11 +151,11 @@ pub fn grouped(
     let again = run(py, threads, progress.as_ref(), |watch| {
         let asked = loaded.study.clone().grouped();
         let counted = match reader {
-            None => count(&asked, watch)?,
+            None => count(&asked.data, watch)?,
             Some(mut reader) => {
                 let columns: Vec<String> =
                     reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-                count_batches(&asked, &columns, &mut reader, watch)?
+                count_batches(&asked.data, &columns, &mut reader, watch)?
             }
         };
         loaded.recounted(asked, counted, watch)
@@ -178,7 +178,7 @@ pub fn with_past(
     let mut reader = data.into_reader()?;
     let loaded = &study.get().loaded;
     let with = run(py, threads, progress.as_ref(), |watch| {
-        let asked = study::Study { data: name, counted, by_group: true, ..loaded.study.clone() };
+        let asked = loaded.study.grouped_data(name, counted);
         let columns: Vec<String> =
             reader.schema().fields().iter().map(|f| f.name().clone()).collect();
         Ok(loaded.with_past(count_batches(&asked, &columns, &mut reader, watch)?))

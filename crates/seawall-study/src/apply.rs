@@ -1,12 +1,12 @@
 //! A policy applied to a table: the probability of each action for each row.
 
-use crate::memory::needs;
-use crate::read::{Decimal, Distinct, Reading, Stream, columns, files, shown};
-use crate::write::csv_field;
 use arrow_array::{Array, ArrayRef, StringArray};
 use seawall::policy::Policy;
 use seawall::policy::file::{FeatureNote, Level, PolicyFile};
 use seawall::{DistinctRows, Error, Feature, Result, Space};
+use seawall_table::memory::needs;
+use seawall_table::read::{Decimal, Distinct, Reading, Stream, columns, files, shown};
+use seawall_table::write::csv_field;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn apply(file: &PolicyFile, data: &Path) -> Result<Applied> {
     for note in &file.features {
         if !names.contains(&note.name) {
             let near: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint = crate::read::nearest(&note.name, &near)
+            let hint = seawall_table::read::nearest(&note.name, &near)
                 .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             return Err(Error::input(format!(
                 "{}: no column {:?}, which the policy {:?} looks at{hint}",

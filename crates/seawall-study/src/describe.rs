@@ -8,13 +8,13 @@
 //!
 //! Not here: what two columns have to do with each other. That stays with the table.
 
-use crate::count::count;
 use crate::init::words::{key, many, number, quoted, shown};
 use crate::known::moments;
 use crate::prepare::{PreparedStudy, prepare};
-use crate::read::unknown_column;
-use crate::study::{Context, ModelSpec, Study, TargetSpec};
+use crate::study::{Context, DataSpec, ModelSpec, Study, TargetSpec};
 use seawall::{Error, Kind, Result, Space, Value, Watch};
+use seawall_table::count::count;
+use seawall_table::read::unknown_column;
 use serde_json::{Map, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -101,11 +101,12 @@ pub fn describe(
     asked: &Asked,
     watch: Watch<'_>,
 ) -> Result<Description> {
-    asked.check(&study.contexts)?;
+    asked.check(&study.data.contexts)?;
     // No outcome is asked about; and what was known so far is what this replaces.
     let spec = TargetSpec { known: Vec::new(), size: None, ..study.target.clone() };
-    let study = Study { model: ModelSpec::Cells, target: spec, ..study };
-    let counted = count(&study, watch)?;
+    let data = DataSpec { predictions: None, ..study.data };
+    let study = Study { data, model: ModelSpec::Cells, target: spec, ..study };
+    let counted = count(&study.data, watch)?;
     let own = prepare(study, counted, watch)?;
     let toward = own.toward(target, watch)?;
     described(&own, toward.as_ref().unwrap_or(&own), asked)
@@ -118,7 +119,7 @@ pub fn described(
     toward: &PreparedStudy,
     asked: &Asked,
 ) -> Result<Description> {
-    asked.check(&own.study.contexts)?;
+    asked.check(&own.study.data.contexts)?;
     let people = match toward.target.as_ref().map(|there| (toward, there)) {
         Some((prepared, there)) => People {
             path: there.facts.path.clone(),
@@ -157,7 +158,7 @@ impl People {
             rows[entry.context as usize] += entry.rows();
         }
         People {
-            path: own.study.data.display().to_string(),
+            path: own.study.data.path.display().to_string(),
             left_out: own.counted.filtered + own.counted.no_action + own.counted.no_outcome,
             size: log.effective_rows(),
             space: log.contexts().clone(),
@@ -175,7 +176,7 @@ impl People {
                 false => self.by_shares(context, k, own.log().contexts().levels(k), asked.at_least),
             }
         };
-        let contexts = own.study.contexts.iter().enumerate();
+        let contexts = own.study.data.contexts.iter().enumerate();
         let columns = contexts.filter(|(_, c)| is_asked(c)).map(column).collect();
         // A hair below a whole number is that number.
         let size = ((self.size + 1e-6).floor() as usize).max(1);

@@ -3,11 +3,11 @@
 use crate::bound::{Axis, Context};
 use crate::forecast::{self, Forecast};
 use crate::prepare::PreparedStudy;
-use crate::read::{Order, Reading, Table, tables};
 use seawall::distance::{
     Distance, StrataShift, distance, kl, matched, sinkhorn_divergence, total_variation,
 };
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
+use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 //! what is used, not in which direction), cells by their number.
 
 use crate::prepare::PreparedStudy;
-use crate::read::named;
 use seawall::outcome::{Additive, Effect, Model, ModelKind, Recipe, Tree};
 use seawall::{Direction, Error, Result, Space, Watch};
+use seawall_table::read::named;
 use serde::Serialize;
 
 /// A fitted model, told.

@@ -17,7 +17,6 @@
 
 use crate::evaluate::{Question, affordable};
 use crate::learn::{self, Spec};
-use crate::memory;
 use crate::prepare::PreparedStudy;
 use crate::reference::room;
 use seawall::evaluate::{Robust, Support};
@@ -26,6 +25,7 @@ use seawall::{
     Ambiguity, Detail, EngineKind, Error, Geometry, Log, Population, Problem, Progress, Result,
     Set, Settings, Stage, Status, Wasserstein, Watch, distance,
 };
+use seawall_table::memory;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -209,7 +209,7 @@ pub fn comparison(
     policies: usize,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
-    let Some(robust) = support(prepared, prepared.study.support)? else { return Ok(None) };
+    let Some(robust) = support(prepared, prepared.study.data.support)? else { return Ok(None) };
     let mut longest: Option<Forecast> = None;
     let asked: Vec<Set> = match sets.is_empty() {
         true => vec![Wasserstein.into()],

@@ -12,12 +12,12 @@
 
 use crate::other_table::code_of;
 use crate::prepare::PreparedStudy;
-use crate::read::{Distinct, nearest};
 use crate::study::{Context, KnownSpec, Span};
 use crate::words::number;
 use seawall::{
     Fact, Kind, Known, LevelMoments, Quantity, Result, Space, sum_to_one, wilson_interval,
 };
+use seawall_table::read::{Distinct, nearest};
 use std::collections::HashSet;
 
 /// The normal quantile of 95% intervals.
@@ -39,7 +39,9 @@ impl PreparedStudy {
             let feature = space.feature(&spec.column)?;
             facts.extend(self.facts(spec, feature)?);
         }
-        Known::new(space.clone(), facts).map(Some).map_err(|e| e.within(self.study.path.display()))
+        Known::new(space.clone(), facts)
+            .map(Some)
+            .map_err(|e| e.within(self.study.path().display()))
     }
 
     /// What to know of means that are said of columns whose bins' numbers nobody knows.
@@ -113,7 +115,7 @@ impl PreparedStudy {
 
     fn shares(&self, spec: &KnownSpec, feature: usize) -> Result<Vec<Fact>> {
         let space = self.log().contexts();
-        let context = &self.study.contexts[feature];
+        let context = &self.study.data.contexts[feature];
         if space.levels(feature).is_empty() {
             return Err(spec.error(
                 "the column's numbers are not cut into bins, so there are no levels to have shares; \

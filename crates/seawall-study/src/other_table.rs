@@ -1,10 +1,10 @@
 //! Rows of another table, placed on a study's contexts: predicted values or probabilities, by the
 //! study's own context columns.
 
-use crate::count::complaint;
-use crate::read::{Distinct, Reading, Stream, files};
 use crate::study::{Context, Study};
 use seawall::{Error, Kind, Result, Space, Support, Value};
+use seawall_table::count::complaint;
+use seawall_table::read::{Distinct, Reading, Stream, files};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) fn rows_on_contexts(
     space: &Space,
     numbers: &[&str],
 ) -> Result<Placed> {
-    let contexts = &study.contexts;
+    let contexts = &study.data.contexts;
     let names = contexts.iter().map(|c| c.name.as_str()).chain(numbers.iter().copied());
     let mut readings = vec![Reading::Values; contexts.len()];
     readings.resize(contexts.len() + numbers.len(), Reading::Numbers);

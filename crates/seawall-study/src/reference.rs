@@ -9,7 +9,6 @@
 //! A set that is about what is known of the target ([`Set::needs_known`]) has it from here, too: what is
 //! said of single columns, or the margins of a sample.
 
-use crate::memory;
 use crate::prepare::PreparedStudy;
 use seawall::evaluate::{Estimate, Fitted, Robust, Support};
 use seawall::policy::Policy;
@@ -18,6 +17,7 @@ use seawall::transfer::{
     Transported,
 };
 use seawall::{Error, Field, Known, Log, Population, Result, Set, Watch};
+use seawall_table::memory;
 use serde::Serialize;
 use std::sync::Arc;
 

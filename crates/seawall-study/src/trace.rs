@@ -1,8 +1,8 @@
 //! Stochastic runs as they went: mean and standard deviation over runs, as CSV and as a picture.
 
 use crate::words::printable;
-use crate::write::csv_field;
 use seawall::learn::State;
+use seawall_table::write::csv_field;
 use std::fmt::Write as _;
 use std::io::Write;
 

@@ -5,9 +5,9 @@ use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Entropic, Kl, Settings, Wasserstein, Watch};
-use seawall_study::count::count;
 use seawall_study::prepare::load;
 use seawall_study::study::study;
+use seawall_table::count::count;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ fn every_published_value() {
     let fixture: Value = serde_json::from_str(&std::fs::read_to_string(fixture).unwrap()).unwrap();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let study = study(&here.join("../../studies/ist.toml")).unwrap();
-    let counted = count(&study, Watch::NOBODY).unwrap();
+    let counted = count(&study.data, Watch::NOBODY).unwrap();
     let log = &counted.log;
     assert_eq!(log.total(), fixture["rows"].as_f64().unwrap());
     assert_eq!(log.contexts().len() as u64, fixture["cells"].as_u64().unwrap());

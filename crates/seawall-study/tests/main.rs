@@ -5,6 +5,7 @@
 mod ist;
 mod learn;
 mod obd;
+mod sql;
 mod study;
 
 /// A file that is not named above would never run.

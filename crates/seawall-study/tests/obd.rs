@@ -6,8 +6,8 @@ use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{Entry, Log};
-use seawall_study::count::count;
 use seawall_study::study::study;
+use seawall_table::count::count;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn read(log: &str) -> Option<Arc<Log>> {
         return None;
     }
     let study = study(&here.join(format!("../../studies/obd-{log}.toml"))).unwrap();
-    let log = count(&study, Watch::NOBODY).unwrap().log;
+    let log = count(&study.data, Watch::NOBODY).unwrap().log;
     assert_eq!(log.total(), 10_000.0);
     Some(log)
 }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::Watch;
-use seawall_study::count::{Counted, count};
 use seawall_study::study::study;
+use seawall_table::count::{Counted, count};
 
 const STUDY: &str = r#"[data]
 path = "t.csv"
@@ -43,7 +43,7 @@ fn read(toml: &str, data: &str) -> seawall::Result<Counted> {
     std::fs::write(folder.path().join("study.toml"), toml).unwrap();
     std::fs::write(folder.path().join("t.csv"), data).unwrap();
     let study = study(&folder.path().join("study.toml"))?;
-    count(&study, Watch::NOBODY)
+    count(&study.data, Watch::NOBODY)
 }
 
 #[test]
@@ -133,6 +133,6 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         std::io::Write::write_all(&mut file, b"31,north,A,1,N,y\n").unwrap();
         true
     };
-    let error = count(&study, Watch::new(&grow)).unwrap_err().to_string();
+    let error = count(&study.data, Watch::new(&grow)).unwrap_err().to_string();
     assert!(error.contains("t.csv") && error.contains("changed while it was read"), "{error}");
 }

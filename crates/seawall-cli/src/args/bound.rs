@@ -1,7 +1,8 @@
 //! The words of `seawall bound`.
 
 use super::{SET, set_text};
-use crate::cmd;
+use crate::failure::Failure;
+use crate::request::BoundOutputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::{Direction, EngineKind, Kind, Wasserstein};
 use seawall_study::bound::{Context, Request, SupportKind};
@@ -100,13 +101,13 @@ enum EngineName {
 
 impl Bound {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(Request, cmd::bound::Outputs), cmd::Failure> {
+    pub fn meaning(self) -> Result<(Request, BoundOutputs), Failure> {
         let change = SetChange { name: Some(self.set), eta: self.eta };
         let set = change.apply(Wasserstein.into())?;
         if self.eta.is_some() && set.parameter("eta").is_none() {
-            return Err(cmd::Failure::usage("--eta belongs to --set entropic"));
+            return Err(Failure::usage("--eta belongs to --set entropic"));
         }
-        let outputs = cmd::bound::Outputs::new(self.curve, self.plan, &self.file, self.json)?;
+        let outputs = BoundOutputs::new(self.curve, self.plan, &self.file, self.json)?;
         let request = Request {
             path: self.file,
             value: self.value,

@@ -3,8 +3,8 @@
 use super::known::KnownArgs;
 use super::transfer::HistoryArgs;
 use super::{SET, set_text};
-use crate::cmd::Failure;
-use crate::cmd::compare::Asked;
+use crate::failure::Failure;
+use crate::request::CompareRequest;
 use clap::Args as ClapArgs;
 use seawall_study::compare::Request;
 use seawall_study::study::PolicySpec;
@@ -34,7 +34,7 @@ Examples:
 
 /// The arguments of `seawall compare`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Compare {
+pub struct Compare {
     /// The study file
     study: PathBuf,
     /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
@@ -73,7 +73,7 @@ pub(super) struct Compare {
 
 impl Compare {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+    pub fn meaning(self) -> Result<CompareRequest, Failure> {
         if self.radius.is_some() {
             return Err(Failure::usage(
                 "--radius: compare chooses each set's radius itself, the least that covers the goal \
@@ -100,6 +100,6 @@ impl Compare {
             containing: self.containing,
         };
         let (toward, history) = (self.known.toward(self.target)?, self.history.meaning());
-        Ok(Asked { study: self.study, toward, history, request, json: self.json })
+        Ok(CompareRequest { study: self.study, toward, history, request, json: self.json })
     }
 }

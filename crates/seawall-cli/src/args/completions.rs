@@ -1,6 +1,6 @@
 //! The words of `seawall completions`.
 
-use crate::cmd::completions::To;
+use crate::request::CompletionsPlace;
 use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ Examples:
 
 /// The arguments of `seawall completions`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Completions {
+pub struct Completions {
     /// The shell
     #[arg(value_enum)]
     shell: ShellName,
@@ -37,16 +37,16 @@ enum ShellName {
 
 impl Completions {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> (Shell, To) {
+    pub fn meaning(self) -> (Shell, CompletionsPlace) {
         let shell = match self.shell {
             ShellName::Bash => Shell::Bash,
             ShellName::Zsh => Shell::Zsh,
             ShellName::Fish => Shell::Fish,
         };
         let to = match (self.print, self.folder) {
-            (true, _) => To::Screen,
-            (false, Some(folder)) => To::Folder(folder),
-            (false, None) => To::User,
+            (true, _) => CompletionsPlace::Screen,
+            (false, Some(folder)) => CompletionsPlace::Folder(folder),
+            (false, None) => CompletionsPlace::User,
         };
         (shell, to)
     }

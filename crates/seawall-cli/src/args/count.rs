@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use seawall_study::sql::DIALECTS;
+use seawall_table::sql::DIALECTS;
 use std::path::PathBuf;
 
 pub(super) const COUNT_EXAMPLES: &str = "\
@@ -29,23 +29,23 @@ Examples:
 
 /// The arguments of `seawall count`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Count {
+pub struct Count {
     /// The study file
-    pub(super) study: PathBuf,
+    pub study: PathBuf,
     /// The table to write: .parquet or .csv
     #[arg(long, value_name = "OUT")]
-    pub(super) out: PathBuf,
+    pub out: PathBuf,
 }
 
 /// The arguments of `seawall sql`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Sql {
+pub struct Sql {
     /// The study file
-    pub(super) study: PathBuf,
+    pub study: PathBuf,
     /// Whose SQL it is
     #[arg(long, value_name = "NAME", default_value = "ansi", value_parser = PossibleValuesParser::new(DIALECTS))]
-    pub(super) dialect: String,
+    pub dialect: String,
     /// What stands after FROM, as it is: a table, or what reads one [default: the data file's name]
     #[arg(long, value_name = "TABLE")]
-    pub(super) table: Option<String>,
+    pub table: Option<String>,
 }

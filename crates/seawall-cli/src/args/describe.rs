@@ -1,6 +1,6 @@
 //! The words of `seawall describe`.
 
-use crate::cmd::describe::Request;
+use crate::request::DescribeRequest;
 use clap::Args as ClapArgs;
 use seawall_study::describe::Asked;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ Examples:
 
 /// The arguments of `seawall describe`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Describe {
+pub struct Describe {
     /// The study file, which says what the columns mean
     study: PathBuf,
     /// The table to describe (the context columns are enough); the study's own target if not said, or
@@ -49,8 +49,8 @@ pub(super) struct Describe {
 
 impl Describe {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Request {
+    pub fn meaning(self) -> DescribeRequest {
         let Describe { study, target, columns, means, at_least, out, json } = self;
-        Request { study, target, asked: Asked { columns, means, at_least }, out, json }
+        DescribeRequest { study, target, asked: Asked { columns, means, at_least }, out, json }
     }
 }

@@ -1,9 +1,9 @@
 //! The words of `seawall distance`.
 
 use super::bound::context;
-use crate::cmd::Failure;
-use crate::cmd::distance::Asked;
-use crate::cmd::radius;
+use crate::failure::Failure;
+use crate::request::DistanceRequest;
+use crate::request::RadiusRequest;
 use clap::Args as ClapArgs;
 use seawall_study::bound::Context;
 use seawall_study::radius::SPLITS;
@@ -19,7 +19,7 @@ Examples:
 
 /// The arguments of `seawall distance`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Distance {
+pub struct Distance {
     /// A study file, with --target; or the first of two tables
     from: PathBuf,
     /// The second table
@@ -43,7 +43,7 @@ pub(super) struct Distance {
 
 /// The arguments of `seawall radius`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Radius {
+pub struct Radius {
     /// The study file
     study: PathBuf,
     /// A sample of the other population, without actions or outcomes
@@ -62,15 +62,15 @@ pub(super) struct Radius {
 
 impl Radius {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<radius::Asked, Failure> {
+    pub fn meaning(self) -> Result<RadiusRequest, Failure> {
         let Radius { study, target, splits, seed, json } = self;
-        Ok(radius::Asked { study, target, splits, seed, json })
+        Ok(RadiusRequest { study, target, splits, seed, json })
     }
 }
 
 impl Distance {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(Asked, Option<f64>, bool), Failure> {
+    pub fn meaning(self) -> Result<(DistanceRequest, Option<f64>, bool), Failure> {
         if let Some(eta) = self.eta.filter(|e| !(*e > 0.0 && e.is_finite())) {
             return Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")));
         }
@@ -80,7 +80,7 @@ impl Distance {
                     && self.weight.is_none()
                     && (target.is_some() || self.from.extension().is_some_and(|e| e == "toml")) =>
             {
-                Asked::Target { study: self.from, target }
+                DistanceRequest::Target { study: self.from, target }
             }
             (None, Some(_)) => {
                 return Err(Failure::usage("--context and --weight are the study's business"));
@@ -90,9 +90,12 @@ impl Distance {
                     "a study is compared with --target: seawall distance STUDY --target FILE",
                 ));
             }
-            (Some(to), None) if !self.context.is_empty() => {
-                Asked::Tables { from: self.from, to, contexts: self.context, weight: self.weight }
-            }
+            (Some(to), None) if !self.context.is_empty() => DistanceRequest::Tables {
+                from: self.from,
+                to,
+                contexts: self.context,
+                weight: self.weight,
+            },
             (Some(_), None) => {
                 return Err(Failure::usage("two tables need at least one --context column"));
             }

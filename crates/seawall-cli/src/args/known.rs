@@ -1,14 +1,14 @@
 //! What is known of a target, as it is typed: for every command that asks about one.
 
-use crate::cmd::Failure;
-use crate::cmd::check::Toward;
+use crate::failure::Failure;
+use crate::request::Toward;
 use clap::Args as ClapArgs;
 use seawall_study::study::KnownSpec;
 use std::path::PathBuf;
 
 /// What is known of another population of which nobody is seen.
 #[derive(Debug, ClapArgs)]
-pub(super) struct KnownArgs {
+pub struct KnownArgs {
     /// What is known of a column of another population of which there is no sample: its mean
     /// (AGE:mean=71.4) or shares of its levels (SEX:F=0.47,M=0.53), each a number or a range (150..165),
     /// and then perhaps ,within=0.02 (off by so much) or ,size=300 (from so many people); may be given

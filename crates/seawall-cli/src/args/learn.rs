@@ -4,8 +4,8 @@ use super::known::KnownArgs;
 use super::study::SupportName;
 use super::transfer::HistoryArgs;
 use super::{SET, set_text};
-use crate::cmd::Failure;
-use crate::cmd::learn::Outputs;
+use crate::failure::Failure;
+use crate::request::LearnOutputs;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::learn::Gradient;
 use seawall_study::learn::{CONTEXTS, Changes, Limits, Method, Spec};
@@ -40,7 +40,7 @@ Examples:
 
 /// The arguments of `seawall learn`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Learn {
+pub struct Learn {
     /// The study file
     study: PathBuf,
     /// Which kind of policy: greedy, groups:COLUMNS (see below), tree:DEPTH or softmax
@@ -162,27 +162,27 @@ enum MethodName {
 
 /// The arguments of `seawall apply`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Apply {
+pub struct Apply {
     /// The policy file
-    pub(super) policy: PathBuf,
+    pub policy: PathBuf,
     /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
-    pub(super) data: PathBuf,
+    pub data: PathBuf,
     /// Write the table with a column p_ACTION for each action; printed if not said
     #[arg(long, value_name = "OUT.csv")]
-    pub(super) out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
 }
 
 /// The arguments of `seawall explain`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Explain {
+pub struct Explain {
     /// A policy file (.json), or a study file
-    pub(super) file: PathBuf,
+    pub file: PathBuf,
     /// Only this action of a study's model
     #[arg(long, value_name = "ACTION")]
-    pub(super) action: Option<String>,
+    pub action: Option<String>,
     /// A study's model as one line of JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
 }
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
@@ -206,7 +206,7 @@ fn named(text: &str) -> Result<(String, f64), String> {
 
 impl Learn {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
+    pub fn meaning(self) -> Result<(PathBuf, Changes, LearnOutputs), Failure> {
         let changes = Changes {
             method: match self.method {
                 MethodName::Auto => Method::Auto,
@@ -246,7 +246,8 @@ impl Learn {
             traced: self.trace.is_some() || self.resume.is_some(),
             ..Changes::new(Spec::typed(&self.policy)?)
         };
-        let mut outputs = Outputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
+        let mut outputs =
+            LearnOutputs::new(self.out, self.trace, self.resume, &self.study, self.json)?;
         outputs.toward = self.known.toward(self.target)?;
         outputs.groups = self.history.groups(self.level)?;
         Ok((self.study, changes, outputs))

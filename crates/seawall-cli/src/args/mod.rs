@@ -12,25 +12,23 @@ mod report;
 mod study;
 mod transfer;
 
-use crate::cmd::{self, Failure};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use seawall::Set;
-use seawall_study::memory;
 
 /// How bad could it get in another population? Worst cases with certificates.
 #[derive(Debug, Parser)]
 #[command(name = "seawall", version, long_version = BUILT_WITH, max_term_width = 100, after_help = START)]
 pub struct Args {
     #[command(subcommand)]
-    command: Command,
+    pub command: Command,
     /// Threads to use; all cores if not said. The answer does not depend on it.
     #[arg(long, global = true, value_name = "N")]
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// Memory that counting a study's rows and a grid of its contexts may take, as 2GB or 500MB; 4GB
     /// if not said. Counts beyond it go to temporary files, and a grid that does not fit is made of the
     /// contexts seen.
     #[arg(long, global = true, value_name = "SIZE")]
-    memory: Option<String>,
+    pub memory: Option<String>,
 }
 
 /// The version, and what the program was built with: what a report of a bug needs.
@@ -49,8 +47,9 @@ const START: &str = "\
 Start with `seawall demo`: a synthetic trial, checked and evaluated, and its study file to edit.
 With your own data: `seawall init DATA`, correct the file, `seawall check`, `seawall evaluate`.";
 
+/// A command, as it was typed.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub enum Command {
     /// A synthetic trial: written out with its study file, checked and evaluated
     #[command(after_help = study::DEMO_EXAMPLES)]
     Demo(study::Demo),
@@ -138,68 +137,4 @@ pub fn usage_error(error: &clap::Error) -> String {
     let line = told.join("; ").replace(":; ", ": ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     format!("{line} (seawall --help, or --help after a command, lists what there is)")
-}
-
-impl Args {
-    /// Runs the command that was typed.
-    pub fn run(self) -> Result<(), Failure> {
-        if let Some(threads) = self.threads {
-            if !(1..=1024).contains(&threads) {
-                return Err(Failure::usage(format!(
-                    "--threads is {threads}; expected a number from 1 to 1024"
-                )));
-            }
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build_global()
-                .map_err(|e| Failure::usage(format!("--threads {threads}: {e}")))?;
-        }
-        if let Some(size) = &self.memory {
-            let bytes = memory::parse(size);
-            memory::allow(bytes.map_err(|e| Failure::usage(format!("--memory: {e}")))?);
-        }
-        match self.command {
-            Command::Demo(demo) => cmd::demo::run(&demo.folder),
-            Command::Init(init) => {
-                let (data, out, asked) = init.meaning();
-                cmd::init::run(&data, &out, &asked)
-            }
-            Command::Check(check) => {
-                let (study, toward, json) = check.meaning()?;
-                cmd::check::run(&study, &toward, json)
-            }
-            Command::Evaluate(evaluate) => {
-                let (study, changes, outputs) = evaluate.meaning()?;
-                cmd::evaluate::run(&study, &changes, &outputs)
-            }
-            Command::Learn(learn) => {
-                let (study, changes, outputs) = learn.meaning()?;
-                cmd::learn::run(&study, &changes, &outputs)
-            }
-            Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
-            Command::Explain(explain) => {
-                cmd::explain::run(&explain.file, explain.action.as_deref(), explain.json)
-            }
-            Command::Describe(describe) => cmd::describe::run(&describe.meaning()),
-            Command::Transfer(transfer) => cmd::transfer::run(transfer.meaning()?),
-            Command::Backtest(backtest) => cmd::backtest::run(backtest.meaning()),
-            Command::Compare(compare) => cmd::compare::run(compare.meaning()?),
-            Command::Distance(distance) => {
-                let (asked, eta, json) = distance.meaning()?;
-                cmd::distance::run(&asked, eta, json)
-            }
-            Command::Radius(radius) => cmd::radius::run(&radius.meaning()?),
-            Command::Report(report) => cmd::report::run(report.meaning()?),
-            Command::Count(count) => cmd::count::run(&count.study, &count.out),
-            Command::Sql(sql) => cmd::sql::run(&sql.study, &sql.dialect, sql.table.as_deref()),
-            Command::Bound(bound) => {
-                let (request, outputs) = bound.meaning()?;
-                cmd::bound::run(&request, &outputs)
-            }
-            Command::Completions(asked) => {
-                let (shell, to) = asked.meaning();
-                cmd::completions::run(Args::command(), shell, &to)
-            }
-        }
-    }
 }

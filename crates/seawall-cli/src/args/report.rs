@@ -3,8 +3,8 @@
 use super::known::KnownArgs;
 use super::study::SupportName;
 use super::transfer::HistoryArgs;
-use crate::cmd::Failure;
-use crate::cmd::report::Asked;
+use crate::failure::Failure;
+use crate::request::ReportRequest;
 use clap::Args as ClapArgs;
 use seawall::{Error, Field, Wording};
 use seawall_study::evaluate::{HALVINGS, Halving};
@@ -39,7 +39,7 @@ Examples:
 
 /// The arguments of `seawall report`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Report {
+pub struct Report {
     /// The study file
     study: PathBuf,
     /// The page to write
@@ -85,7 +85,7 @@ pub(super) struct Report {
 
 impl Report {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+    pub fn meaning(self) -> Result<ReportRequest, Failure> {
         let count = self.halves.unwrap_or(HALVINGS);
         let fewer = self.halves.is_none();
         let halving = Halving { count, level: self.level, seed: self.seed, fewer };
@@ -104,7 +104,7 @@ impl Report {
                 spec => learn.push((text, spec)),
             }
         }
-        Ok(Asked {
+        Ok(ReportRequest {
             study: self.study,
             out: self.out,
             toward: self.known.toward(self.target)?,

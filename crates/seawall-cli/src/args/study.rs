@@ -2,9 +2,9 @@
 
 use super::known::KnownArgs;
 use super::{SET, set_text};
-use crate::cmd::Failure;
-use crate::cmd::check::Toward;
-use crate::cmd::evaluate::Outputs;
+use crate::failure::Failure;
+use crate::request::EvaluateOutputs;
+use crate::request::Toward;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall::evaluate::Support;
 use seawall_study::evaluate::{By, Changes, HALVINGS, Halving};
@@ -71,15 +71,15 @@ Examples:
 
 /// The arguments of `seawall demo`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Demo {
+pub struct Demo {
     /// Where to write the trial and its study file
     #[arg(long, value_name = "FOLDER", default_value = "seawall-demo")]
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// The arguments of `seawall init`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Init {
+pub struct Init {
     /// CSV (.csv, .tsv), Parquet (.parquet) or JSON lines (.jsonl, .ndjson), also with .gz or .zst
     data: PathBuf,
     /// The study file to write; one that is there already is not overwritten
@@ -104,7 +104,7 @@ pub(super) struct Init {
 
 impl Init {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> (PathBuf, PathBuf, Asked) {
+    pub fn meaning(self) -> (PathBuf, PathBuf, Asked) {
         let cost = self.cost.map(|text| (false, text));
         let outcome = cost.or(self.reward.map(|text| (true, text)));
         let Init { action, context, drop, .. } = self;
@@ -114,7 +114,7 @@ impl Init {
 
 /// The arguments of `seawall check`.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Check {
+pub struct Check {
     /// The study file
     study: PathBuf,
     /// A sample of another population: how well does the log cover it?
@@ -129,14 +129,14 @@ pub(super) struct Check {
 
 impl Check {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(PathBuf, Toward, bool), Failure> {
+    pub fn meaning(self) -> Result<(PathBuf, Toward, bool), Failure> {
         Ok((self.study, self.known.toward(self.target)?, self.json))
     }
 }
 
 /// The arguments of `seawall evaluate`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Evaluate {
+pub struct Evaluate {
     /// The study file
     study: PathBuf,
     /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
@@ -207,7 +207,7 @@ pub(super) struct Evaluate {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum SupportName {
+pub enum SupportName {
     /// Every combination of the columns' levels
     Grid,
     /// The contexts that rows have
@@ -217,7 +217,7 @@ pub(super) enum SupportName {
 }
 
 impl SupportName {
-    pub(super) fn meaning(self) -> Support {
+    pub fn meaning(self) -> Support {
         match self {
             SupportName::Grid => Support::All,
             SupportName::Observed => Support::Observed,
@@ -228,7 +228,7 @@ impl SupportName {
 
 impl Evaluate {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<(PathBuf, Changes, Outputs), Failure> {
+    pub fn meaning(self) -> Result<(PathBuf, Changes, EvaluateOutputs), Failure> {
         let count = self.halves.unwrap_or(HALVINGS);
         let fewer = self.halves.is_none();
         let halving = Halving { count, level: self.level, seed: self.seed, fewer };
@@ -246,7 +246,7 @@ impl Evaluate {
             no_compare: self.no_compare,
             by: self.by.map(|column| By { column, simultaneous: self.simultaneous }),
         };
-        let mut outputs = Outputs::new(self.curve, self.worst, &self.study, self.json)?;
+        let mut outputs = EvaluateOutputs::new(self.curve, self.worst, &self.study, self.json)?;
         (outputs.full, outputs.toward) = (self.full, self.known.toward(self.target)?);
         Ok((self.study, changes, outputs))
     }

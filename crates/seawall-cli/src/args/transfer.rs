@@ -1,9 +1,9 @@
 //! The words of the commands about other populations and past groups: transfer, backtest.
 
 use super::known::KnownArgs;
-use crate::cmd::Failure;
-use crate::cmd::backtest::Asked as Retried;
-use crate::cmd::transfer::Asked;
+use crate::failure::Failure;
+use crate::request::BacktestRequest;
+use crate::request::TransferRequest;
 use clap::{Args as ClapArgs, ValueEnum};
 use seawall_study::study::{Each, HistoryChanges, PolicySpec};
 use seawall_study::transfer::{Method, Request, Retrial};
@@ -39,7 +39,7 @@ Examples:
 
 /// What past groups are.
 #[derive(Debug, ClapArgs)]
-pub(super) struct HistoryArgs {
+pub struct HistoryArgs {
     /// The columns whose values together name a past group: a site, a country, a month
     #[arg(long, value_name = "COL[,COL...]", value_delimiter = ',')]
     by: Vec<String>,
@@ -92,7 +92,7 @@ impl HistoryArgs {
     }
 
     /// What the words change about the study's own history.
-    pub(super) fn meaning(self) -> HistoryChanges {
+    pub fn meaning(self) -> HistoryChanges {
         HistoryChanges {
             by: self.by,
             path: self.history,
@@ -111,7 +111,7 @@ impl HistoryArgs {
 
 /// The arguments of `seawall transfer`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Transfer {
+pub struct Transfer {
     /// The study file
     study: PathBuf,
     /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
@@ -162,7 +162,7 @@ impl MethodName {
 
 impl Transfer {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Result<Asked, Failure> {
+    pub fn meaning(self) -> Result<TransferRequest, Failure> {
         let request = Request {
             policies: self.policy.iter().map(|text| PolicySpec::typed(text)).collect(),
             level: self.level,
@@ -171,13 +171,13 @@ impl Transfer {
         };
         let (toward, json) = (self.known.toward(self.target)?, self.json);
         let history = self.history.meaning();
-        Ok(Asked { study: self.study, toward, history, request, json })
+        Ok(TransferRequest { study: self.study, toward, history, request, json })
     }
 }
 
 /// The arguments of `seawall backtest`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Backtest {
+pub struct Backtest {
     /// The study file
     study: PathBuf,
     /// The policy; the study's first if not said
@@ -195,10 +195,10 @@ pub(super) struct Backtest {
 
 impl Backtest {
     /// What the words ask for.
-    pub(super) fn meaning(self) -> Retried {
+    pub fn meaning(self) -> BacktestRequest {
         let policy = self.policy.map(|text| PolicySpec::typed(&text));
         let (retrial, json) = (Retrial { policy, level: self.level }, self.json);
         let history = self.history.meaning();
-        Retried { study: self.study, history, retrial, json }
+        BacktestRequest { study: self.study, history, retrial, json }
     }
 }

@@ -1,12 +1,12 @@
 //! `seawall apply`, and a policy in words.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Error;
 use seawall::policy::file::PolicyFile;
 use seawall_study::apply::apply;
-use seawall_study::read::files;
-use seawall_study::write::{check_csv, destination, prepare};
+use seawall_table::read::files;
+use seawall_table::write::{check_csv, destination, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

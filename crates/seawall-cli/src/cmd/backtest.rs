@@ -1,29 +1,16 @@
 //! `seawall backtest`.
 
-use super::Failure;
 use super::transfer::with_history;
+use crate::failure::Failure;
+use crate::request::BacktestRequest;
 use crate::show;
 use seawall::Watch;
 use seawall_study::prepare::load;
-use seawall_study::study::HistoryChanges;
-use seawall_study::transfer::{Retrial, backtest};
+use seawall_study::transfer::backtest;
 use std::io::Write;
-use std::path::PathBuf;
-
-/// What is asked.
-pub struct Asked {
-    /// The study.
-    pub study: PathBuf,
-    /// The past groups.
-    pub history: HistoryChanges,
-    /// The rest.
-    pub retrial: Retrial,
-    /// Whether to print JSON.
-    pub json: bool,
-}
 
 /// Tries every procedure on every past group, and prints.
-pub fn run(asked: Asked) -> Result<(), Failure> {
+pub fn run(asked: BacktestRequest) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let study = with_history(&asked.study, asked.history)?;
     let loaded = load(study, Watch::new(&wait.follow()))?;

@@ -1,39 +1,15 @@
 //! `seawall bound`.
 
-use super::{Failure, destinations};
+use crate::failure::Failure;
+use crate::request::BoundOutputs;
 use crate::show;
 use seawall::Watch;
 use seawall_study::bound::{Bound, Request, bound};
-use seawall_study::write::{check_csv, csv_field, keep, prepare};
+use seawall_table::write::{csv_field, keep, prepare};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// Where the answer goes.
-pub struct Outputs {
-    /// The curve's file.
-    pub curve: Option<PathBuf>,
-    /// The plan's file.
-    pub plan: Option<PathBuf>,
-    /// Whether to print JSON.
-    pub json: bool,
-}
-
-impl Outputs {
-    /// Where the answer goes; refused before any work if it cannot go there.
-    pub fn new(
-        curve: Option<PathBuf>,
-        plan: Option<PathBuf>,
-        input: &Path,
-        json: bool,
-    ) -> Result<Self, Failure> {
-        [&curve, &plan].into_iter().flatten().try_for_each(|path| check_csv(path))?;
-        let (curve, plan) = destinations(("--curve", curve), ("--plan", plan), input)?;
-        Ok(Outputs { curve, plan, json })
-    }
-}
 
 /// Answers, writes the files, then prints.
-pub fn run(request: &Request, outputs: &Outputs) -> Result<(), Failure> {
+pub fn run(request: &Request, outputs: &BoundOutputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let found = bound(request, Watch::new(&wait.follow()))?;
     drop(wait);

@@ -1,24 +1,14 @@
 //! `seawall check`.
 
-use super::Failure;
+use crate::failure::Failure;
+use crate::request::Toward;
 use crate::show;
 use seawall::Watch;
 use seawall_study::check::check;
 use seawall_study::prepare::{PreparedStudy, load};
-use seawall_study::study::{KnownSpec, study};
+use seawall_study::study::study;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// Another population that is asked about: a sample of it, or what is known of single columns.
-#[derive(Debug, Default)]
-pub struct Toward {
-    /// A sample; the study's own if None.
-    pub target: Option<PathBuf>,
-    /// What is known, beside or in place of what the study says.
-    pub known: Vec<KnownSpec>,
-    /// From how many people.
-    pub size: Option<f64>,
-}
+use std::path::Path;
 
 /// Reads a study's data, showing how far it got.
 pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<PreparedStudy, Failure> {

@@ -1,33 +1,18 @@
 //! `seawall compare`.
 
-use super::Failure;
-use super::check::{Toward, read_knowing};
+use super::check::read_knowing;
 use super::transfer::with_history;
+use crate::failure::Failure;
+use crate::request::CompareRequest;
 use crate::show;
 use seawall::Watch;
-use seawall_study::compare::{Request, compare};
+use seawall_study::compare::compare;
 use seawall_study::forecast;
 use seawall_study::prepare::load;
-use seawall_study::study::HistoryChanges;
 use std::io::Write;
-use std::path::PathBuf;
-
-/// What is asked.
-pub struct Asked {
-    /// The study.
-    pub study: PathBuf,
-    /// The target, where no group is named.
-    pub toward: Toward,
-    /// The groups.
-    pub history: HistoryChanges,
-    /// The rest.
-    pub request: Request,
-    /// Whether to print JSON.
-    pub json: bool,
-}
 
 /// Compares and prints.
-pub fn run(asked: Asked) -> Result<(), Failure> {
+pub fn run(asked: CompareRequest) -> Result<(), Failure> {
     if asked.request.group.is_some() && !asked.toward.known.is_empty() {
         return Err(Failure::usage(
             "--group and --known: either a group or a target is covered; leave out one of the two",

@@ -1,41 +1,32 @@
 //! `seawall completions`: what a shell completes and what `man` shows, made from the arguments.
 
-use super::Failure;
+use crate::failure::Failure;
+use crate::request::CompletionsPlace;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use seawall_study::write::{keep, prepare};
+use seawall_table::write::{keep, prepare};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Where completions go.
-pub enum To {
-    /// Standard output, without manual pages.
-    Screen,
-    /// A folder, beside the manual pages.
-    Folder(PathBuf),
-    /// Where the user's shell and `man` look.
-    User,
-}
 
 /// A file and what it holds.
 type Page = (PathBuf, Vec<u8>);
 
 /// Writes the completions of a shell and the manual pages.
-pub fn run(command: Command, shell: Shell, to: &To) -> Result<(), Failure> {
+pub fn run(command: Command, shell: Shell, to: &CompletionsPlace) -> Result<(), Failure> {
     let script = script(command.clone(), shell);
     let (completions, manual) = match to {
-        To::Screen => return Ok(std::io::stdout().write_all(&script)?),
-        To::Folder(folder) => (folder.clone(), folder.clone()),
-        To::User => (completions_folder(shell)?, data_home()?.join("man/man1")),
+        CompletionsPlace::Screen => return Ok(std::io::stdout().write_all(&script)?),
+        CompletionsPlace::Folder(folder) => (folder.clone(), folder.clone()),
+        CompletionsPlace::User => (completions_folder(shell)?, data_home()?.join("man/man1")),
     };
     let name = match (shell, to) {
         (Shell::Zsh, _) => "_seawall",
         (Shell::Fish, _) => "seawall.fish",
-        (_, To::Folder(_)) => "seawall.bash",
+        (_, CompletionsPlace::Folder(_)) => "seawall.bash",
         _ => "seawall",
     };
-    if let To::User = to {
+    if let CompletionsPlace::User = to {
         for folder in [&completions, &manual] {
             std::fs::create_dir_all(folder).map_err(|e| refused(folder, &e))?;
         }
@@ -55,7 +46,7 @@ pub fn run(command: Command, shell: Shell, to: &To) -> Result<(), Failure> {
         completions.join(name).display(),
         manual.display()
     )?;
-    if let (To::User, Shell::Zsh) = (to, shell) {
+    if let (CompletionsPlace::User, Shell::Zsh) = (to, shell) {
         writeln!(
             out,
             "zsh looks there if ~/.zshrc has, before compinit: fpath+=({})",

@@ -1,12 +1,13 @@
 //! `seawall count`.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Watch;
-use seawall_study::counted::{CountedTable, counted_table};
-use seawall_study::read::files;
 use seawall_study::study::study;
-use seawall_study::write::{destination, prepare};
+use seawall_table::count::counted_table;
+use seawall_table::counted::CountedTable;
+use seawall_table::read::files;
+use seawall_table::write::{destination, prepare};
 use std::io::Write;
 use std::path::Path;
 
@@ -15,11 +16,11 @@ pub fn run(path: &Path, out: &Path) -> Result<(), Failure> {
     let study = study(path)?.grouped();
     CountedTable::check_name(out)?;
     let real = destination(out, path)?;
-    for input in files(&study.data)? {
+    for input in files(&study.data.path)? {
         destination(out, &input)?;
     }
     let wait = show::Wait::new();
-    let (counted, table) = counted_table(&study, Watch::new(&wait.follow()))?;
+    let (counted, table) = counted_table(&study.data, Watch::new(&wait.follow()))?;
     drop(wait);
     let bytes = table.bytes(&real)?;
     prepare(real.clone(), |file| file.write_all(&bytes))?.keep()?;

@@ -1,13 +1,13 @@
 //! `seawall demo`.
 
-use super::Failure;
-use super::check::Toward;
-use super::evaluate::Outputs;
+use crate::failure::Failure;
+use crate::request::EvaluateOutputs;
+use crate::request::Toward;
 use crate::show;
 use seawall::Error;
 use seawall_study::demo::{DATA, STUDY, trial};
 use seawall_study::evaluate::{Changes, Halving};
-use seawall_study::write::prepare;
+use seawall_table::write::prepare;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
     super::check::run(&study, &Toward::default(), false)?;
     writeln!(show::terminal(), "\n$ seawall evaluate {}", study.display())?;
     let changes = Changes { halves: Some(Halving::default()), ..Changes::default() };
-    super::evaluate::run(&study, &changes, &Outputs::default())?;
+    super::evaluate::run(&study, &changes, &EvaluateOutputs::default())?;
     super::transfer::demo(&study)?;
     writeln!(
         show::terminal(),

@@ -1,35 +1,21 @@
 //! `seawall describe`.
 
-use super::Failure;
+use crate::failure::Failure;
+use crate::request::DescribeRequest;
 use crate::show;
 use seawall::Watch;
-use seawall_study::describe::{Asked, describe};
-use seawall_study::read::files;
+use seawall_study::describe::describe;
 use seawall_study::study::study;
-use seawall_study::write::{destination, prepare};
+use seawall_table::read::files;
+use seawall_table::write::{destination, prepare};
 use std::io::Write;
-use std::path::PathBuf;
-
-/// What is asked.
-pub struct Request {
-    /// The study.
-    pub study: PathBuf,
-    /// The table; the study's own target or its log if None.
-    pub target: Option<PathBuf>,
-    /// What is to be written.
-    pub asked: Asked,
-    /// The file to write.
-    pub out: Option<PathBuf>,
-    /// Whether to write JSON.
-    pub json: bool,
-}
 
 /// Describes a table, and prints the block or writes it: whole, or not at all.
-pub fn run(request: &Request) -> Result<(), Failure> {
+pub fn run(request: &DescribeRequest) -> Result<(), Failure> {
     let study = study(&request.study)?;
     let out = request.out.as_ref().map(|out| destination(out, &request.study)).transpose()?;
     if let Some(out) = &out {
-        let mut inputs = files(&study.data)?;
+        let mut inputs = files(&study.data.path)?;
         if let Some(target) = request.target.as_ref().or(study.target.path.as_ref()) {
             inputs.extend(files(target)?);
         }

@@ -1,46 +1,24 @@
 //! `seawall distance`.
 
-use super::Failure;
+use crate::failure::Failure;
+use crate::request::DistanceRequest;
 use crate::show;
 use seawall::Watch;
-use seawall_study::bound::Context;
 use seawall_study::distance::Samples;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// What is to be compared.
-pub enum Asked {
-    /// Two tables, by these columns.
-    Tables {
-        /// The first.
-        from: PathBuf,
-        /// The second.
-        to: PathBuf,
-        /// The columns.
-        contexts: Vec<Context>,
-        /// A column of weights.
-        weight: Option<String>,
-    },
-    /// A study's log and a target sample.
-    Target {
-        /// The study.
-        study: PathBuf,
-        /// The target; the study's own if None.
-        target: Option<PathBuf>,
-    },
-}
-
 /// Answers and prints.
-pub fn run(asked: &Asked, eta: Option<f64>, json: bool) -> Result<(), Failure> {
+pub fn run(asked: &DistanceRequest, eta: Option<f64>, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let follow = wait.follow();
     let watch = Watch::new(&follow);
     let (samples, from, to) = match asked {
-        Asked::Tables { from, to, contexts, weight } => {
+        DistanceRequest::Tables { from, to, contexts, weight } => {
             let samples = Samples::of_tables(from, to, contexts, weight.as_deref(), watch)?;
             (samples, from.clone(), to.clone())
         }
-        Asked::Target { study, target } => {
+        DistanceRequest::Target { study, target } => {
             let loaded = super::check::read_toward(study, target.as_deref(), &wait)?;
             let own = loaded.target.as_ref().map(|t| PathBuf::from(&t.facts.path));
             (Samples::of_target(&loaded)?, study.clone(), own.unwrap_or_default())

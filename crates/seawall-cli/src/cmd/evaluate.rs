@@ -1,46 +1,17 @@
 //! `seawall evaluate`.
 
-use super::check::Toward;
-use super::{Failure, destinations};
+use crate::failure::Failure;
+use crate::request::EvaluateOutputs;
 use crate::show;
 use seawall::{Watch, WorstCase};
 use seawall_study::evaluate::{Changes, Comparison, Evaluation, Question, evaluate};
 use seawall_study::forecast;
-use seawall_study::write::{check_csv, csv_field, destination, keep, prepare};
+use seawall_table::write::{csv_field, destination, keep, prepare};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// Where the answer goes.
-#[derive(Debug, Default)]
-pub struct Outputs {
-    /// The curves' file.
-    pub curve: Option<PathBuf>,
-    /// The worst-case populations' file.
-    pub worst: Option<PathBuf>,
-    /// Whether to print JSON.
-    pub json: bool,
-    /// Whether to print every table.
-    pub full: bool,
-    /// The other population.
-    pub toward: Toward,
-}
-
-impl Outputs {
-    /// Where the answer goes; refused before any work if it cannot go there.
-    pub fn new(
-        curve: Option<PathBuf>,
-        worst: Option<PathBuf>,
-        study: &Path,
-        json: bool,
-    ) -> Result<Self, Failure> {
-        [&curve, &worst].into_iter().flatten().try_for_each(|path| check_csv(path))?;
-        let (curve, worst) = destinations(("--curve", curve), ("--worst", worst), study)?;
-        Ok(Outputs { curve, worst, json, ..Outputs::default() })
-    }
-}
+use std::path::Path;
 
 /// Answers, writes the files, then prints.
-pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
+pub fn run(path: &Path, changes: &Changes, outputs: &EvaluateOutputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read_knowing(path, &outputs.toward, &wait)?;
     let mut question = changes.apply(Question::from_study(&loaded))?;

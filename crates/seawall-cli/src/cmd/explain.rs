@@ -1,6 +1,7 @@
 //! `seawall explain`: a policy file, or the outcome model of a study, in words.
 
-use super::{Failure, apply, check};
+use super::{apply, check};
+use crate::failure::Failure;
 use crate::show;
 use seawall::Watch;
 use seawall_study::explain::explain;

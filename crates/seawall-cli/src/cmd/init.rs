@@ -1,10 +1,10 @@
 //! `seawall init`.
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::show;
 use seawall::Error;
 use seawall_study::init::{Asked, init};
-use seawall_study::write::{destination, prepare};
+use seawall_table::write::{destination, prepare};
 use std::io::Write;
 use std::path::Path;
 

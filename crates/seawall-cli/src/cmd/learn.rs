@@ -1,76 +1,19 @@
 //! `seawall learn`.
 
-use super::check::Toward;
 use super::transfer::counted_toward;
-use super::{Failure, destinations};
+use crate::failure::Failure;
+use crate::request::LearnOutputs;
 use crate::{interrupt, show};
 use seawall::learn::State;
 use seawall::{Error, Log, Progress, Stage, Watch};
 use seawall_study::forecast;
 use seawall_study::learn::{Changes, LearnedPolicy, Method, Spec, by_group, learn};
-use seawall_study::read::files;
-use seawall_study::study::HistoryChanges;
 use seawall_study::trace;
-use seawall_study::write::{check_csv, check_writable, destination, keep, prepare, rescue};
+use seawall_table::read::files;
+use seawall_table::write::{destination, keep, prepare, rescue};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Where the answer goes.
-pub struct Outputs {
-    /// The policy's file.
-    pub out: Option<PathBuf>,
-    /// The traces' file.
-    pub trace: Option<PathBuf>,
-    /// The state to go on from.
-    resume: Option<PathBuf>,
-    /// Where the state is kept if the run is stopped.
-    state: PathBuf,
-    /// Whether to print JSON.
-    json: bool,
-    /// Another population.
-    pub toward: Toward,
-    /// Past groups that the policy is valued on, and how often the bounds are to hold.
-    pub groups: Option<(HistoryChanges, f64)>,
-}
-
-impl Outputs {
-    /// Where the answer goes; refused before any work if it cannot go there.
-    pub fn new(
-        out: Option<PathBuf>,
-        trace: Option<PathBuf>,
-        resume: Option<PathBuf>,
-        study: &Path,
-        json: bool,
-    ) -> Result<Self, Failure> {
-        trace.iter().try_for_each(|path| check_csv(path))?;
-        let (out, trace) = destinations(("--out", out), ("--trace", trace), study)?;
-        [&out, &trace].into_iter().flatten().try_for_each(|path| check_writable(path))?;
-        let state = match (&resume, &out) {
-            (Some(path), _) => path.clone(),
-            (None, Some(out)) => with_ending(out, "state"),
-            (None, None) => PathBuf::from("seawall-learn.state"),
-        };
-        let picture = trace.as_ref().map(|t| t.with_extension("svg"));
-        let mut all: Vec<&PathBuf> = [&out, &trace, &picture].into_iter().flatten().collect();
-        all.push(&state);
-        if let Some(k) = (1..all.len()).find(|&k| all[..k].contains(&all[k])) {
-            return Err(Failure::usage(format!(
-                "{}: two of the policy, the trace, its picture (.svg) and a stopped run's state \
-                 would go there",
-                all[k].display()
-            )));
-        }
-        Ok(Outputs { out, trace, resume, state, json, toward: Toward::default(), groups: None })
-    }
-}
-
-/// A path with one more ending.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{ending}"));
-    PathBuf::from(name)
-}
 
 /// A stopped run, with the question it belongs to.
 #[derive(Serialize, Deserialize)]
@@ -83,7 +26,7 @@ struct Saved {
 const FORMAT: &str = "seawall-state-1";
 
 /// Learns, writes the files, then prints.
-pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Failure> {
+pub fn run(path: &Path, changes: &Changes, outputs: &LearnOutputs) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read_knowing(path, &outputs.toward, &wait)?;
     let picture = outputs.trace.as_ref().map(|t| t.with_extension("svg"));
@@ -112,7 +55,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
     }
     let question = changes.apply(&loaded)?;
     // What a state must have been saved for: the same question of the same study and data.
-    let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text, hash(loaded.log()));
+    let fingerprint = format!("{question:?} {:?} {:016x}", loaded.study.text(), hash(loaded.log()));
     let state = outputs.resume.as_deref().map(|path| resumed(path, &fingerprint)).transpose()?;
     let follow = |progress: Progress<'_>| {
         wait.show(progress);
@@ -172,7 +115,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &Outputs) -> Result<(), Fail
 /// Prints the answer; `written` says whether the files are there.
 fn print(
     study: &Path,
-    outputs: &Outputs,
+    outputs: &LearnOutputs,
     answer: &LearnedPolicy,
     written: bool,
 ) -> std::io::Result<()> {
@@ -188,7 +131,7 @@ const SO_FAR: &str = "interrupted: this is the best policy so far";
 /// Writes everything that is asked for, or nothing; where the state is.
 fn write(
     study: &Path,
-    outputs: &Outputs,
+    outputs: &LearnOutputs,
     answer: &LearnedPolicy,
     state: Option<&str>,
 ) -> Result<Option<PathBuf>, Error> {
@@ -216,7 +159,7 @@ fn write(
 /// go to the folder of temporary files, and if not even there, the policy is printed.
 fn rescued(
     error: Error,
-    outputs: &Outputs,
+    outputs: &LearnOutputs,
     answer: &LearnedPolicy,
     state: Option<&str>,
     stopped: bool,

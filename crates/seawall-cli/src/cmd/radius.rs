@@ -1,30 +1,16 @@
 //! `seawall radius`.
 
-use super::Failure;
+use crate::failure::Failure;
+use crate::request::RadiusRequest;
 use crate::show;
 use seawall::Watch;
 use seawall_study::evaluate::Question;
 use seawall_study::forecast;
 use seawall_study::radius::{Request, radius};
 use std::io::Write;
-use std::path::PathBuf;
-
-/// What is asked.
-pub struct Asked {
-    /// The study.
-    pub study: PathBuf,
-    /// A sample of the other population.
-    pub target: Option<PathBuf>,
-    /// Random halves.
-    pub splits: usize,
-    /// The seed.
-    pub seed: u64,
-    /// Whether to print JSON.
-    pub json: bool,
-}
 
 /// Suggests radii and prints.
-pub fn run(asked: &Asked) -> Result<(), Failure> {
+pub fn run(asked: &RadiusRequest) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = super::check::read_toward(&asked.study, asked.target.as_deref(), &wait)?;
     let question = Question::from_study(&loaded);

@@ -1,7 +1,8 @@
 //! `seawall transfer`.
 
-use super::Failure;
-use super::check::Toward;
+use crate::failure::Failure;
+use crate::request::Toward;
+use crate::request::TransferRequest;
 use crate::show;
 use seawall::Watch;
 use seawall_study::fields::FrontEnd;
@@ -9,26 +10,12 @@ use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::{HistoryChanges, KnownSpec, Study, study};
 use seawall_study::transfer::{Request, transfer};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// What is asked.
-pub struct Asked {
-    /// The study.
-    pub study: PathBuf,
-    /// The target.
-    pub toward: Toward,
-    /// The past groups.
-    pub history: HistoryChanges,
-    /// The rest.
-    pub request: Request,
-    /// Whether to print JSON.
-    pub json: bool,
-}
+use std::path::Path;
 
 /// The study with its past groups, to be counted by them.
 pub(super) fn with_history(path: &Path, changes: HistoryChanges) -> Result<Study, Failure> {
     let mut study = study(path)?;
-    study.history = changes.apply(study.history.take(), &study.contexts, FrontEnd::Cli)?;
+    study.history = changes.apply(study.history.take(), &study.data.contexts, FrontEnd::Cli)?;
     Ok(study.grouped())
 }
 
@@ -55,7 +42,7 @@ pub(super) fn demo(study: &Path) -> Result<(), Failure> {
     writeln!(show::terminal(), "\n$ seawall transfer {} {}", study.display(), options.join(" "))?;
     let known = DEMO.iter().map(|text| KnownSpec::typed(text)).collect::<Result<_, _>>()?;
     let request = Request { policies: Vec::new(), level: 0.95, method: None, compare: true };
-    run(Asked {
+    run(TransferRequest {
         study: study.to_owned(),
         toward: Toward { known, ..Toward::default() },
         history: HistoryChanges::default(),
@@ -65,7 +52,7 @@ pub(super) fn demo(study: &Path) -> Result<(), Failure> {
 }
 
 /// Transfers and prints.
-pub fn run(asked: Asked) -> Result<(), Failure> {
+pub fn run(asked: TransferRequest) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let loaded = counted_toward(&asked.study, asked.history, &asked.toward, &wait)?;
     let answer = transfer(&loaded, &asked.request, Watch::new(&wait.follow()))?;

@@ -2,14 +2,14 @@
 
 use super::{label, number, standardised, table, wrapped};
 use seawall::transfer::BalanceSummary;
-use seawall_study::transfer::balance_words;
+use seawall_report::wording;
 use std::io::{Result, Write};
 
 /// How the log was made like the target.
 pub(super) fn print(balance: &BalanceSummary, out: &mut dyn Write) -> Result<()> {
     let rows = |(action, n): &(String, f64)| format!("{} {}", label(action), number(n.round()));
     let rows: Vec<String> = balance.effective_rows.iter().map(rows).collect();
-    let status = balance_words(balance);
+    let status = wording::balance(balance);
     wrapped(&format!("Balance: {status}. Effective rows: {}.", rows.join(", ")), out)?;
     if balance.columns.is_empty() {
         return Ok(());

@@ -1,18 +1,18 @@
 //! The answer of `seawall bound` as a table, and the largest moves in words.
 
 use super::{gap, label, number, percent, wrapped};
-use crate::cmd::bound::Outputs;
+use crate::request::BoundOutputs;
 use comfy_table::Table;
 use seawall::{Direction, Kind, Set, Space, Support, WorstCase};
+use seawall_report::drivers;
 use seawall_study::bound::{Bound, SupportKind};
-use seawall_study::shift;
 use std::io::{Result, Write};
 
 /// Moves told in words for each radius.
 const MOVES: usize = 3;
 
 /// Prints everything.
-pub fn print(found: &Bound, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+pub fn print(found: &Bound, outputs: &BoundOutputs, out: &mut dyn Write) -> Result<()> {
     let request = &found.request;
     let space = found.population.space();
     let support = match (found.support, space.support()) {
@@ -168,7 +168,8 @@ fn moves(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write) -> 
     shifts(found, worst, out)?;
     writeln!(out, "  Largest moves:")?;
     for step in largest {
-        let words = match shift::phrase(&shift::changes(found.population.space(), &step), label) {
+        let words = match drivers::phrase(&drivers::changes(found.population.space(), &step), label)
+        {
             words if words.is_empty() => "to another row of the same context".to_owned(),
             words => words,
         };
@@ -241,7 +242,7 @@ fn reweighted(found: &Bound, radius: f64, worst: &WorstCase, out: &mut dyn Write
     if gains.is_empty() {
         return writeln!(out, "Radius {radius}: everyone keeps their weight.");
     }
-    writeln!(out, "Radius {radius}: {}.", shift::sentence(worst, found.request.set))?;
+    writeln!(out, "Radius {radius}: {}.", drivers::sentence(worst, found.request.set))?;
     shifts(found, worst, out)?;
     writeln!(out, "  Largest gains:")?;
     for (gain, point) in gains.into_iter().take(MOVES) {

@@ -4,7 +4,7 @@
 use super::{
     ends, label, number, percent, radius, shift, supported, table, verdict, width, wrapped,
 };
-use crate::cmd::evaluate::Outputs;
+use crate::request::EvaluateOutputs;
 use seawall::Status;
 use seawall::evaluate::{Estimate, Support};
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
@@ -23,7 +23,7 @@ const ROWS: usize = 8;
 const CHANGES: usize = 2;
 
 /// Prints one screen.
-pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write) -> Result<()> {
     let names = short_names(found);
     let facts = &found.diagnostics;
     let left = facts.left_out.rows();

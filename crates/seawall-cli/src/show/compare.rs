@@ -2,6 +2,7 @@
 
 use super::{label, short, table, wrapped};
 use seawall::Direction;
+use seawall_report::wording::compared;
 use seawall_study::compare::{Compared, ComparedSet};
 use std::io::{Result, Write};
 
@@ -35,15 +36,16 @@ pub fn print(found: &Compared, out: &mut dyn Write) -> Result<()> {
     header.extend(unseen.then_some("unseen"));
     let mut rows = table(&header);
     for set in found.answered() {
-        let mut row = vec![set.set.to_string(), set.radius_words()];
+        let words = compared(set, label);
+        let mut row = vec![set.set.to_string(), words.radius];
         row.extend(shown.iter().map(|&k| value(set, k)));
         if several {
-            row.push(set.best_words(label));
-            row.extend(noise.then(|| set.told_words().to_owned()));
-            row.push(set.no_worse.as_ref().map_or("unknown".to_owned(), |n| n.words()));
+            row.push(words.best);
+            row.extend(noise.then(|| words.told.to_owned()));
+            row.push(words.no_worse);
         }
-        row.push(label(&set.fears_words()));
-        row.extend(unseen.then(|| set.unseen_words()));
+        row.push(label(&words.fears));
+        row.extend(unseen.then_some(words.unseen));
         rows.add_row(row);
     }
     if found.answered().next().is_some() {

@@ -5,16 +5,16 @@ use super::{
     balance, between, check, gap, label, level, number, percent, radius, shift, short, supported,
     table,
 };
-use crate::cmd::evaluate::Outputs;
+use crate::request::EvaluateOutputs;
 use seawall::Curve;
 use seawall::Direction;
 use seawall::evaluate::Estimate;
+use seawall_report::drivers::sentence;
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, Question};
-use seawall_study::shift::sentence;
 use std::io::{Result, Write};
 
 /// Prints everything.
-pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write) -> Result<()> {
     let question = &found.question;
     check::summary(&found.diagnostics, out)?;
     check::models(&found.diagnostics, out)?;
@@ -50,7 +50,7 @@ pub fn print(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Resu
 }
 
 /// What was written where.
-pub fn files(found: &Evaluation, outputs: &Outputs, out: &mut dyn Write) -> Result<()> {
+pub fn files(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write) -> Result<()> {
     if let Some(path) = &outputs.curve {
         let curves = || found.policies.iter().flat_map(|p| &p.curves);
         let vertices: usize = curves().map(|c| c.vertices().len()).sum();

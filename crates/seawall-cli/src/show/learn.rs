@@ -2,7 +2,7 @@
 
 use super::transfer::{bound, to_noise};
 use super::{balance, gap, number, one_line};
-use crate::cmd::learn::Outputs;
+use crate::request::LearnOutputs;
 use seawall::Direction;
 use seawall::learn::Method;
 use seawall_study::learn::{HeldOutDifference, LearnSupport, LearnedPolicy, Spec};
@@ -16,7 +16,7 @@ const LINES: usize = 40;
 pub fn print(
     study: &Path,
     answer: &LearnedPolicy,
-    outputs: &Outputs,
+    outputs: &LearnOutputs,
     written: bool,
     out: &mut dyn Write,
 ) -> Result<()> {

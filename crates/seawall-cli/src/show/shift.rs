@@ -2,7 +2,8 @@
 
 use super::{label, number, percent, table};
 use seawall::{Kind, Marginal, Move, Set, Space, WorstCase};
-use seawall_study::shift;
+use seawall_report::drivers;
+use seawall_study::shift::main_change;
 use std::io::{Result, Write};
 
 /// Levels told for each feature.
@@ -53,13 +54,13 @@ pub fn commonest(
     moves: impl Iterator<Item = Move>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let all = shift::commonest(space, moves, MOVES);
+    let all = drivers::commonest(space, moves, MOVES);
     if !all.is_empty() {
         writeln!(out, " Commonest moves:")?;
     }
     for told in all {
         let (share, cost) = (percent(told.mass), number(told.cost));
-        let words = shift::phrase(&told.changes, label);
+        let words = drivers::phrase(&told.changes, label);
         writeln!(out, "   {share} of the population: {words} (cost {cost} each)")?;
     }
     Ok(())
@@ -68,16 +69,16 @@ pub fn commonest(
 /// What a worst case changes, in a few words: its commonest moves, else what shifts most.
 pub fn changes(worst: &WorstCase, set: Set, count: usize) -> Vec<String> {
     let told =
-        |m: &shift::Moves| format!("{} {}", percent(m.mass), shift::phrase(&m.changes, label));
+        |m: &drivers::Moves| format!("{} {}", percent(m.mass), drivers::phrase(&m.changes, label));
     let all: Vec<String> = match set.moves_mass() {
-        true => shift::commonest(worst.nominal().space(), worst.plan().iter(), count)
+        true => drivers::commonest(worst.nominal().space(), worst.plan().iter(), count)
             .iter()
             .map(told)
             .collect(),
         false => Vec::new(),
     };
     match all.is_empty() {
-        true => shift::main_change(worst, set).into_iter().collect(),
+        true => main_change(worst, set).into_iter().collect(),
         false => all,
     }
 }

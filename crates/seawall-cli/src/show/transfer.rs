@@ -1,6 +1,7 @@
 //! What policies would cost in a target, in words.
 
 use super::{balance, label, number, percent, table, wrapped};
+use seawall_report::wording;
 use seawall_study::transfer::{LeftOutGroups, Transfer, Transfers};
 use std::io::{Result, Write};
 
@@ -108,7 +109,7 @@ const MOST: usize = 15;
 
 /// Groups that are not counted.
 pub(super) fn left_out(groups: &LeftOutGroups, out: &mut dyn Write) -> Result<()> {
-    let reasons = groups.reasons();
+    let reasons = wording::left_out(groups);
     match reasons.is_empty() {
         true => Ok(()),
         false => wrapped(&format!("Groups left out: {}.", reasons.join(", ")), out),

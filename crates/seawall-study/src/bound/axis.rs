@@ -1,8 +1,8 @@
 //! A context column of one or two tables, resolved: its kind, its levels and where each value is.
 
 use super::Context;
-use crate::read::{DeclaredLevels, Distinct, Levels, Order, Table};
 use seawall::{Feature, Kind, Result};
+use seawall_table::read::{DeclaredLevels, Distinct, Levels, Order, Table};
 
 /// A share of the range whose square is still told from 0.
 const VANISHING: f64 = 1e-150;

@@ -10,12 +10,12 @@ mod support;
 pub(crate) use axis::Axis;
 
 use crate::evaluate::{check_radii, set_name};
-use crate::read::{Order, Reading, Table, tables};
 use crate::words::number;
 use seawall::{
     Ambiguity, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
     Problem, Progress, Result, Set, Settings, Stage, Status, Watch, WorstCase,
 };
+use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

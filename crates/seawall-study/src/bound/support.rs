@@ -1,8 +1,8 @@
 //! Where the rows of a table are: scattered points, or the cells of a grid.
 
 use super::axis::Axis;
-use crate::read::Table;
 use seawall::{Error, Feature, Result, Space};
+use seawall_table::read::Table;
 use std::collections::HashMap;
 
 /// The context columns of a table, the first of which is column `first`.

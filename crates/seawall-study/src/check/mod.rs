@@ -219,7 +219,7 @@ pub struct PropensityFacts {
 /// Looks at a study's data.
 pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
     let fitted = prepared.fitted(watch)?;
-    let mut check = facts(prepared, fitted, prepared.study.support, watch)?;
+    let mut check = facts(prepared, fitted, prepared.study.data.support, watch)?;
     check.notes.splice(0..0, overlap_notes(prepared.log()));
     let reference = prepared.reference(prepared.log())?;
     check.balance = reference.summary();
@@ -228,7 +228,7 @@ pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
     check.target = prepared.target.as_ref().zip(transport).map(|(t, by)| t.answer(by));
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
-    let needed = prepared.contexts_on(prepared.study.support)?;
+    let needed = prepared.contexts_on(prepared.study.data.support)?;
     if let Ok(values) = fitted.values_on(&needed, Wasserstein.at(0.0), settings) {
         let later = |spec: &&PolicySpec| matches!(spec.plain(), PolicySpec::File(_));
         for spec in prepared.study.policies.iter().filter(|spec| !later(spec)) {
@@ -280,12 +280,12 @@ pub(crate) fn facts(
             no_outcome: counted.no_outcome,
         },
         rows: log.total(),
-        effective_rows: study.survey_weight.as_ref().map(|_| log.effective_rows()),
+        effective_rows: study.data.rows.survey_weight.as_ref().map(|_| log.effective_rows()),
         clusters: log.clusters(),
         direction: log.direction(),
         actions,
         features,
-        scale: study.scale,
+        scale: study.data.scale,
         cells: space.len(),
         observed_cells: observed,
         needed_cells: needed.len(),
@@ -394,7 +394,7 @@ fn line(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts {
     FeatureFacts {
         name: space.names().nth(k).unwrap_or_default().to_owned(),
         kind: space.kind(k),
-        levels: numbers.len() + usize::from(prepared.study.contexts[k].missing.is_some()),
+        levels: numbers.len() + usize::from(prepared.study.data.contexts[k].missing.is_some()),
         ends: (text(numbers.first()), text(numbers.last())),
         missing: missing.sum::<f64>() / log.total(),
         empty_levels: 0,

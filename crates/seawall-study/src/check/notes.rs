@@ -1,13 +1,13 @@
 //! What a reader should know before trusting a number.
 
 use super::{Check, twins};
-use crate::count::RowPredictions;
-use crate::memory::size;
 use crate::prepare::PreparedStudy;
 use crate::reference::{FEW_ROWS, TargetEstimates};
 use crate::words::{number, percent, supported};
 use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::{Kind, Set};
+use seawall_table::count::RowPredictions;
+use seawall_table::memory::size;
 
 /// More different numbers than this in a column are better binned.
 const MANY_LEVELS: usize = 1000;

@@ -156,7 +156,7 @@ fn not_counted(sets: &[ComparedSet], counted: &[&ComparedSet]) -> Vec<String> {
 }
 
 /// Policies that are best alike, in words: `a`, `a and b alike`.
-pub(super) fn alike(best: &[String], tell: impl Fn(&str) -> String) -> String {
+pub fn alike(best: &[String], tell: impl Fn(&str) -> String) -> String {
     let names: Vec<String> = best.iter().map(|name| tell(name)).collect();
     match &names[..] {
         [] => String::new(),

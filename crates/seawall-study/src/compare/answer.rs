@@ -1,6 +1,5 @@
 //! The answers of a comparison of sets, as plain data with their words.
 
-use super::agreement::alike;
 use crate::study::Scale;
 use crate::words::{away, percent, short};
 use seawall::evaluate::Estimate;
@@ -200,13 +199,6 @@ impl PolicyWorst {
     }
 }
 
-impl NoWorse {
-    /// In two words: `yes`, `no: by 0.14`.
-    pub fn words(&self) -> String {
-        if self.holds { "yes".to_owned() } else { format!("no: by {}", short(self.by)) }
-    }
-}
-
 impl ComparedSet {
     /// Without an answer, and why.
     pub(super) fn unanswered(set: Set, scale: Scale, why: impl Into<String>) -> Self {
@@ -229,43 +221,6 @@ impl ComparedSet {
     /// Whether it has an answer at a radius that is comparable.
     pub fn counts(&self) -> bool {
         !self.best.is_empty() && !self.beyond
-    }
-
-    /// The radius for people.
-    pub fn radius_words(&self) -> String {
-        match self.beyond {
-            true => "0, beyond".to_owned(),
-            false if self.radius.is_infinite() => "none".to_owned(),
-            false => short(self.radius),
-        }
-    }
-
-    /// The best policies for people, names as `tell` tells them.
-    pub fn best_words(&self, tell: impl Fn(&str) -> String) -> String {
-        alike(&self.best, tell)
-    }
-
-    /// Whether the log tells the best from the others, for people.
-    pub fn told_words(&self) -> &'static str {
-        match self.told {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "",
-        }
-    }
-
-    /// What it fears, for people.
-    pub fn fears_words(&self) -> String {
-        match &self.fears {
-            Some(fears) => fears.clone(),
-            None if self.best.is_empty() => String::new(),
-            None => "nothing".to_owned(),
-        }
-    }
-
-    /// The share where nobody was seen, for people.
-    pub fn unseen_words(&self) -> String {
-        self.unseen.map_or(String::new(), percent)
     }
 }
 

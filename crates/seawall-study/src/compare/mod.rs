@@ -16,6 +16,7 @@ mod choice;
 mod cover;
 mod sets;
 
+pub use agreement::alike;
 pub use answer::*;
 
 use crate::evaluate::with_unique_name;
@@ -67,7 +68,7 @@ pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) ->
     } else {
         (sets::asked(&request.sets)?, Vec::new())
     };
-    let task = cover_task(&prepared.on_support(prepared.study.support)?, request, watch)?;
+    let task = cover_task(&prepared.on_support(prepared.study.data.support)?, request, watch)?;
     let people = task.people()?;
     if request.containing && people.is_none() {
         let instead = "give a sample of the target, or a recorded group to leave out";
@@ -152,7 +153,7 @@ impl<'a> Ground<'a> {
     ) -> Result<Self> {
         let prepared = &task.prepared;
         let settings = Settings { watch, ..Settings::default() };
-        let robust = fitted.robust(prepared.study.support)?;
+        let robust = fitted.robust(prepared.study.data.support)?;
         let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
         let specs =
             if request.policies.is_empty() { &prepared.study.policies } else { &request.policies };
@@ -161,7 +162,7 @@ impl<'a> Ground<'a> {
             let policy =
                 prepared.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
                     PolicySpec::File(_) => e,
-                    _ => e.within(prepared.study.path.display()),
+                    _ => e.within(prepared.study.path().display()),
                 })?;
             let policy = with_unique_name(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
@@ -195,7 +196,7 @@ impl<'a> Ground<'a> {
 
     /// How the study's costs are scaled.
     fn scale(&self) -> Scale {
-        self.task.prepared.study.scale
+        self.task.prepared.study.data.scale
     }
 
     /// Every set, and why those without an answer have none. `people` are those to be contained, if they are.
@@ -328,7 +329,7 @@ impl<'a> Ground<'a> {
         let points = self.robust.points();
         let kept: Vec<f64> = points.iter().map(|&i| people.weights()[i]).collect();
         let off = 1.0 - kept.iter().sum::<f64>();
-        let anywhere = self.task.prepared.study.support == Support::Space && set.moves_mass();
+        let anywhere = self.task.prepared.study.data.support == Support::Space && set.moves_mass();
         if off > LEFT && !anywhere {
             return Ok(Err(lacks()));
         }
@@ -445,7 +446,7 @@ impl<'a> Ground<'a> {
         let Some(known) = self.task.known()? else {
             return Err(nothing_known(set));
         };
-        let support = listed(self.task.prepared.study.support);
+        let support = listed(self.task.prepared.study.data.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
     }
 }

@@ -18,7 +18,7 @@ const COMPARING: f64 = 3e10;
 pub(super) const EVALUATIONS: f64 = 12.0;
 
 /// What every stage of an evaluation starts from.
-pub(super) struct Basis<'a> {
+pub(super) struct EvaluationBasis<'a> {
     pub(super) prepared: &'a PreparedStudy,
     /// What was asked, its set resolved for the population.
     pub(super) question: Question,
@@ -48,7 +48,7 @@ pub(super) fn study_for(prepared: &PreparedStudy, question: &Question) -> Result
     other.as_ref().unwrap_or(prepared).on_support(question.support)
 }
 
-impl<'a> Basis<'a> {
+impl<'a> EvaluationBasis<'a> {
     pub(super) fn new(
         prepared: &'a PreparedStudy,
         question: &Question,
@@ -68,7 +68,17 @@ impl<'a> Basis<'a> {
             question.cost.radii.iter().map(values).collect::<Result<_>>()?;
         let policies = policies(prepared, &question, &costs[0], watch)?;
         let (pairs, notes) = pairs(&question, &robust, &policies);
-        Ok(Basis { prepared, question, fitted, reference, robust, costs, policies, pairs, notes })
+        Ok(EvaluationBasis {
+            prepared,
+            question,
+            fitted,
+            reference,
+            robust,
+            costs,
+            policies,
+            pairs,
+            notes,
+        })
     }
 }
 
@@ -94,7 +104,7 @@ fn policies(
     for spec in &question.policies {
         let policy = prepared.policy(spec, values, watch).map_err(|e| match spec.plain() {
             PolicySpec::File(_) => e,
-            _ => e.within(prepared.study.path.display()),
+            _ => e.within(prepared.study.path().display()),
         })?;
         let policy =
             with_unique_name(policy, |name| policies.iter().any(|p| p.policy.name() == name));

@@ -1,7 +1,7 @@
 //! What is asked differently from the study file.
 
 use super::{By, Halving, Question};
-use crate::study::{PolicySpec, SetSpec};
+use crate::study::{PolicySpec, SetSpec, no_cost_set};
 use seawall::evaluate::Support;
 use seawall::{Error, Field, Result, Set};
 
@@ -58,15 +58,6 @@ pub(crate) fn changed_sets(
         )
         .advise(Field::Set, &["entropic"])),
         _ => Ok((context, cost)),
-    }
-}
-
-/// Why a set is none of outcomes alone.
-pub(crate) fn no_cost_set(set: Set) -> &'static str {
-    if set.needs_actions() {
-        "a set of people with their outcomes: it takes the place of the set of contexts"
-    } else {
-        "a set of contexts: what is known of a target is about those"
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the stages of an evaluation found, brought together: notes, withheld limits and verdicts.
 
 use super::answer::{BoundTerms, count};
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::comparison::{ComparisonContext, verdict};
 use super::differences::SolvedDifferences;
 use super::estimates::{DifferenceEstimates, Estimates, PolicyEstimates};
@@ -28,7 +28,7 @@ pub(super) struct Stages {
 }
 
 /// Makes an evaluation of what the stages found.
-pub(super) fn conclude(basis: &Basis<'_>, stages: Stages) -> Evaluation {
+pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluation {
     let notes = notes(basis, &stages);
     let Stages { facts, bounds, estimates, worst, held_out } = stages;
     let mut models = held_out.models.into_iter();
@@ -68,7 +68,7 @@ pub(super) fn conclude(basis: &Basis<'_>, stages: Stages) -> Evaluation {
 
 /// One policy's answers; limits and intervals only where enough rows support them.
 fn policy_result(
-    basis: &Basis<'_>,
+    basis: &EvaluationBasis<'_>,
     place: usize,
     estimates: &PolicyEstimates,
     solved: PolicyWorstCases,
@@ -96,7 +96,7 @@ fn policy_result(
 
 /// One policy against another, with verdicts.
 fn comparison(
-    basis: &Basis<'_>,
+    basis: &EvaluationBasis<'_>,
     place: usize,
     estimates: &DifferenceEstimates,
     solved: SolvedDifferences,
@@ -143,7 +143,7 @@ fn comparison(
 }
 
 /// What a reader should know: first what bears on the numbers themselves.
-fn notes(basis: &Basis<'_>, stages: &Stages) -> Vec<String> {
+fn notes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Vec<String> {
     let (question, prepared) = (&basis.question, basis.prepared);
     let mut notes = overlap_notes(basis.fitted.log());
     let each = stages.estimates.policies.iter().zip(&stages.worst.policies).enumerate();
@@ -171,7 +171,7 @@ fn notes(basis: &Basis<'_>, stages: &Stages) -> Vec<String> {
 }
 
 /// A note where a worst case is a mean that no population can have: the model leaves the outcomes' range.
-fn beyond_outcomes(basis: &Basis<'_>, stages: &Stages) -> Option<String> {
+fn beyond_outcomes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Option<String> {
     let (low, high) = stages.facts.outcome_range;
     let slack = 1e-9 * (high - low) + 1e-12 * low.abs().max(high.abs());
     let beyond = |value: f64| value < low - slack || value > high + slack;
@@ -190,7 +190,9 @@ fn beyond_outcomes(basis: &Basis<'_>, stages: &Stages) -> Option<String> {
 }
 
 /// The finite-sample bound of the question's sets, if it was asked for.
-pub(super) fn finite_sample_bounds(basis: &Basis<'_>) -> Result<Option<FiniteSampleBounds>> {
+pub(super) fn finite_sample_bounds(
+    basis: &EvaluationBasis<'_>,
+) -> Result<Option<FiniteSampleBounds>> {
     let Some(delta) = basis.question.bounds else { return Ok(None) };
     if basis.reference.balance().is_some() {
         let what = "is for the log's own population, not for what is known of a target";

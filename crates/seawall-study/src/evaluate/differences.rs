@@ -1,7 +1,7 @@
 //! Pairs of policies in one population: worst and best differences, and certain radii.
 
 use super::CertainRadius;
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::comparison::DifferenceBounds;
 use super::estimates::Estimates;
 use super::{CURVE_TOLERANCE, FEW_RADII, Question};
@@ -64,7 +64,7 @@ struct OneSided {
 
 /// The differences of every pair of a basis.
 pub(super) fn differences(
-    basis: &Basis<'_>,
+    basis: &EvaluationBasis<'_>,
     estimates: &Estimates,
     watch: Watch<'_>,
 ) -> Result<Vec<SolvedDifferences>> {

@@ -1,6 +1,6 @@
 //! Estimates if nothing shifts: of every policy and of every compared pair, in the data and in the target.
 
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::{TargetEstimates, joint_sets};
 use crate::check::{policy_notes, target_note};
 use crate::prepare::TargetAnswer;
@@ -36,7 +36,7 @@ pub(super) struct DifferenceEstimates {
 }
 
 impl Estimates {
-    pub(super) fn new(basis: &Basis<'_>, watch: Watch<'_>) -> Result<Self> {
+    pub(super) fn new(basis: &EvaluationBasis<'_>, watch: Watch<'_>) -> Result<Self> {
         let estimator = basis.reference.estimator(basis.fitted, watch)?;
         let there = estimator.as_ref();
         let policies: Vec<PolicyEstimates> = (0..basis.policies.len())
@@ -61,7 +61,7 @@ impl Estimates {
 
 impl PolicyEstimates {
     fn new(
-        basis: &Basis<'_>,
+        basis: &EvaluationBasis<'_>,
         policy: usize,
         estimator: Option<&TargetEstimator<'_>>,
         watch: Watch<'_>,
@@ -75,7 +75,7 @@ impl PolicyEstimates {
     }
 
     /// What a reader should know of them.
-    pub(super) fn notes(&self, basis: &Basis<'_>, policy: usize) -> Vec<String> {
+    pub(super) fn notes(&self, basis: &EvaluationBasis<'_>, policy: usize) -> Vec<String> {
         let name = basis.policies[policy].policy.name();
         let rows = basis.fitted.log().effective_rows();
         let mut notes = policy_notes(name, &self.nominal, rows);

@@ -5,7 +5,7 @@
 //! the honest value to the value as fitted, its standard errors and the allowance for smoothing are
 //! read off straight lines ([`between`]).
 
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::estimates::Estimates;
 use super::halves::both;
 use super::models::by_kind;
@@ -41,7 +41,7 @@ pub(super) struct HeldOut {
 impl HeldOut {
     /// Splits the rows as often as is asked and affordable; `range` is that of outcomes.
     pub(super) fn new(
-        basis: &Basis<'_>,
+        basis: &EvaluationBasis<'_>,
         estimates: &Estimates,
         worst: &WorstCases,
         range: (f64, f64),
@@ -94,7 +94,7 @@ impl HeldOut {
 
 /// Why a part of the rows cannot be made what is known of the target, or cannot meet it, where the whole
 /// log can; other errors are passed on.
-fn refused(basis: &Basis<'_>, error: Error) -> Result<String> {
+fn refused(basis: &EvaluationBasis<'_>, error: Error) -> Result<String> {
     let about_known =
         basis.reference.balance().is_some() || basis.question.context.set.needs_known();
     if error.is_stopped() || error.is_internal() || !about_known {
@@ -107,7 +107,7 @@ fn refused(basis: &Basis<'_>, error: Error) -> Result<String> {
 
 /// What is asked of the halves.
 struct Task<'a> {
-    basis: &'a Basis<'a>,
+    basis: &'a EvaluationBasis<'a>,
     estimates: &'a Estimates,
     worst: &'a WorstCases,
     asked: Halving,

@@ -2,7 +2,7 @@
 //! known of their values beside bounds.
 
 use super::Question;
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::values::SolvedShift;
 use crate::prepare::PreparedStudy;
 use crate::words::number;
@@ -72,7 +72,7 @@ pub(super) fn estimate(
 /// What a policy's worst cases rest on that no data can say: how a person's outcomes under two actions go
 /// together; and that it loses what every policy does, where nobody can move.
 pub(super) fn notes(
-    basis: &Basis<'_>,
+    basis: &EvaluationBasis<'_>,
     policy: &Policy,
     values: &[SolvedShift],
     watch: Watch<'_>,

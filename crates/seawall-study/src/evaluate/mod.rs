@@ -3,10 +3,10 @@
 //! Each stage is a function of those before it, and nothing is filled in later:
 //!
 //! ```text
-//! PreparedStudy, Question ──▶ Basis { fitted, reference population, policies, pairs }
-//! Basis ──▶ Estimates       if nothing shifts, in the data and in the target
-//! Basis, Estimates ──▶ WorstCases    values with bounds, populations, curves, differences
-//! Basis, Estimates, WorstCases ──▶ HeldOut    held-out values and confidence limits, by sample splits
+//! PreparedStudy, Question ──▶ EvaluationBasis { fitted, reference population, policies, pairs }
+//! EvaluationBasis ──▶ Estimates       if nothing shifts, in the data and in the target
+//! EvaluationBasis, Estimates ──▶ WorstCases    values with bounds, populations, curves, differences
+//! EvaluationBasis, Estimates, WorstCases ──▶ HeldOut    held-out values and confidence limits, by sample splits
 //! all of them ──conclude──▶ Evaluation    verdicts, notes, limits withheld where rows are few
 //! ```
 
@@ -33,7 +33,7 @@ pub use answer::*;
 pub(crate) use basis::with_unique_name;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
-pub(crate) use changes::{changed_radii, changed_sets, check_radii, no_cost_set};
+pub(crate) use changes::{changed_radii, changed_sets, check_radii};
 pub use comparison::{
     CertainRadius, Comparison, ComparisonContext, DifferenceBounds, DifferenceNoise,
     DifferenceValue, Verdict,
@@ -49,7 +49,7 @@ pub use crate::reference::TargetEstimates;
 
 use crate::check::facts;
 use crate::prepare::PreparedStudy;
-use basis::{Basis, check, study_for};
+use basis::{EvaluationBasis, check, study_for};
 use by::by_level;
 use conclude::{Stages, conclude, finite_sample_bounds};
 use estimates::Estimates;
@@ -91,7 +91,7 @@ fn evaluate_whole(
     let fitted = prepared.fitted(watch)?;
     let facts = facts(prepared, fitted, question.support, watch)?;
     let reference = prepared.reference(prepared.log())?;
-    let basis = Basis::new(prepared, question, (fitted, &reference), watch)?;
+    let basis = EvaluationBasis::new(prepared, question, (fitted, &reference), watch)?;
     let bounds = finite_sample_bounds(&basis)?;
     let estimates = Estimates::new(&basis, watch)?;
     let worst = WorstCases::new(&basis, &estimates, watch)?;

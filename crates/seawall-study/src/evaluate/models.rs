@@ -1,7 +1,7 @@
 //! The kinds of model that `auto` chose from, by what each makes of the first policy's worst case: as
 //! fitted, honestly, and how much of it may be noise.
 
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::halves::both;
 use super::worst_cases::WorstCases;
 use super::{Halving, ValueNoise};
@@ -18,7 +18,7 @@ const UNASKED: usize = 2;
 
 /// The worst cases of every kind, at the first positive radius; `first` is the noise of the first policy's.
 pub(super) fn by_kind(
-    basis: &Basis<'_>,
+    basis: &EvaluationBasis<'_>,
     worst: &WorstCases,
     first: &[ValueNoise],
     asked: &Halving,
@@ -53,7 +53,7 @@ pub(super) fn by_kind(
 
 /// One kind of model, asked about one policy at one radius.
 struct Kind<'a> {
-    basis: &'a Basis<'a>,
+    basis: &'a EvaluationBasis<'a>,
     recipe: &'a Recipe,
     radius: f64,
 }

@@ -74,7 +74,7 @@ impl Question {
             policies: study.policies.clone(),
             context: study.context_set.clone(),
             cost: study.cost_set.clone(),
-            support: study.support,
+            support: study.data.support,
             compare: true,
             level: 0.95,
             curve: false,

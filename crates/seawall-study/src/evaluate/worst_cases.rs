@@ -1,7 +1,7 @@
 //! Worst cases of every policy: values with their bounds, populations, curves, and the radii that mean something
 //! to a policy.
 
-use super::basis::Basis;
+use super::basis::EvaluationBasis;
 use super::differences::{SolvedDifferences, differences};
 use super::estimates::Estimates;
 use super::values::{Shift, SolvedShift};
@@ -33,7 +33,11 @@ pub(super) struct PolicyWorstCases {
 }
 
 impl WorstCases {
-    pub(super) fn new(basis: &Basis<'_>, estimates: &Estimates, watch: Watch<'_>) -> Result<Self> {
+    pub(super) fn new(
+        basis: &EvaluationBasis<'_>,
+        estimates: &Estimates,
+        watch: Watch<'_>,
+    ) -> Result<Self> {
         let one = |policy: usize| {
             let direct = estimates.policies[policy].direct();
             let own = &basis.policies[policy].policy;
@@ -57,7 +61,7 @@ struct AtCostRadius {
 
 impl PolicyWorstCases {
     fn new(
-        basis: &Basis<'_>,
+        basis: &EvaluationBasis<'_>,
         policy: &Policy,
         radii: PolicyRadii,
         watch: Watch<'_>,
@@ -92,7 +96,7 @@ impl PolicyWorstCases {
 
 impl AtCostRadius {
     fn new(
-        basis: &Basis<'_>,
+        basis: &EvaluationBasis<'_>,
         policy: &Policy,
         (costs, cost_radius): (&Values, f64),
         settings: Settings<'_>,
@@ -118,7 +122,11 @@ impl AtCostRadius {
 }
 
 /// How closely the curve is followed, if it was asked for.
-fn curve_tolerance(basis: &Basis<'_>, policy: &Policy, costs: &Values) -> Result<Option<f64>> {
+fn curve_tolerance(
+    basis: &EvaluationBasis<'_>,
+    policy: &Policy,
+    costs: &Values,
+) -> Result<Option<f64>> {
     let set = basis.question.context.set;
     if !basis.question.curve {
         return Ok(None);
@@ -137,7 +145,7 @@ fn curve_tolerance(basis: &Basis<'_>, policy: &Policy, costs: &Values) -> Result
 }
 
 /// The support as it is told: all contexts of a space that was too large for a grid are those observed.
-fn support(basis: &Basis<'_>) -> Support {
+fn support(basis: &EvaluationBasis<'_>) -> Support {
     let space = basis.robust.population().space();
     let grid = matches!(space.support(), seawall::Support::Grid(_));
     match basis.question.support {

@@ -1,7 +1,7 @@
 //! What a column holds: its values, its kind as a context, and why it cannot be one.
 
 use super::words::{number, short, shown};
-use crate::read::{Bins, Distinct, Moment};
+use seawall_table::read::{Bins, Distinct, Moment};
 
 /// A column of text with more levels than this is taken for names.
 pub(super) const LEVELS: usize = 50;

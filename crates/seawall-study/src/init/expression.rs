@@ -7,8 +7,8 @@
 //!
 //! A name with one of these signs in it stands in double quotes; a quote in it is doubled.
 
-use crate::read::same;
 use crate::study::Term;
+use seawall_table::read::same;
 
 /// A part of a sum, as it is typed.
 struct Part {

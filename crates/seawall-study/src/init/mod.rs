@@ -10,12 +10,12 @@ mod roles;
 pub(crate) mod words;
 mod written;
 
-use crate::read::{Reading, Stream, columns, files};
 use column::Column;
 use contexts::Contexts;
 use leaks::Target;
 use roles::Roles;
 use seawall::{Error, Result};
+use seawall_table::read::{Reading, Stream, columns, files};
 use std::path::Path;
 use words::{many, short};
 

@@ -6,8 +6,8 @@ use super::column::Column;
 use super::expression;
 use super::leaks::repeats;
 use super::words::{listed, short};
-use crate::read::{nearest, unknown_column};
 use crate::study::Term;
+use seawall_table::read::{nearest, unknown_column};
 
 /// Columns of choices, the surest names first.
 const ACTIONS: [&str; 7] = ["action", "item_id", "arm", "treatment", "treat", "treated", "rx"];

@@ -2,7 +2,6 @@
 
 use super::{AgainstResult, Method, Plan, Question, Spec, spec};
 use crate::prepare::PreparedStudy;
-use crate::read::named;
 use crate::study::{PolicySpec, Study};
 use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
 use seawall::learn::{
@@ -16,6 +15,7 @@ use seawall::{
     Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch,
     WorstCase,
 };
+use seawall_table::read::named;
 
 /// A difference to a baseline below this share of the largest value is rounding.
 const ROUNDING: f64 = 1e-12;

@@ -60,7 +60,7 @@ impl Question {
             context: study.context_set.first(),
             column_radii: study.context_set.column_radii.clone(),
             cost: study.cost_set.first(),
-            support: study.support,
+            support: study.data.support,
             limits: Limits::default(),
             gradient: Gradient::default(),
             schedule: Plan::Accuracy(ACCURACY, CONTEXTS),

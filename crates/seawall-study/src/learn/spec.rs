@@ -6,10 +6,10 @@
 //! levels, `RCONSC=F|D+U`. Without parts every level is a group of its own. A name or a level that
 //! holds one of `=,|+` stands in double quotes, a quote in it doubled: `"a=b"="x|y"|z`.
 
-use crate::read::{named, split, unquoted};
 use crate::study::{Context, PolicySpec, Study};
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Field, Kind, Result, Space, Value};
+use seawall_table::read::{named, split, unquoted};
 
 /// A kind of policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,7 @@ fn partition(text: &str, space: &Space, study: &Study) -> Result<Partition> {
     };
     let feature = space.feature(&name).map_err(|_| {
         let all: Vec<&str> = space.names().collect();
-        let near = crate::read::nearest(&name, &all)
+        let near = seawall_table::read::nearest(&name, &all)
             .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         Error::config(format!(
             "groups: no feature named {name:?}{near} (there are: {})",
@@ -113,7 +113,7 @@ fn cuts(name: &str, parts: &str, study: &Study) -> Result<Vec<f64>> {
     };
     let mut cuts: Vec<f64> = split(parts, '|').into_iter().map(cut).collect::<Result<_>>()?;
     cuts.sort_by(f64::total_cmp);
-    let bins = study.contexts.iter().find(|c| c.name == name).and_then(Context::bins);
+    let bins = study.data.contexts.iter().find(|c| c.name == name).and_then(Context::bins);
     if let Some(bins) = bins
         && let Some((cut, bin)) = cuts.iter().find_map(|&c| bins.inside(c).map(|bin| (c, bin)))
     {

@@ -15,13 +15,13 @@ mod target;
 pub use model::ModelChoice;
 pub use target::{BeyondFacts, PlacedTarget, TargetAnswer, TargetFacts};
 
-use crate::count::{Counted, count};
-use crate::read::{files, same};
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use model::choose_model;
 use seawall::evaluate::{FitOptions, Fitted, Propensity};
 use seawall::outcome::{ModelKind, Recipe};
 use seawall::{Error, Log, Result, Watch};
+use seawall_table::count::{Counted, count};
+use seawall_table::read::{files, same};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -50,7 +50,7 @@ pub struct PreparedStudy {
 
 /// Reads a study's data and makes the choices it leaves open.
 pub fn load(study: Study, watch: Watch<'_>) -> Result<PreparedStudy> {
-    let counted = count(&study, watch)?;
+    let counted = count(&study.data, watch)?;
     prepare(study, counted, watch)
 }
 
@@ -60,7 +60,7 @@ pub fn prepare(study: Study, counted: Counted, watch: Watch<'_>) -> Result<Prepa
     if let (Some(line), Some(clusters)) = (study.deals.line, log.clusters())
         && study.deals.folds > clusters
     {
-        let (path, folds) = (study.path.display(), study.deals.folds);
+        let (path, folds) = (study.path().display(), study.deals.folds);
         return Err(Error::config(format!(
             "{path}: line {line}: folds is {folds}, but the log has {clusters} clusters, which are \
              kept whole"
@@ -86,7 +86,7 @@ fn propensity(study: &Study, log: &Log) -> Result<Propensity> {
             let share = |action: &String| {
                 let found = shares.iter().find(|(name, _)| same(name, action));
                 found.map(|s| s.1).ok_or_else(|| {
-                    let path = study.path.display();
+                    let path = study.path().display();
                     Error::config(format!(
                         "{path}: [propensity] design has no probability for {action:?}"
                     ))
@@ -183,7 +183,7 @@ impl PreparedStudy {
     /// Which kind of outcome model it has.
     pub fn model_kind(&self) -> ModelKind {
         match self.study.model {
-            ModelSpec::Column { .. } if !self.model.supplied => ModelKind::Column,
+            ModelSpec::Column if !self.model.supplied => ModelKind::Column,
             _ => self.model.recipe.kind(),
         }
     }
@@ -215,7 +215,7 @@ impl PreparedStudy {
             return Err(Error::input(format!(
                 "{}: counted by group, its rows are not those that the study was made of: {} then, {} \
                  now; make the study again",
-                study.data.display(),
+                study.data.path.display(),
                 self.counted.rows,
                 counted.rows
             )));
@@ -227,7 +227,7 @@ impl PreparedStudy {
     /// Every file that was read or may be, the target's and past groups' among them, and those that the
     /// policies will be read from.
     pub fn inputs(&self, policies: &[PolicySpec]) -> Vec<PathBuf> {
-        let mut inputs = vec![self.study.path.clone()];
+        let mut inputs = vec![self.study.path().to_owned()];
         inputs.extend(self.counted.files.iter().cloned());
         let table = match &self.study.model {
             ModelSpec::Table(path) => Some(path),

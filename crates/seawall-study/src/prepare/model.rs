@@ -1,6 +1,5 @@
 //! The outcome model that a study means: every choice made, once, on the whole log.
 
-use crate::count::Counted;
 use crate::other_table::rows_on_contexts;
 use crate::study::{ModelSpec, Study};
 use seawall::evaluate::Support;
@@ -9,6 +8,7 @@ use seawall::outcome::{
     choose_additive, choose_rounds,
 };
 use seawall::{Error, Log, Matrix, Result, Watch};
+use seawall_table::count::Counted;
 use std::path::Path;
 
 /// An outcome model with every choice made, and what there was to choose from.
@@ -56,14 +56,15 @@ pub(super) fn choose_model(
     let recipe = match &study.model {
         ModelSpec::Cells => Recipe::Cells,
         ModelSpec::Table(path) => Recipe::Predictions(predictions(path, study, log)?),
-        ModelSpec::Column { .. } => {
+        ModelSpec::Column => {
             let brought = counted.predictions.as_ref();
             let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
             Recipe::Predictions(Predictions::new(brought.means.clone())?)
         }
         ModelSpec::Tree { folds, .. } => {
             let offered = study.model.offered(log.actions());
-            let offered = offered.map_err(|e| e.within(study.path.display()))?.unwrap_or_default();
+            let offered =
+                offered.map_err(|e| e.within(study.path().display()))?.unwrap_or_default();
             if offered.iter().all(|settings| settings.len() == 1) {
                 Recipe::Tree(offered.into_iter().flatten().collect())
             } else {
@@ -85,7 +86,7 @@ pub(super) fn choose_model(
         }
         ModelSpec::Auto { folds, seed } => {
             let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
-            let everywhere = study.support == Support::Space;
+            let everywhere = study.data.support == Support::Space;
             let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere };
             let found = auto(log, &search, watch)?;
             let only = ModelChoice::only(found.recipe, false);

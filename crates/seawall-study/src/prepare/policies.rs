@@ -2,13 +2,13 @@
 
 use super::PreparedStudy;
 use super::model::by_context;
-use crate::read::named;
 use crate::study::PolicySpec;
 use seawall::evaluate::{Propensity, Support, logistic};
 use seawall::outcome::Values;
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Result, Watch};
+use seawall_table::read::named;
 use std::path::Path;
 
 impl PreparedStudy {
@@ -35,7 +35,7 @@ impl PreparedStudy {
                 Policy::constant(log, named(log.actions(), action).unwrap_or(action))
             }
             PolicySpec::Behaviour => self.behaviour(watch),
-            PolicySpec::Greedy if self.study.support == Support::Space => {
+            PolicySpec::Greedy if self.study.data.support == Support::Space => {
                 Policy::greedy_everywhere(log, values)
             }
             PolicySpec::Greedy => Policy::greedy(log, values),

@@ -2,11 +2,11 @@
 
 use super::model::{ModelChoice, predictions};
 use super::{PlacedTarget, PreparedStudy, TargetFacts};
-use crate::count::Counted;
-use crate::study::{ModelSpec, Study};
+use crate::study::ModelSpec;
 use seawall::evaluate::Support;
 use seawall::outcome::Recipe;
 use seawall::{Extension, Result, Space};
+use seawall_table::count::Counted;
 use std::sync::Arc;
 
 impl PreparedStudy {
@@ -51,7 +51,7 @@ impl PreparedStudy {
     /// The same study with another support, if one is named.
     #[must_use]
     pub fn with_support(mut self, support: Option<Support>) -> Self {
-        self.study.support = support.unwrap_or(self.study.support);
+        self.study.data.support = support.unwrap_or(self.study.data.support);
         self
     }
 
@@ -62,7 +62,9 @@ impl PreparedStudy {
     /// | [`All`](Support::All), [`Observed`](Support::Observed) | those counted |
     /// | [`Space`](Support::Space) | those with rows, or that the target has; a numeric column that is not cut into bins takes any number |
     pub(crate) fn on_support(&self, support: Support) -> Result<Self> {
-        if support != Support::Space || self.study.support == Support::Space && self.is_anywhere() {
+        if support != Support::Space
+            || self.study.data.support == Support::Space && self.is_anywhere()
+        {
             return Ok(self.clone());
         }
         if let Some(made) = self.on_space.get() {
@@ -74,12 +76,13 @@ impl PreparedStudy {
 
     fn anywhere(&self) -> Result<Self> {
         let places = self.contexts_on(Support::Observed)?;
-        let contexts = &self.study.contexts;
+        let contexts = &self.study.data.contexts;
         let space = Arc::new(self.log().contexts().with_any_number(&places, |k| {
             contexts.get(k).is_some_and(|c| c.bin.is_none() && c.levels.is_none())
         })?);
         let at = self.at_places(&space, &places)?;
-        let study = Study { support: Support::Space, ..self.study.clone() };
+        let mut study = self.study.clone();
+        study.data.support = Support::Space;
         let (candidates, supplied) = (self.model.candidates.clone(), self.model.supplied);
         let model = ModelChoice { candidates, supplied, ..at.model.clone() };
         Ok(PreparedStudy { study, model, ..at })
@@ -93,7 +96,7 @@ impl PreparedStudy {
             let free = c.kind == seawall::Kind::Numeric && c.bin.is_none() && c.levels.is_none();
             !free || space.levels(k).is_empty()
         };
-        listed && self.study.contexts.iter().enumerate().all(any)
+        listed && self.study.data.contexts.iter().enumerate().all(any)
     }
 
     /// The same study with the rows of some places alone, those of a smaller space.

@@ -1,7 +1,7 @@
 //! A target on a study's contexts, as it was placed there.
 
-use crate::count::BinMoments;
 use seawall::transfer::{Coverage, TargetSample, Transport};
+use seawall_table::combine::BinMoments;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,48 +1,26 @@
-//! The report: everything a study says, on one self-contained HTML page.
+//! Everything that a report tells, worked out: what `seawall-report` words and draws.
 //!
-//! A radius slider moves through stops at each of which everything was solved for; the page's
-//! script only swaps texts. Without the script the page shows the study's first radius, and a
-//! table of all of the study's radii. Nothing on the page depends on the time or the place. Printed, it
-//! is two pages: the essential, and a line about the rest.
+//! A radius slider moves through stops at each of which everything was solved for.
 
-mod assumptions;
-mod axis;
-mod chart;
-mod csv;
-mod differences;
-mod digits;
-mod effects;
-mod history;
-mod live;
-mod love;
-mod methods;
-mod page;
-mod policies;
-mod populations;
-mod sentences;
-mod sets;
+mod pairs;
 mod stops;
-mod transfer;
-mod worst;
+mod transferred;
 
-pub use transfer::Transferred;
+pub use pairs::{closest, leader};
+pub use stops::{Stops, nice, round_up};
+pub use transferred::Transferred;
 
 use crate::compare::Compared;
-use crate::evaluate::{self, Evaluation, Halving, Question};
-use crate::explain::explain;
+use crate::evaluate::{self, Evaluation, Halving, Question, worst_populations};
+use crate::explain::{Explanation, explain};
 use crate::learn::{self, LearnedPolicy, Spec};
-use crate::prepare::PreparedStudy;
-use crate::study::PolicySpec;
-use crate::words::{away, number, short};
-use axis::RadiusAxis;
-use chart::{Ground, Series};
-use live::{Live, Texts};
+use crate::prepare::{PreparedStudy, TargetFacts};
+use crate::study::{PolicySpec, Study};
 use seawall::evaluate::Support;
-use seawall::{Direction, Error, Field, Progress, Result, Stage, Status, Watch};
-use sentences::isolated;
-use serde::Serialize;
-use stops::{Mark, Stops, round_up};
-use worst::{Row, Studied};
+use seawall::outcome::{ModelKind, Recipe};
+use seawall::{Error, Field, Progress, Result, Space, Stage, Status, Watch, WorstCase};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The class of policies that is learned where nobody says otherwise.
 pub const LEARN: &str = "tree:1";
@@ -69,47 +47,64 @@ pub struct Request {
     pub compare: Option<Compared>,
 }
 
-/// All of a study's results, worded for its page.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    title: String,
-    study: String,
-    direction: Direction,
-    caption: String,
-    away: String,
-    transport: bool,
-    question: Live,
-    answer: Live,
-    /// What the answer rests on: in short, and at length.
-    rests_on: String,
-    assumptions: Vec<String>,
-    radius: Live,
-    stop_count: usize,
-    start: usize,
-    rows: Vec<Row>,
-    entropic: bool,
-    level: Option<f64>,
-    halved: bool,
-    claims: Option<Live>,
-    charts: Vec<chart::Chart>,
-    /// The numbers beneath the chart, to save.
-    csv: String,
-    marks: Vec<Mark>,
-    differences: Option<differences::Differences>,
-    studied: Studied,
-    transfer: Option<transfer::Section>,
-    sets: Option<sets::Section>,
-    /// Whether any policy was learned.
-    learned: bool,
-    populations: Vec<populations::Shifted>,
-    policies: Vec<policies::Explained>,
-    effects: Option<effects::Effects>,
-    evaluation: Evaluation,
-    notes: Vec<String>,
-    methods: Vec<(&'static str, String)>,
-    text: String,
-    #[serde(skip)]
-    texts: Texts,
+/// All that a report tells.
+#[derive(Clone, Debug)]
+pub struct ReportAnswers {
+    /// What was asked.
+    pub request: Request,
+    /// The study.
+    pub study: Study,
+    /// What was asked of each policy, at every stop.
+    pub question: Question,
+    /// The radii.
+    pub slider: Slider,
+    /// What values are made of.
+    pub basis: Basis,
+    /// The policies that were learned, by name: the last ones of those evaluated.
+    pub learned: Vec<(String, LearnedPolicy)>,
+    /// Every policy at every stop.
+    pub evaluation: Evaluation,
+    /// The same at the study's own radii for every cost radius but the first.
+    pub other_costs: Option<Evaluation>,
+    /// The worst populations for the policy that leads where the slider begins, beside the rival that it
+    /// could lose most to, at every stop; none if nothing was compared.
+    pub rival_populations: Vec<WorstCase>,
+    /// The outcome model, told.
+    pub explanation: Explanation,
+}
+
+/// Radii of the page.
+#[derive(Clone, Debug)]
+pub struct Slider {
+    /// The study's own.
+    pub own: Vec<f64>,
+    /// The study's cost radii.
+    pub costs: Vec<f64>,
+    /// Where the slider stops.
+    pub stops: Stops,
+    /// The stop where it begins.
+    pub start: usize,
+    /// The radius that covers chance for every policy.
+    pub chance: f64,
+}
+
+/// What values are made of: columns, actions, the outcome model and the target.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    /// The actions.
+    pub actions: Vec<String>,
+    /// The contexts.
+    pub contexts: Arc<Space>,
+    /// How outcomes are modelled.
+    pub recipe: Recipe,
+    /// Which kind of model that is.
+    pub kind: ModelKind,
+    /// How many kinds it was chosen among; 0 if the study says which.
+    pub kinds: usize,
+    /// The target that worst cases start from, if there is a sample of one.
+    pub target: Option<TargetFacts>,
+    /// The file that it was read from, if it was.
+    pub target_file: Option<PathBuf>,
 }
 
 /// What the page will ask of policies, so many of them learned, as far as that is known before: what it
@@ -133,7 +128,11 @@ pub fn question(
 }
 
 /// Works everything out.
-pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Result<Report> {
+pub fn answers(
+    loaded: &PreparedStudy,
+    request: Request,
+    watch: Watch<'_>,
+) -> Result<ReportAnswers> {
     let mut question = Question::from_study(loaded);
     if question.context.set.needs_known() {
         let what = format!(
@@ -145,7 +144,7 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     if !request.policies.is_empty() {
         question.policies.clone_from(&request.policies);
     }
-    let learned = learned(loaded, request, watch)?;
+    let learned = learned(loaded, &request, watch)?;
     let made = |(name, answer): &(String, LearnedPolicy)| {
         let mut file = answer.file.clone();
         file.name.clone_from(name);
@@ -153,7 +152,6 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     };
     dedup(&mut question.policies);
     question.policies.extend(learned.iter().map(made));
-    let transport = question.context.set.moves_mass();
     let own = question.context.radii.clone();
     let mut wanted = own.clone();
     let most = FURTHER * wanted.iter().copied().fold(0.0, f64::max);
@@ -176,73 +174,44 @@ pub fn report(loaded: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Re
     watch.tell(Progress::at(Stage::Writing))?;
 
     let start = stops.nearest(own.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0));
-    let mut texts = Texts::new(start);
-    let marks = marks(&stops, &found);
-    let series: Vec<Series<'_>> = found.policies.iter().enumerate().map(series).collect();
-    let matter = own.iter().copied().chain(marks.iter().map(|m| m.radius));
-    let axis = RadiusAxis::new(stops.largest, matter);
-    let ground = Ground { stops: &stops, axis, marks: &marks };
-    let charts = chart::charts(&series, false, ground, &mut texts);
-    let differences = differences::differences(loaded, &found, start, ground, &mut texts, watch)?;
-    // As many halves as there were, if any.
-    let halves = found.question.halves;
-    let estimated = question.context.set.needs_actions().then_some(question.level);
-    let level = halves.map(|h| h.level).or(estimated);
-    let shifted = |p| populations::shifted(p, &found.population, question.context.set, &mut texts);
-    let populations = found.policies.iter().map(shifted).collect::<Result<_>>()?;
-    let explained = |(k, p): (usize, &evaluate::PolicyResult)| {
-        let first = found.policies.len() - learned.len();
-        let answer = k.checked_sub(first).map(|k| &learned[k].1);
-        policies::explained(&p.policy, loaded.log(), answer)
-    };
-    let study = &loaded.study;
-    let file_name = study.path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into());
-    Ok(Report {
-        title: study.report.title.clone().unwrap_or(file_name),
-        study: study.path.display().to_string(),
-        direction: found.direction,
-        caption: sentences::caption(&question, &cost_radii, found.direction),
-        rests_on: assumptions::in_short(loaded, &question, &found),
-        assumptions: assumptions::assumptions(loaded, &question, &found),
-        away: away(question.context.set, study.scale),
-        transport,
-        question: sentences::question(study, &question, &found, &mut texts),
-        answer: sentences::answer(&found, &stops.radii, level, &mut texts),
-        radius: texts.add(stops.radii.iter().map(|r| number(*r))),
-        stop_count: stops.radii.len(),
-        start,
-        rows: found.policies.iter().map(|p| worst::row(p, &mut texts)).collect(),
-        entropic: found
-            .policies
-            .iter()
-            .flat_map(|p| &p.results)
-            .any(|r| r.solve.exact_lower.is_some()),
-        level,
-        halved: halves.is_some(),
-        claims: sentences::claims(&found, start, &mut texts),
-        charts,
-        csv: worst::saved(&found),
-        differences,
-        studied: worst::studied(&found, &others, &stops, &own, &cost_radii),
-        transfer: request.transfer.as_ref().map(transfer::section),
-        sets: request.compare.as_ref().map(sets::section),
-        learned: !learned.is_empty(),
-        populations,
-        policies: found.policies.iter().enumerate().map(explained).collect(),
-        effects: effects::effects(&explain(loaded, None, watch)?),
-        notes: notes(&found, chance, &stops),
-        methods: methods::methods(loaded, &found.question, request),
-        text: study.text.clone(),
-        marks,
+    let rival_populations = rival_populations(loaded, &found, start, watch)?;
+    let target = loaded.target.as_ref();
+    Ok(ReportAnswers {
+        request,
+        study: loaded.study.clone(),
+        question,
+        slider: Slider { own, costs: cost_radii, stops, start, chance },
+        basis: Basis {
+            actions: loaded.log().actions().to_vec(),
+            contexts: loaded.log().contexts().clone(),
+            recipe: loaded.model.recipe.clone(),
+            kind: loaded.model_kind(),
+            kinds: loaded.model.candidates.len(),
+            target: target.map(|target| target.facts.clone()),
+            target_file: target.and_then(|target| target.file.clone()),
+        },
+        learned,
         evaluation: found,
-        texts,
+        other_costs: others,
+        rival_populations,
+        explanation: explain(loaded, None, watch)?,
     })
 }
 
-impl Report {
-    /// The page.
-    pub fn html(&self) -> Result<String> {
-        page::render(self)
+/// Who would have to become whom for the leading policy to be worst beside its rival.
+fn rival_populations(
+    loaded: &PreparedStudy,
+    found: &Evaluation,
+    start: usize,
+    watch: Watch<'_>,
+) -> Result<Vec<WorstCase>> {
+    let Some(pair) = closest(found, leader(found, start), start) else { return Ok(Vec::new()) };
+    let named = |name: &str| found.policies.iter().find(|p| p.name == name).map(|p| &p.policy);
+    match (named(&pair.policy), named(&pair.against)) {
+        (Some(policy), Some(against)) => {
+            worst_populations(loaded, &found.question, (policy, against), watch)
+        }
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -309,64 +278,4 @@ fn chance(loaded: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Resu
     asked.halves = None;
     let found = evaluate::evaluate(loaded, &asked, watch)?;
     Ok(found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max))
-}
-
-/// A policy's line of the chart.
-fn series((k, policy): (usize, &evaluate::PolicyResult)) -> Series<'_> {
-    let shown = |r: &evaluate::RobustValue| r.shown();
-    Series {
-        curve: policy.curves.first().map(|curve| (curve, 1.0)),
-        values: policy.results.iter().map(|r| r.worst.value).collect(),
-        band: policy.results.iter().map(shown).collect::<Option<_>>(),
-        colour: k,
-        broken: false,
-    }
-}
-
-/// Radii that mean something.
-fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    let chance = found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max);
-    if chance > 0.0 && chance <= stops.largest {
-        marks.push(stops.mark(
-            round_up(chance),
-            "the worst case of every policy reaches the 95% limit of its estimate without a shift: \
-             less covers no more than chance"
-                .to_owned(),
-        ));
-    }
-    let last = found.policies.iter().map(|p| p.radii.saturation).fold(0.0, f64::max);
-    if last > 0.0 && last <= stops.largest {
-        let words =
-            "beyond, everyone sits where the values are worst: larger radii say nothing more";
-        marks.push(stops.mark(last, words.to_owned()));
-    }
-    for c in found.comparisons.iter().filter(|c| c.leads()) {
-        let radius = c.certain_radius.value;
-        if radius > 0.0 && radius <= stops.largest {
-            let words = format!(
-                "up to here {} is, as fitted, no worse than {} in every population",
-                isolated(&c.policy),
-                isolated(&c.against)
-            );
-            let mark = stops.mark(radius, words);
-            // Shown where it is, though the slider stops nearby.
-            marks.push(Mark { radius, text: short(radius), ..mark });
-        }
-    }
-    marks.sort_by(|a, b| a.radius.total_cmp(&b.radius));
-    marks.truncate(26);
-    marks
-}
-
-/// What a reader should know before trusting a number.
-fn notes(found: &Evaluation, chance: f64, stops: &Stops) -> Vec<String> {
-    let mut notes = found.diagnostics.notes.clone();
-    if chance > stops.largest {
-        notes.push(format!(
-            "chance alone is covered by radius {} only, beyond every radius shown",
-            number(chance)
-        ));
-    }
-    notes
 }

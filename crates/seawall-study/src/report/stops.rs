@@ -2,7 +2,6 @@
 
 use crate::words::number;
 use seawall::{Set, Space, Support};
-use serde::Serialize;
 
 /// Steps between 0 and the largest radius.
 const STEPS: usize = 100;
@@ -13,22 +12,12 @@ const LARGE: usize = 20_000;
 /// Pairs of scattered points above which it does.
 const MANY_PAIRS: usize = 500 * 500;
 
-/// A radius that means something.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Mark {
-    /// Where.
-    pub radius: f64,
-    /// The radius as it is shown.
-    pub text: String,
-    /// What it means.
-    pub words: String,
-    /// Which stop it is.
-    pub stop: usize,
-}
-
 /// The slider's stops, and the largest radius of the charts.
-pub(super) struct Stops {
+#[derive(Clone, Debug)]
+pub struct Stops {
+    /// Where it stops.
     pub radii: Vec<f64>,
+    /// The largest radius of the charts.
     pub largest: f64,
 }
 
@@ -49,7 +38,7 @@ impl Stops {
     }
 
     /// The stop nearest to a radius.
-    pub(super) fn nearest(&self, radius: f64) -> usize {
+    pub fn nearest(&self, radius: f64) -> usize {
         let apart = |k: &usize| (self.radii[*k] - radius).abs();
         (0..self.radii.len()).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(0)
     }
@@ -57,13 +46,6 @@ impl Stops {
     /// The stops at these radii.
     pub(super) fn of(&self, radii: &[f64]) -> Vec<f64> {
         radii.iter().map(|r| self.radii[self.nearest(*r)]).collect()
-    }
-
-    /// A mark at the stop nearest to a radius.
-    pub(super) fn mark(&self, radius: f64, words: String) -> Mark {
-        let stop = self.nearest(radius);
-        let radius = self.radii[stop];
-        Mark { radius, text: number(radius), words, stop }
     }
 }
 
@@ -89,7 +71,7 @@ fn round(radius: f64) -> f64 {
 }
 
 /// The next radius upwards that has three digits.
-pub(super) fn round_up(radius: f64) -> f64 {
+pub fn round_up(radius: f64) -> f64 {
     to_three_digits(radius, |units| (units * (1.0 - 1e-12)).ceil())
 }
 
@@ -102,7 +84,7 @@ fn to_three_digits(radius: f64, whole: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// The next number upwards of the form 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten.
-pub(super) fn nice(x: f64) -> f64 {
+pub fn nice(x: f64) -> f64 {
     let power = 10f64.powf(x.log10().floor());
     let steps = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
     let found = steps.iter().map(|s| s * power).find(|s| *s >= x * (1.0 - 1e-12));

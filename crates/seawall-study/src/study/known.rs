@@ -16,8 +16,8 @@
 
 use super::toml_file::Value;
 use super::{Context, Study};
-use crate::read::{nearest, split, unquoted};
 use seawall::{Error, Kind, Result};
+use seawall_table::read::{nearest, split, unquoted};
 
 /// What may be said of a column.
 const KEYS: [&str; 5] = ["mean", "sd", "shares", "within", "size"];
@@ -240,7 +240,7 @@ impl Study {
                 return Err(spec.error(format!("{:?} is said twice", spec.column)));
             }
         }
-        check(&more, &self.contexts)?;
+        check(&more, &self.data.contexts)?;
         self.target.size = people.or(self.target.size);
         let known = &mut self.target.known;
         for spec in more {

@@ -4,13 +4,13 @@
 //! either by action: `min_samples_leaf = { treat = 5, control = [2, 5] }`. Those of the other kinds
 //! are numbers for all actions. `kind = "auto"` compares the kinds on rows left out.
 
-use super::Actions;
 use super::toml_file::{Table, Value};
-use crate::read::{named, same};
+use super::{Actions, PredictionColumns};
 use seawall::outcome::{
     AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, TreeSettings, Unseen,
 };
 use seawall::{Error, Result};
+use seawall_table::read::{named, same};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -59,13 +59,8 @@ pub enum ModelSpec {
     },
     /// Predicted values from a file: the context columns, and a column per action.
     Table(PathBuf),
-    /// Predicted values of every row: for each action the column of the data that has them.
-    Column {
-        /// Actions and their columns.
-        columns: Vec<(String, String)>,
-        /// The line of the study that says so.
-        line: usize,
-    },
+    /// Predicted values of every row, in columns of the data.
+    Column,
 }
 
 /// What a setting may be: for every action, and for those that have their own.
@@ -153,9 +148,9 @@ pub(super) fn parse(
     value: Option<Value<'_>>,
     actions: &Actions,
     folder: &Path,
-) -> Result<(ModelSpec, Unseen, Deals)> {
+) -> Result<(ModelSpec, Option<PredictionColumns>, Unseen, Deals)> {
     let Some(value) = value else {
-        return Ok((ModelSpec::Cells, Unseen::Error, Deals::default()));
+        return Ok((ModelSpec::Cells, None, Unseen::Error, Deals::default()));
     };
     let mut table = value.table()?;
     let kind = table.need("kind")?.word(&KINDS)?;
@@ -172,6 +167,7 @@ pub(super) fn parse(
     // The usual seed deals rows as every log is dealt.
     let seed = Some(deals.seed).filter(|s| *s > 0);
     let plan = FoldPlan { folds: deals.folds, seed };
+    let mut predictions = None;
     let (spec, known): (ModelSpec, &[&str]) = match kind {
         Kind::Cells => (ModelSpec::Cells, &[]),
         Kind::Tree => (tree(&mut table, actions, plan)?, TREE),
@@ -180,18 +176,21 @@ pub(super) fn parse(
         Kind::Additive => (additive(&mut table, plan)?, ADDITIVE),
         Kind::Auto => (ModelSpec::Auto { folds: plan, seed: deals.seed }, &[]),
         Kind::Table => (ModelSpec::Table(folder.join(table.need("path")?.text()?)), &["path"]),
-        Kind::Column => (column(table.need("predictions")?, actions)?, &["predictions"]),
+        Kind::Column => {
+            predictions = Some(prediction_columns(table.need("predictions")?, actions)?);
+            (ModelSpec::Column, &["predictions"])
+        }
     };
     table.finish(&[&["kind", "unseen", "folds", "repeats", "seed"], known].concat())?;
-    Ok((spec, unseen, deals))
+    Ok((spec, predictions, unseen, deals))
 }
 
 /// `{ ACTION = "COL", ... }`: a column for every action.
-fn column(value: Value<'_>, actions: &Actions) -> Result<ModelSpec> {
+fn prediction_columns(value: Value<'_>, actions: &Actions) -> Result<PredictionColumns> {
     let (line, mut columns) = (value.line(), Vec::new());
     let mut table = value.table()?;
     for (name, v) in table.rest() {
-        actions.check_name(&name, &v)?;
+        check_action(actions, &name, &v)?;
         columns.push((name, v.text()?));
     }
     if let Actions::Rules(rules) = actions
@@ -201,7 +200,7 @@ fn column(value: Value<'_>, actions: &Actions) -> Result<ModelSpec> {
             table.error(format!("\"model.predictions\": no column for the action {name:?}"))
         );
     }
-    Ok(ModelSpec::Column { columns, line })
+    Ok(PredictionColumns { columns, line })
 }
 
 #[derive(Clone, Copy)]
@@ -360,7 +359,7 @@ fn choices(
         Some(v) if v.is_table() => {
             let mut own = Vec::new();
             for (name, v) in v.table()?.rest() {
-                actions.check_name(&name, &v)?;
+                check_action(actions, &name, &v)?;
                 own.push((name, checked(&v, fits)?));
             }
             Ok(Choices { all: vec![usual], own })
@@ -369,15 +368,13 @@ fn choices(
     }
 }
 
-impl Actions {
-    /// Refuses a key that is no action's name, where the study lists them.
-    pub(super) fn check_name(&self, name: &str, value: &Value<'_>) -> Result<()> {
-        match self {
-            Actions::Rules(rules) if !rules.iter().any(|(n, _)| n == name) => {
-                let known: Vec<&str> = rules.iter().map(|(n, _)| n.as_str()).collect();
-                Err(value.error(format!("no such action; there are {}", known.join(", "))))
-            }
-            _ => Ok(()),
+/// Refuses a key that is no action's name, where the study lists them.
+pub(super) fn check_action(actions: &Actions, name: &str, value: &Value<'_>) -> Result<()> {
+    match actions {
+        Actions::Rules(rules) if !rules.iter().any(|(n, _)| n == name) => {
+            let known: Vec<&str> = rules.iter().map(|(n, _)| n.as_str()).collect();
+            Err(value.error(format!("no such action; there are {}", known.join(", "))))
         }
+        _ => Ok(()),
     }
 }

@@ -2,12 +2,12 @@
 
 use super::toml_file::{Source, Table, Value};
 use super::{
-    Actions, Condition, Context, MissingOutcome, ReportSpec, Scale, Study, Term, history, model,
-    policies, robust, target,
+    Actions, Condition, Context, DataSpec, Declared, MissingOutcome, OutcomeSpec, ReportSpec,
+    RowSpec, Scale, Study, Term, history, model, policies, robust, target,
 };
-use crate::memory;
-use crate::read::{DeclaredLevels, Moment};
 use seawall::{Direction, Error, Kind, Result};
+use seawall_table::memory;
+use seawall_table::read::{DeclaredLevels, Moment};
 use std::path::Path;
 
 /// Reads and checks a study file.
@@ -89,14 +89,14 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     }
 
     let actions = actions(file.need("action")?.table()?)?;
-    let (direction, outcome, missing_outcome) = outcome(file.need("outcome")?.table()?)?;
+    let outcome = outcome(file.need("outcome")?.table()?)?;
     for (context, &at) in contexts.iter().zip(&lines) {
-        if let Some(why) = other_role(&context.name, &actions, &outcome) {
+        if let Some(why) = other_role(&context.name, &actions, &outcome.terms) {
             let what = format!("the column {:?} is under [context], but {why}", context.name);
             return Err(source.error(at, format!("{what}; leave it out of [context]")));
         }
     }
-    let (model, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
+    let (model, predictions, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
     let (propensity, clip) = policies::propensity(file.take("propensity"), &actions)?;
     let policies = policies::policies(file.take("policy"), folder)?;
     let (context_set, cost_set, support) = robust::parse(file.take("robust"), &contexts)?;
@@ -116,23 +116,29 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         "history",
         "report",
     ])?;
-    Ok(Study {
-        path: path.to_owned(),
-        text: text.to_owned(),
-        data: data_path,
-        counted,
+    let rows = RowSpec {
         filters,
         weight,
         fractional_weight,
         survey_weight,
         cluster: cluster_name,
+        groups: Vec::new(),
+    };
+    Ok(Study {
+        data: DataSpec {
+            declared: Declared { path: path.to_owned(), text: text.to_owned() },
+            path: data_path,
+            counted,
+            rows,
+            contexts,
+            scale,
+            support,
+            actions,
+            outcome,
+            predictions,
+            memory: memory::allowed(),
+        },
         deals,
-        contexts,
-        scale,
-        actions,
-        direction,
-        outcome,
-        missing_outcome,
         model,
         unseen,
         propensity,
@@ -140,12 +146,9 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         policies,
         context_set,
         cost_set,
-        support,
         target,
         history,
-        by_group: false,
         report,
-        memory: memory::allowed(),
     })
 }
 
@@ -348,10 +351,7 @@ fn actions(mut table: Table<'_>) -> Result<Actions> {
     Ok(Actions::Rules(rules))
 }
 
-/// Whether lower or higher is better, the terms, and for each what becomes of rows without a value.
-type Outcome = (Direction, Vec<(String, Term)>, Vec<MissingOutcome>);
-
-fn outcome(mut table: Table<'_>) -> Result<Outcome> {
+fn outcome(mut table: Table<'_>) -> Result<OutcomeSpec> {
     let (direction, value) = match (table.take("cost"), table.take("reward")) {
         (Some(cost), None) => (Direction::Cost, cost),
         (None, Some(reward)) => (Direction::Reward, reward),
@@ -365,7 +365,7 @@ fn outcome(mut table: Table<'_>) -> Result<Outcome> {
     if !value.is_table() {
         let terms = vec![(value.text()?, Term::Weight(1.0))];
         let missing = missing_outcome(missing, &terms)?;
-        return Ok((direction, terms, missing));
+        return Ok(OutcomeSpec { direction, terms, missing });
     }
     let term = |(name, v): (String, Value<'_>)| {
         if v.is_number() {
@@ -383,7 +383,7 @@ fn outcome(mut table: Table<'_>) -> Result<Outcome> {
         return Err(value.error(format!("{name:?} names no column")));
     }
     let missing = missing_outcome(missing, &terms)?;
-    Ok((direction, terms, missing))
+    Ok(OutcomeSpec { direction, terms, missing })
 }
 
 /// `missing = "drop"`, `missing = 0`, or `missing = { COL = "drop", ... }`; refused where nothing is said.

@@ -1,10 +1,11 @@
 //! `[propensity]` and `[policy]`: how decisions were made, and how others would be.
 
 use super::Actions;
+use super::model::check_action;
 use super::toml_file::Value;
-use crate::words::commands;
 use seawall::Result;
 use seawall::policy::file::PolicyFile;
+use seawall_table::words::commands;
 use std::path::{Path, PathBuf};
 
 /// Where propensities come from.
@@ -169,7 +170,7 @@ pub(super) fn propensity(
             let mut shares = Vec::new();
             let mut table = v.table()?;
             for (name, v) in table.rest() {
-                actions.check_name(&name, &v)?;
+                check_action(actions, &name, &v)?;
                 shares.push((name, v.number()?));
             }
             table.at = at;

@@ -5,7 +5,6 @@
 
 use super::Context;
 use super::toml_file::{Table, Value};
-use crate::evaluate::no_cost_set;
 use crate::fields::FrontEnd;
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
@@ -125,7 +124,7 @@ fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)
     let mut radii = Vec::new();
     for (column, value) in table.rest() {
         if !all.contains(&column.as_str()) {
-            let near = crate::read::nearest(&column, &all)
+            let near = seawall_table::read::nearest(&column, &all)
                 .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             return Err(value.error(format!(
                 "{column:?} is not one of the study's context columns{near} (there are: {})",
@@ -141,5 +140,13 @@ fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)
     match radii.is_empty() {
         true => Err(table.error("expected at least one column with its radius")),
         false => Ok(radii),
+    }
+}
+
+/// Why a set is none of outcomes alone.
+pub(crate) fn no_cost_set(set: Set) -> &'static str {
+    match set.needs_actions() {
+        true => "a set of people with their outcomes: it takes the place of the set of contexts",
+        false => "a set of contexts: what is known of a target is about those",
     }
 }

@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
         match self.entries.iter().find(|e| !e.used) {
             None => Ok(()),
             Some(entry) => {
-                let near = crate::read::nearest(&entry.name, known)
+                let near = seawall_table::read::nearest(&entry.name, known)
                     .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
                 let place = if self.name.is_empty() {
                     "a study file".to_owned()
@@ -248,7 +248,7 @@ impl<'a> Value<'a> {
         let found = self.text()?;
         words.iter().find(|w| w.0 == found).map(|w| w.1).ok_or_else(|| {
             let known: Vec<&str> = words.iter().map(|w| w.0).collect();
-            let near = crate::read::nearest(&found, &known)
+            let near = seawall_table::read::nearest(&found, &known)
                 .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
             self.error(format!("{found:?} is not one of {}{near}", known.join(", ")))
         })

@@ -1,9 +1,9 @@
 //! Where a value of a target is on a study's axis, or where it would be.
 
 use super::read::Rows;
-use crate::read::{Bins, Distinct};
 use crate::study::{Context, Study};
 use seawall::{Error, Kind, NewLevel, Result, Space, Value};
+use seawall_table::read::{Bins, Distinct};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub(super) struct Found {
 /// Every value of every context column; those that have no place are refused all at once.
 pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<Vec<Found>>> {
     let (mut columns, mut refused) = (Vec::new(), Vec::new());
-    for (k, (context, distinct)) in study.contexts.iter().zip(&rows.distinct).enumerate() {
+    for (k, (context, distinct)) in study.data.contexts.iter().zip(&rows.distinct).enumerate() {
         let axis = Axis::new(context, space, k);
         let used: HashSet<u32> = rows.used(k).into_iter().collect();
         let mut found = Vec::new();

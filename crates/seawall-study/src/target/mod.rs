@@ -7,13 +7,14 @@
 mod level;
 mod read;
 
-use crate::count::{BinMoments, most_cells};
 use crate::prepare::{BeyondFacts, PlacedTarget, PreparedStudy, TargetFacts};
 use crate::study::{Beyond, Context};
 use level::{Found, OwnedValue};
 use read::Rows;
 use seawall::transfer::TargetSample;
 use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
+use seawall_table::combine::BinMoments;
+use seawall_table::count::most_cells;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl PreparedStudy {
             values.iter().map(|place| place.iter().map(OwnedValue::borrowed).collect()).collect();
         let needed = self.needed_contexts()?;
         let actions = self.log().actions().len();
-        let most = most_cells(self.study.memory, self.study.contexts.len(), actions);
+        let most = most_cells(self.study.data.memory, self.study.data.contexts.len(), actions);
         let extension = space.extended(&more, &needed, &places, most)?;
         let grid = matches!(space.support(), Support::Grid(_));
         let within = grid && more.iter().all(Vec::is_empty);
@@ -78,7 +79,7 @@ impl PreparedStudy {
     fn new_levels(&self, rows: &Rows, columns: &[Vec<Found>]) -> Result<Vec<Vec<NewLevel>>> {
         let (space, rule) = (self.log().contexts(), self.study.target.beyond);
         let (mut more, mut told) = (Vec::new(), Vec::new());
-        for (k, (context, found)) in self.study.contexts.iter().zip(columns).enumerate() {
+        for (k, (context, found)) in self.study.data.contexts.iter().zip(columns).enumerate() {
             let new = new_values(rows, k, found);
             let used = rows.used(k).len();
             if rule.is_none() && used > 0 && new.len() == used {
@@ -118,7 +119,7 @@ impl PreparedStudy {
             };
             Some((k, width, mass.iter().enumerate().filter_map(number).collect()))
         };
-        BinMoments::of_sample(self.study.contexts.iter().enumerate().filter_map(column))
+        BinMoments::of_sample(self.study.data.contexts.iter().enumerate().filter_map(column))
     }
 
     /// The columns with values that the log does not have, and the share of people with any of them.
@@ -133,12 +134,13 @@ impl PreparedStudy {
             any += if new.is_empty() { 0.0 } else { *mass };
             new.iter().for_each(|&k| by_column[k] += mass);
         }
-        let facts =
-            self.study.contexts.iter().zip(columns).enumerate().filter_map(|(k, (c, found))| {
+        let facts = self.study.data.contexts.iter().zip(columns).enumerate().filter_map(
+            |(k, (c, found))| {
                 let values = texts(&new_values(rows, k, found));
                 let (column, share) = (c.name.clone(), by_column[k] / total);
                 (!values.is_empty()).then_some(BeyondFacts { column, values, share })
-            });
+            },
+        );
         (facts.collect(), any / total)
     }
 }

@@ -1,11 +1,12 @@
 //! The rows of a target, by the study's context columns.
 
-use crate::count::{Check, Combinations};
-use crate::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
 use crate::study::Study;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use seawall::{Error, Progress, Result, Stage, Watch};
+use seawall_table::combine::Combinations;
+use seawall_table::count::Check;
+use seawall_table::read::{Columns, Distinct, Reading, Stream, columns, files, unknown_column};
 use std::path::{Path, PathBuf};
 
 /// Batches of rows in memory.
@@ -53,13 +54,13 @@ impl Rows {
     /// Reads a target.
     pub(super) fn read(study: &Study, source: Source<'_>, watch: Watch<'_>) -> Result<Self> {
         let target = &study.target;
-        let contexts = study.contexts.len();
-        let mut names: Vec<String> = study.contexts.iter().map(|c| c.name.clone()).collect();
+        let contexts = study.data.contexts.len();
+        let mut names: Vec<String> = study.data.contexts.iter().map(|c| c.name.clone()).collect();
         let mut readings = vec![Reading::Values; contexts];
         names.extend(target.filters.iter().map(|(name, _)| name.clone()));
         readings.resize(names.len(), Reading::Values);
         let check = |(k, (name, condition)): (usize, &(String, _))| {
-            Check::new(contexts + k, condition, study.has_levels(name))
+            Check::new(contexts + k, condition, study.data.has_levels(name))
         };
         let checks = target.filters.iter().enumerate().map(check).collect();
         if let Some(weight) = &target.weight {
@@ -119,7 +120,7 @@ impl Rows {
 
     /// How many combinations of values there are.
     pub(super) fn combinations(&self) -> usize {
-        self.combinations.len()
+        self.combinations.count()
     }
 
     /// What each combination weighs.
@@ -151,7 +152,7 @@ fn check_columns(file: &Path, all: &[String], names: &[String]) -> Result<()> {
 impl Reader<'_> {
     fn take(&mut self, columns: &Columns<'_>, file: &Path, from: usize) -> Result<()> {
         self.checks.iter_mut().for_each(|check| check.prepare(columns));
-        let contexts = self.study.contexts.len();
+        let contexts = self.study.data.contexts.len();
         for (k, first) in self.rows.first.iter_mut().enumerate() {
             first.resize(columns.distinct[k].len(), 0);
         }

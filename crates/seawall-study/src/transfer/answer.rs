@@ -1,8 +1,7 @@
 //! What a transfer answers, as plain data.
 
-use crate::words::percent;
 use seawall::Direction;
-use seawall::transfer::{BalanceStatus, BalanceSummary};
+use seawall::transfer::BalanceSummary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -73,35 +72,6 @@ pub struct LeftOutGroups {
     pub lacking_action: usize,
     /// The rest of the log cannot be made like them, or lacks an action.
     pub unmatched: usize,
-}
-
-impl LeftOutGroups {
-    /// How many, and why, for each reason that there is.
-    pub fn reasons(&self) -> Vec<String> {
-        let all = [
-            (self.few_rows, "with too few rows (--least)"),
-            (self.lacking_action, "without one of the actions"),
-            (self.unmatched, "that the others cannot be made like"),
-        ];
-        all.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect()
-    }
-}
-
-/// How far a log was made like a target, and why not further, in words.
-pub fn balance_words(balance: &BalanceSummary) -> String {
-    let mut why = Vec::new();
-    if balance.mixed > 0.0 {
-        why.push(format!("{} of the log's own margins mixed in", percent(balance.mixed)));
-    }
-    if balance.unseen > 0.0 {
-        why.push(format!("{} of the target on levels never seen", percent(balance.unseen)));
-    }
-    let status = match balance.status {
-        BalanceStatus::Matched => "matched",
-        BalanceStatus::MatchedInPart => "matched in part",
-        BalanceStatus::ByOdds => "by the odds of belonging to the target",
-    };
-    if why.is_empty() { status.to_owned() } else { format!("{status} ({})", why.join("; ")) }
 }
 
 /// What a policy would cost in the target, or by how much more than another.

@@ -151,7 +151,8 @@ struct Judged {
 /// Tries every procedure on every past group.
 pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
     check_level(retrial.level)?;
-    let (history, prepared) = History::new(&prepared.on_support(prepared.study.support)?, watch)?;
+    let (history, prepared) =
+        History::new(&prepared.on_support(prepared.study.data.support)?, watch)?;
     let target = match target_of(&prepared)? {
         nothing if nothing.is_nothing() => Target::margins(prepared.log())?,
         known => known,
@@ -271,7 +272,7 @@ impl Task<'_> {
         bounds.insert(Procedure::Balanced, balanced);
         let own = &self.trial.history.groups[group];
         let known = self.trial.target.measured_on(&own.log)?;
-        let support = listed(self.trial.prepared.study.support);
+        let support = listed(self.trial.prepared.study.data.support);
         let slack = Reference::new(&known, fitted.log())
             .and_then(|there| coupling_slack((&fitted, &there), contrasts, support, watch));
         // The facts may be about places that the support does not have.
@@ -286,7 +287,7 @@ impl Task<'_> {
 
     /// The worst case in the ball around the log without the group.
     fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        let support = self.trial.prepared.study.support;
+        let support = self.trial.prepared.study.data.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;
         let values = match support {

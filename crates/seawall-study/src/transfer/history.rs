@@ -1,12 +1,13 @@
 //! The groups that a study recorded, each with its rows: those of the log, or of a table beside it.
 
 use super::period::{in_time, period};
-use crate::count::{BinMoments, Counted, count, most_cells};
 use crate::prepare::PreparedStudy;
-use crate::read::{named, same};
-use crate::study::{HistorySpec, Study};
+use crate::study::HistorySpec;
 use seawall::transfer::Rows;
 use seawall::{Entry, Error, Kind, Log, NewLevel, Result, Value, Watch};
+use seawall_table::combine::BinMoments;
+use seawall_table::count::{Counted, count, most_cells};
+use seawall_table::read::{named, same};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl History {
             return Err(Error::config(format!(
                 "{}: no groups are recorded; say [history] by = \"COLUMN\" (a site, a country, a month), \
                  or --by COLUMN",
-                prepared.study.path.display()
+                prepared.study.path().display()
             )));
         };
         match by.path.clone() {
@@ -202,14 +203,11 @@ struct Outside {
 fn outside(prepared: &PreparedStudy, path: &Path, watch: Watch<'_>) -> Result<Outside> {
     let past: Counted = match &prepared.past {
         Some(past) => Counted::clone(past),
-        None => {
-            let (data, study) = (path.to_owned(), prepared.study.clone());
-            count(&Study { data, counted: false, by_group: true, ..study }, watch)?
-        }
+        None => count(&prepared.study.grouped_data(path.to_owned(), false), watch)?,
     };
     let (own, there) = (prepared.log(), past.log.contexts());
     let mut more = Vec::new();
-    for (k, context) in prepared.study.contexts.iter().enumerate() {
+    for (k, context) in prepared.study.data.contexts.iter().enumerate() {
         more.push(new_levels(prepared, there, k).map_err(|what| {
             Error::input(format!("{}: column {:?}: {what}", path.display(), context.name))
         })?);
@@ -223,11 +221,11 @@ fn outside(prepared: &PreparedStudy, path: &Path, watch: Watch<'_>) -> Result<Ou
         let population = past.log.population()?;
         (0..there.len()).filter(|&i| population.weights()[i] > 0.0).collect()
     };
-    let columns = prepared.study.contexts.len();
+    let columns = prepared.study.data.contexts.len();
     let places: Vec<Vec<Value<'_>>> =
         used.iter().map(|&i| (0..columns).map(|k| value(i, k)).collect()).collect();
     let kept = prepared.needed_contexts()?;
-    let most = most_cells(prepared.study.memory, columns, own.actions().len());
+    let most = most_cells(prepared.study.data.memory, columns, own.actions().len());
     let larger = own.contexts().extended(&more, &kept, &places, most)?;
     let on = prepared.on_extension(&larger, &kept)?;
     let mut place = vec![u32::MAX; there.len()];

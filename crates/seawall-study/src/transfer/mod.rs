@@ -62,7 +62,7 @@ pub fn transfer(
             "{}: nothing is known of the target, and no past groups are recorded; say what is known \
              ([target.known], `seawall describe` writes it; or --target FILE), or how groups are recorded \
              ([history] by = \"COLUMN\")",
-            prepared.study.path.display()
+            prepared.study.path().display()
         )));
     }
     let fitted = prepared.fitted(watch)?;
@@ -74,7 +74,7 @@ pub fn transfer(
     let balance = estimator.balance()?;
     let (bounds, left_out) = match &history {
         None => {
-            let support = listed(prepared.study.support);
+            let support = listed(prepared.study.data.support);
             let slack = coupling_slack((fitted, &reference), &contrasts, support, watch)?;
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
             let bounds = centres.iter().zip(slack).map(|(centre, couplings)| {
@@ -118,7 +118,7 @@ fn recorded(
     request: &Request,
     watch: Watch<'_>,
 ) -> Result<(Option<History>, PreparedStudy)> {
-    let prepared = prepared.on_support(prepared.study.support)?;
+    let prepared = prepared.on_support(prepared.study.data.support)?;
     let history = prepared.study.history.is_some() && request.method != Some(Method::Couplings);
     match (history, request.method) {
         (true, _) => {

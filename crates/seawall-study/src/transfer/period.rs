@@ -1,9 +1,9 @@
 //! Groups that follow each other in time: what their names mean, and the periods that moments are cut
 //! into.
 
-use crate::read::Moment;
 use crate::study::Each;
 use seawall::{Error, Result};
+use seawall_table::read::Moment;
 
 /// What is understood as a time.
 const FORMATS: &str =
