@@ -149,7 +149,7 @@ def starts(row):
     for what, call in [
         ("evaluated, with limits", lambda: study.evaluate()),
         ("two groups learned", lambda: study.learn("groups:RCONSC=D+U|F")),
-        ("past countries predicted", lambda: study.backtest(by="COUNTRY", least=60)),
+        ("past countries predicted", lambda: study.backtest(seawall.History("COUNTRY", least=60))),
     ]:
         mine, _ = timed(call, times=1)
         row(f"Python: the stroke trial, {what}", mine, "polars reads its file", read, "", True)

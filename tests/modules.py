@@ -140,7 +140,9 @@ def cycles(edges):
 
 FOLDERS = {
     "seawall": ("crates/seawall/src", []),
+    "seawall::kernel": ("crates/seawall/src/kernel", ["kernel"]),
     "seawall::ambiguity": ("crates/seawall/src/ambiguity", ["ambiguity"]),
+    "seawall::outcome": ("crates/seawall/src/outcome", ["outcome"]),
     "seawall-table": ("crates/seawall-table/src", []),
     "seawall-study": ("crates/seawall-study/src", []),
     "seawall-report": ("crates/seawall-report/src", []),

@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use seawall::{
-    Engine, EngineKind, Feature, Geometry, Heights, Maxima, Population, Price, Problem, Settings,
-    Space, Wasserstein, Watch,
+    Engine, EngineKind, Feature, Geometry, InnerMaximizer, Population, Price, Problem,
+    ScaledValues, Settings, Space, Wasserstein, Watch,
 };
 use seawall_fuzz::bytes::{Bytes, number};
 use seawall_fuzz::problem::Choices;
@@ -86,7 +86,11 @@ impl Engine for Held {
         "held to all pairs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let mut maxima = self.inner.clone().load(heights, watch);
         for &price in &self.prices {
             self.compare(&mut *maxima, &heights, price);
@@ -96,7 +100,7 @@ impl Engine for Held {
 }
 
 impl Held {
-    fn compare(&self, maxima: &mut dyn Maxima, heights: &Heights<'_>, price: Price) {
+    fn compare(&self, maxima: &mut dyn InnerMaximizer, heights: &ScaledValues<'_>, price: Price) {
         let space = self.population.space();
         // Where two parabolas cross is known to the rounding of the axis' numbers.
         let close = 1e-12 * (1.0 + self.reach * price.get().min(1e12).sqrt());

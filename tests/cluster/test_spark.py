@@ -66,11 +66,11 @@ def test_frames_and_ibis_are_counted_where_they_are(case, spark):
 
     asked = case("demo")
     frame = rows(spark, asked, True)
-    raw = seawall.Study(str(asked.rows), **QUESTION).evaluate(["uniform", "greedy"], halves=2).to_dict()
-    by_frame = seawall.Study(frame, **QUESTION).evaluate(["uniform", "greedy"], halves=2).to_dict()
+    raw = seawall.Study(str(asked.rows), **QUESTION).evaluate(["uniform", "greedy"], splits=2).to_dict()
+    by_frame = seawall.Study(frame, **QUESTION).evaluate(["uniform", "greedy"], splits=2).to_dict()
     frame.createOrReplaceTempView("patients")
     table = ibis.pyspark.connect(spark).table("patients")
-    by_ibis = seawall.Study(table, **QUESTION).evaluate(["uniform", "greedy"], halves=2).to_dict()
+    by_ibis = seawall.Study(table, **QUESTION).evaluate(["uniform", "greedy"], splits=2).to_dict()
     for found in (raw, by_frame, by_ibis):
         found["diagnostics"].pop("files")
     assert repr(by_frame) == repr(raw)

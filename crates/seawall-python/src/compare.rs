@@ -1,9 +1,9 @@
 //! The same policies under several sets. The result is the JSON that the program prints.
 
+use crate::ask::{check_known, policies};
 use crate::error::{ConfigError, json};
 use crate::run::run;
-use crate::study::{Study, policies};
-use crate::transfer::check_known;
+use crate::study::Study;
 use pyo3::prelude::*;
 use seawall::Set;
 use seawall_study::compare::Request;
@@ -25,7 +25,7 @@ pub fn compare(
     let loaded = &study.get().loaded;
     if group.is_some() && loaded.study.history.is_none() {
         return Err(ConfigError::new_err(
-            "group is one of those that a column names: say by=\"COLUMN\"",
+            "group is one of the past groups that a column names: say history=\"COLUMN\"",
         ));
     }
     // In Python's own words.

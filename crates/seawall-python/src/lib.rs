@@ -1,6 +1,8 @@
 //! The native part of the Python package `seawall`: arguments in, JSON and arrays out.
 //!
-//! - [`study`]: studies from files, texts and Arrow streams, and every question about them;
+//! - [`declare`]: from arguments to a checked study, whose data are then counted: files, or Arrow streams;
+//! - [`study`]: such studies, and every question about them;
+//! - [`ask`]: what is asked, from arguments;
 //! - [`transfer`]: the questions about other populations and past groups;
 //! - [`compare`]: the same policies under several sets;
 //! - [`answers`]: what comes of them;
@@ -10,14 +12,16 @@
 //! - [`run`]: work off the interpreter's lock, with progress and Ctrl-C;
 //! - [`frame`]: columns as an Arrow table.
 //!
-//! Modules, each importing only from those before it: `error`, `answers`, `frame`, `learner`, `policy`,
-//! `run`, `arrays`, `study`, `transfer`, `compare`.
+//! Modules, each importing only from those before it: `error`, `answers`, `ask`, `frame`, `learner`, `policy`,
+//! `run`, `arrays`, `study`, `declare`, `transfer`, `compare`.
 //!
 //! What a result is called and how it looks is the business of the Python files beside this.
 
 mod answers;
 mod arrays;
+mod ask;
 mod compare;
+mod declare;
 mod error;
 mod frame;
 mod learner;
@@ -32,6 +36,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::add(module)?;
+    module.add_class::<declare::Declaration>()?;
     module.add_class::<study::Study>()?;
     module.add_class::<answers::Evaluation>()?;
     module.add_class::<answers::Learned>()?;
@@ -46,7 +51,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policy::words, module)?)?;
     module.add_function(wrap_pyfunction!(frame::frame, module)?)?;
     module.add_function(wrap_pyfunction!(run::after_fork, module)?)?;
-    module.add_function(wrap_pyfunction!(study::count_query, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::with_known, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::with_history, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::history, module)?)?;

@@ -1,105 +1,88 @@
 //! Studies and the questions about them. Results are the JSON that the program prints.
 
 use crate::answers::{Evaluation, Learned, sentences};
+use crate::ask::{by_column, check_known, halving, learned, policies, support};
 use crate::error::{ConfigError, InputError, json, raised};
 use crate::learner::PyLearner;
 use crate::run::run;
-use crate::transfer::{by_column, check_known};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::input::AnyRecordBatch;
-use seawall::evaluate::Support;
 use seawall::outcome::{Predictions, Recipe};
-use seawall::policy::file::PolicyFile;
-use seawall::{Error, Field, Matrix, Settings, Value, Wasserstein, Watch, Wording};
+use seawall::{Matrix, Settings, Value, Wasserstein, Watch};
 use seawall_report::report;
 use seawall_study::distance::Samples;
-use seawall_study::evaluate::{By, Changes, HALVINGS, Halving, Question, evaluate};
-use seawall_study::fields::FrontEnd;
+use seawall_study::evaluate::{By, Changes, Question, evaluate};
 use seawall_study::learn::{self, Spec, learn};
-use seawall_study::prepare::{self, PreparedStudy, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, Transferred};
-use seawall_study::study::{PolicySpec, study, study_of};
+use seawall_study::study::study;
 use seawall_study::target::Source;
 use seawall_study::{check, compare, demo as synthetic, explain};
-use seawall_table::count::{check_named, count_batches};
 use seawall_table::memory::parse;
-use seawall_table::sql::query;
 use seawall_table::write::{destination, prepare};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What `evaluate` is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EvaluateOptions {
+    policy: Vec<String>,
+    radius: Vec<f64>,
+    column_radii: Vec<(String, f64)>,
+    set: Option<String>,
+    eta: Option<f64>,
+    cost_radius: Vec<f64>,
+    cost_set: Option<String>,
+    support: Option<String>,
+    curve: bool,
+    compare: bool,
+    by: Option<String>,
+    simultaneous: bool,
+    splits: Option<usize>,
+    level: f64,
+    seed: u64,
+    bounds: Option<f64>,
+}
+
+/// What `learn` is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct LearnOptions {
+    policy: String,
+    method: String,
+    radius: Option<f64>,
+    column_radii: Vec<(String, f64)>,
+    set: Option<String>,
+    eta: Option<f64>,
+    cost_radius: Option<f64>,
+    cost_set: Option<String>,
+    support: Option<String>,
+    against: Option<String>,
+    honest: bool,
+    seed: u64,
+}
+
+/// What `report` is asked.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ReportOptions {
+    policy: Vec<String>,
+    support: Option<String>,
+    learn: Vec<String>,
+    compare: bool,
+    splits: Option<usize>,
+    level: f64,
+    seed: u64,
+}
 
 /// A study with its data counted.
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Study {
     pub(crate) loaded: Arc<PreparedStudy>,
-}
-
-fn support(name: Option<&str>) -> PyResult<Option<Support>> {
-    match name {
-        None => Ok(None),
-        Some("grid") => Ok(Some(Support::All)),
-        Some("observed") => Ok(Some(Support::Observed)),
-        Some("space") => Ok(Some(Support::Space)),
-        Some(name) => Err(ConfigError::new_err(format!(
-            "support is {name:?}; expected \"grid\", \"observed\" or \"space\""
-        ))),
-    }
-}
-
-/// Policies as they are typed, or the JSON of saved ones.
-pub(crate) fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
-    let spec = |text: &String| match text.trim_start().starts_with('{') {
-        true => Ok(PolicySpec::Made(Box::new(PolicyFile::from_json(text).map_err(raised)?))),
-        false => Ok(PolicySpec::typed(text)),
-    };
-    texts.iter().map(spec).collect()
-}
-
-/// The kind of policy is the value of `learn=` where a report learns it.
-struct OfLearn;
-
-impl Wording for OfLearn {
-    fn subject(&self, field: Field) -> String {
-        match field {
-            Field::Policy => "learn".to_owned(),
-            field => FrontEnd::Python.subject(field),
-        }
-    }
-
-    fn setting(&self, field: Field, value: &str) -> String {
-        FrontEnd::Python.setting(field, value)
-    }
-}
-
-fn learned(error: &Error) -> PyErr {
-    ConfigError::new_err(error.worded(&OfLearn))
-}
-
-fn halving(count: Option<usize>, level: f64, seed: u64) -> Option<Halving> {
-    let (fewer, count) = (count.is_none(), count.unwrap_or(HALVINGS));
-    (count > 0).then_some(Halving { count, level, seed, fewer })
-}
-
-/// The query that counts a study's rows in an engine; refused if `columns`, those of the table, lack one
-/// that the study names. `name` is what messages call the table.
-#[pyfunction]
-pub fn count_query(
-    text: &str,
-    folder: PathBuf,
-    name: &str,
-    dialect: &str,
-    table: &str,
-    columns: Vec<String>,
-) -> PyResult<String> {
-    let written = || {
-        let asked = study_of(Path::new("study"), &folder, text)?;
-        check_named(&asked.data, Path::new(name), &columns)?;
-        query(&asked.data, dialect, Some(table))
-    };
-    written().map_err(raised)
 }
 
 #[pymethods]
@@ -118,39 +101,6 @@ impl Study {
             let mut asked = study(&path)?;
             asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
             load(asked, watch)
-        })?;
-        Ok(Study { loaded: Arc::new(loaded) })
-    }
-
-    /// A study file's text; other files are looked for in `folder`. With `data`, an Arrow stream,
-    /// that instead of what the text names; it may be counted already.
-    #[staticmethod]
-    #[pyo3(signature = (
-        text, folder, data=None, name="data", threads=None, progress=None, counted=false, memory=None
-    ))]
-    #[allow(clippy::too_many_arguments)] // As Python calls it.
-    fn from_text(
-        py: Python<'_>,
-        text: &str,
-        folder: PathBuf,
-        data: Option<AnyRecordBatch>,
-        name: &str,
-        threads: Option<usize>,
-        progress: Option<Py<PyAny>>,
-        counted: bool,
-        memory: Option<&str>,
-    ) -> PyResult<Self> {
-        let reader = data.map(|d| d.into_reader()).transpose()?;
-        let loaded = run(py, threads, progress.as_ref(), |watch| {
-            let mut asked = study_of(Path::new("study"), &folder, text)?;
-            asked.data.memory = memory.map_or(Ok(asked.data.memory), parse)?;
-            let Some(mut reader) = reader else { return load(asked, watch) };
-            asked.data.path = PathBuf::from(name);
-            asked.data.counted |= counted;
-            let columns: Vec<String> =
-                reader.schema().fields().iter().map(|f| f.name().clone()).collect();
-            let counted = count_batches(&asked.data, &columns, &mut reader, watch)?;
-            prepare::prepare(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }
@@ -300,49 +250,34 @@ impl Study {
     }
 
     /// What policies would have cost.
-    #[pyo3(signature = (*, policy, radius, column_radii, set, eta, cost_radius, cost_set, support, curve,
-        compare, by, simultaneous, halves, level, seed, bounds, threads, progress))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (asked, *, threads, progress))]
     fn evaluate(
         &self,
         py: Python<'_>,
-        policy: Vec<String>,
-        radius: Vec<f64>,
-        column_radii: Vec<(String, f64)>,
-        set: Option<String>,
-        eta: Option<f64>,
-        cost_radius: Vec<f64>,
-        cost_set: Option<String>,
-        support: Option<&str>,
-        curve: bool,
-        compare: bool,
-        by: Option<String>,
-        simultaneous: bool,
-        halves: Option<usize>,
-        level: f64,
-        seed: u64,
-        bounds: Option<f64>,
+        asked: EvaluateOptions,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Evaluation> {
+        let (level, seed) = (asked.level, asked.seed);
         let changes = Changes {
-            policies: policies(&policy)?,
-            radii: radius,
-            set,
-            eta,
-            cost_radii: cost_radius,
-            cost_set,
-            support: self::support(support)?,
-            halves: halving(halves, level, seed),
+            policies: policies(&asked.policy)?,
+            radii: asked.radius,
+            set: asked.set,
+            eta: asked.eta,
+            cost_radii: asked.cost_radius,
+            cost_set: asked.cost_set,
+            support: support(asked.support.as_deref())?,
+            halves: halving(asked.splits, level, seed),
             level: Some(level),
-            bounds,
-            no_compare: !compare,
-            by: by.map(|column| By { column, simultaneous }),
+            bounds: asked.bounds,
+            no_compare: !asked.compare,
+            by: asked.by.map(|column| By { column, simultaneous: asked.simultaneous }),
         };
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
-        question.curve = curve;
-        if !column_radii.is_empty() {
-            question.context = by_column(&self.loaded.study, question.context.set, column_radii)?;
+        question.curve = asked.curve;
+        if !asked.column_radii.is_empty() {
+            let set = question.context.set;
+            question.context = by_column(&self.loaded.study, set, asked.column_radii)?;
         }
         check_known(&self.loaded, question.context.set)?;
         let found =
@@ -351,28 +286,15 @@ impl Study {
     }
 
     /// Learns a policy.
-    #[pyo3(signature = (policy, *, method, radius, column_radii, set, eta, cost_radius, cost_set, support,
-        against, honest, seed, threads, progress))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (asked, *, threads, progress))]
     fn learn(
         &self,
         py: Python<'_>,
-        policy: &str,
-        method: &str,
-        radius: Option<f64>,
-        column_radii: Vec<(String, f64)>,
-        set: Option<String>,
-        eta: Option<f64>,
-        cost_radius: Option<f64>,
-        cost_set: Option<String>,
-        support: Option<&str>,
-        against: Option<String>,
-        honest: bool,
-        seed: u64,
+        asked: LearnOptions,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Learned> {
-        let method = match method {
+        let method = match asked.method.as_str() {
             "auto" => learn::Method::Auto,
             "exact" => learn::Method::Exact,
             "gradient" => learn::Method::Gradient,
@@ -385,23 +307,24 @@ impl Study {
         };
         let mut changes = learn::Changes {
             method,
-            radius,
-            set,
-            eta,
-            cost_radius,
-            cost_set,
-            support: self::support(support)?,
-            honest,
-            against: match against {
+            radius: asked.radius,
+            set: asked.set,
+            eta: asked.eta,
+            cost_radius: asked.cost_radius,
+            cost_set: asked.cost_set,
+            support: support(asked.support.as_deref())?,
+            honest: asked.honest,
+            against: match asked.against {
                 Some(text) => policies(&[text])?.pop(),
                 None => None,
             },
-            ..learn::Changes::new(Spec::typed(policy).map_err(raised)?)
+            ..learn::Changes::new(Spec::typed(&asked.policy).map_err(raised)?)
         };
-        changes.gradient.seed = seed;
+        changes.gradient.seed = asked.seed;
         let mut question = changes.apply(&self.loaded).map_err(raised)?;
-        if !column_radii.is_empty() {
-            let within = by_column(&self.loaded.study, question.context.set, column_radii)?;
+        if !asked.column_radii.is_empty() {
+            let set = question.context.set;
+            let within = by_column(&self.loaded.study, set, asked.column_radii)?;
             (question.context, question.column_radii) = (within.first(), within.column_radii);
         }
         check_known(&self.loaded, question.context.set)?;
@@ -442,36 +365,27 @@ impl Study {
         json(&found)
     }
 
-    /// Writes the report. `grouped` is the same study counted by past groups, if it names any: random
-    /// halves deal rows as they are counted, so those of the page are counted without groups.
-    #[pyo3(signature = (path, grouped, policy, support, learn, compare, halves, level, seed, threads,
-        progress))]
-    #[allow(clippy::too_many_arguments)]
+    /// Writes the report. `grouped` is the same study counted by past groups, if it names any: sample
+    /// splits deal rows as they are counted, so those of the page are counted without groups.
+    #[pyo3(signature = (path, asked, *, grouped, threads, progress))]
     fn report(
         &self,
         py: Python<'_>,
         path: PathBuf,
+        asked: ReportOptions,
         grouped: Option<&Bound<'_, Study>>,
-        policy: Vec<String>,
-        support: Option<&str>,
-        learn: Vec<String>,
-        compare: bool,
-        halves: Option<usize>,
-        level: f64,
-        seed: u64,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let policies = policies(&policy)?;
+        let policies = policies(&asked.policy)?;
         let mut kinds = Vec::new();
-        for text in learn {
+        for text in asked.learn {
             let spec = Spec::typed(&text).map_err(|e| learned(&e))?;
             kinds.push((text, spec));
         }
-        let halves = halving(halves, level, seed);
-        // A level counts without halves, too: bounds in the target have it.
-        Halving { level, ..Halving::default() }.check_counts().map_err(raised)?;
-        let support = self::support(support)?;
+        let (level, seed, compare) = (asked.level, asked.seed, asked.compare);
+        let halves = halving(asked.splits, level, seed);
+        let support = support(asked.support.as_deref())?;
         let own = PreparedStudy::clone(&self.loaded).with_support(support);
         let by_group =
             grouped.map(|study| PreparedStudy::clone(&study.get().loaded).with_support(support));

@@ -5,84 +5,41 @@
 //! from the table that Python hands in again.
 
 use crate::answers::Learned;
+use crate::ask::policies;
+use crate::declare::argument;
 use crate::error::{ConfigError, json, raised};
 use crate::run::run;
-use crate::study::{Study, policies};
+use crate::study::Study;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use seawall::{Error, Field, Set};
 use seawall_study::describe::{Asked, described};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn;
 use seawall_study::prepare::PreparedStudy;
-use seawall_study::study::{self, HistoryChanges, KnownSpec, PERIODS, SetSpec, Span};
+use seawall_study::study::{self, HistoryChanges, PERIODS, known_from};
 use seawall_study::transfer::{Method, Request, Retrial};
 use seawall_table::count::{check_named, count, count_batches};
 use seawall_table::sql::query;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is known of a column: its name, mean, standard deviation, shares, `within` and `size`.
-type KnownColumn =
-    (String, Option<(f64, f64)>, Option<f64>, Vec<(String, (f64, f64))>, Option<f64>, Option<f64>);
-
 /// The same study with more known of its target.
 #[pyfunction]
 pub fn with_known(
     study: &Bound<'_, Study>,
-    known: Vec<KnownColumn>,
-    size: Option<f64>,
+    known: Option<&Bound<'_, PyAny>>,
+    size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Study> {
-    let span = |(low, high)| Span { low, high };
-    let spec = |(column, mean, sd, shares, within, size): KnownColumn| KnownSpec {
-        place: format!("known {column:?}"),
-        column,
-        mean: mean.map(span),
-        sd,
-        shares: shares.into_iter().map(|(level, share)| (level, span(share))).collect(),
-        within,
-        size,
-    };
+    let known = known.map(|value| argument("known", value)).transpose()?;
+    let size = size.map(|value| argument("size", value)).transpose()?;
+    let (known, size) = known_from(known, size).map_err(raised)?;
     let loaded = &study.get().loaded;
-    let more = known.into_iter().map(spec).collect();
-    asking(loaded, loaded.study.clone().with_known(more, size))
+    asking(loaded, loaded.study.clone().with_known(known, size))
 }
 
 fn asking(loaded: &PreparedStudy, study: seawall::Result<study::Study>) -> PyResult<Study> {
     let loaded = study.and_then(|study| loaded.asking(study)).map_err(raised)?;
     Ok(Study { loaded: Arc::new(loaded) })
-}
-
-/// A set with a radius for each of some columns, and none for all of them together.
-pub(crate) fn by_column(
-    study: &study::Study,
-    set: Set,
-    column_radii: Vec<(String, f64)>,
-) -> PyResult<SetSpec> {
-    if !set.needs_known() {
-        let what = format!("is given by column, and the set {} has one for all", set.name());
-        return Err(raised(Error::field(Field::Radius, what).advise(Field::Set, &["couplings"])));
-    }
-    let all: Vec<&str> = study.data.contexts.iter().map(|c| c.name.as_str()).collect();
-    if let Some((column, _)) = column_radii.iter().find(|(name, _)| !all.contains(&&**name)) {
-        return Err(ConfigError::new_err(format!(
-            "radius: {column:?} is not one of the study's context columns (there are: {})",
-            all.join(", ")
-        )));
-    }
-    Ok(SetSpec { set, radii: vec![f64::INFINITY], column_radii })
-}
-
-/// Refuses a set of what is known of a target of which nothing is.
-pub(crate) fn check_known(loaded: &PreparedStudy, set: Set) -> PyResult<()> {
-    if !set.needs_known() || loaded.target.is_some() || !loaded.study.target.known.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError::new_err(format!(
-        "set is {}, the populations that meet what is known of a target, and nothing is known of one; say \
-         what is known (known=, as describe() has it), or give a sample (target=)",
-        set.name()
-    )))
 }
 
 /// The same study with other past groups than its own, not counted by them yet.
@@ -215,8 +172,9 @@ pub fn transfer(
     let groups = loaded.study.history.is_some() && method != Some(Method::Couplings);
     if !groups && loaded.target.is_none() && loaded.study.target.known.is_empty() {
         return Err(ConfigError::new_err(
-            "nothing is known of the target, and no past groups are recorded; say what is known (known=, \
-             as describe() has it; or target=, a sample), or how groups are recorded (by=\"COLUMN\")",
+            "nothing is known of the target, and no past groups are recorded; say what is known \
+             (target=Target(known=...), as describe() has it; or target=, a sample), or how groups are recorded \
+             (history=\"COLUMN\")",
         ));
     }
     let request = Request { policies: policies(&policy)?, level, method, compare };
@@ -258,7 +216,7 @@ pub fn backtest(
     let loaded = &study.get().loaded;
     if loaded.study.history.is_none() {
         return Err(ConfigError::new_err(
-            "no groups are recorded; say by=\"COLUMN\": a site, a country, a month",
+            "no groups are recorded; say history=\"COLUMN\": a site, a country, a month",
         ));
     }
     let retrial = Retrial { policy: policies(&policy)?.pop(), level };

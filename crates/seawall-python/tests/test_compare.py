@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import seawall
+from given import objects
 from test_parity import _keys, _names, _same
 
 TWO = ["constant:treat", "constant:control"]
@@ -33,7 +34,7 @@ def test_prints_the_same_bytes(program, demo, older):
         ({}, []),
         ({"target": older}, ["--target", older]),
         ({"target": older, "containing": True}, ["--target", older, "--containing"]),
-        ({"known": {"age": {"mean": 75.0}}}, ["--known", "age:mean=75"]),
+        ({"target": seawall.Target(known={"age": {"mean": 75.0}})}, ["--known", "age:mean=75"]),
     ]:
         said = program("compare", demo / "study.toml", *TYPED_TWO, *TYPED_SETS, *words, "--json")
         found = study.compare(TWO, sets=SETS, **asked)
@@ -50,12 +51,12 @@ def test_prints_the_same_bytes(program, demo, older):
 def test_a_group_is_left_out_and_covered(program, wards):
     study = seawall.Study.from_file(wards / "study.toml")
     words = ["--by", "ward", "--group", "old", *TYPED_TWO, *TYPED_SETS, "--json"]
-    found = study.compare(TWO, sets=SETS, by="ward", group="old")
+    found = study.compare(TWO, sets=SETS, history="ward", group="old")
     assert found.to_json() + "\n" == program("compare", wards / "study.toml", *words)
     assert (found.covers.goal, found.covers.name, found.covers.by) == ("group", "old", "ward")
     for row in found.rows:
         assert abs(row.policies[0].value - found.covers.value) <= 1e-6 * found.covers.value
-    inside = study.compare(TWO, sets=SETS, by="ward", group="old", containing=True)
+    inside = study.compare(TWO, sets=SETS, history="ward", group="old", containing=True)
     assert inside.set("kl").why is None or math.isinf(inside.set("kl").radius)
 
 
@@ -98,4 +99,4 @@ def test_policies_that_are_alike_are_both_best(demo):
 def test_slips_are_refused(wards, asked, text):
     study = seawall.Study.from_file(wards / "study.toml")
     with pytest.raises(seawall.SeawallError, match=text.replace("(", "\\(")):
-        study.compare(TWO, **asked)
+        study.compare(TWO, **objects(asked, "target", "history"))

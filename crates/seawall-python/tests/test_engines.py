@@ -65,7 +65,7 @@ def as_texts(path):
 
 
 def told(data, question):
-    found = seawall.Study(data, **question).evaluate(["uniform", "greedy"], halves=2).to_dict()
+    found = seawall.Study(data, **question).evaluate(["uniform", "greedy"], splits=2).to_dict()
     found["diagnostics"].pop("files")
     return repr(found)
 
@@ -143,15 +143,15 @@ def test_past_groups_are_counted_by_the_engine(demo, tmp_path):
     path = tmp_path / "wards.csv"
     path.write_text("\n".join([f"{head},ward", *lines]) + "\n")
     known = {"age": {"mean": 75}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
-    asked = dict(policy=["uniform", "constant:treat"], by="ward", known=known, level=0.8)
+    asked = dict(policy=["uniform", "constant:treat"], target=seawall.Target(known=known), level=0.8)
     own = seawall.Study(str(path), **QUESTION)
-    raw, tried = own.transfer(**asked).to_json(), own.backtest("ward", policy="uniform").to_json()
+    raw, tried = own.transfer(**asked, history="ward").to_json(), own.backtest("ward", policy="uniform").to_json()
     for name, table in tables(path):
         study = seawall.Study(table, **QUESTION)
-        assert study.transfer(**asked).to_json() == raw, name
+        assert study.transfer(**asked, history="ward").to_json() == raw, name
         assert study.backtest("ward", policy="uniform").to_json() == tried, name
-        beside = own.transfer(**asked, history=table).to_json()
-        assert beside == own.transfer(**asked, history=path).to_json(), name
+        beside = own.transfer(**asked, history=seawall.History("ward", table)).to_json()
+        assert beside == own.transfer(**asked, history=seawall.History("ward", path)).to_json(), name
         with pytest.raises(seawall.ConfigError, match='no column named "wardd"; did you mean "ward"'):
             study.backtest("wardd")
 
@@ -159,10 +159,10 @@ def test_past_groups_are_counted_by_the_engine(demo, tmp_path):
 def test_tables_of_engines_are_targets(demo, older):
     """A sample of a target is read, of the columns that are asked for alone."""
     study = seawall.Study(demo / "trial.csv", **QUESTION)
-    wanted = study.evaluate(["uniform", "greedy"], target=older, halves=0).to_dict()["policies"]
+    wanted = study.evaluate(["uniform", "greedy"], target=older, splits=0).to_dict()["policies"]
     for name, table in tables(older):
-        assert study.evaluate(["uniform", "greedy"], target=table, halves=0).to_dict()["policies"] == wanted, name
-        assert study.target(table).evaluate(["uniform", "greedy"], halves=0).to_dict()["policies"] == wanted, name
+        assert study.evaluate(["uniform", "greedy"], target=table, splits=0).to_dict()["policies"] == wanted, name
+        assert study.target(table).evaluate(["uniform", "greedy"], splits=0).to_dict()["policies"] == wanted, name
     for table in [duckdb.sql("SELECT 1 AS other"), ibis.memtable({"other": [1]}), pl.LazyFrame({"other": [1]})]:
         with pytest.raises(seawall.SeawallError, match="no column named"):
             study.evaluate("uniform", target=table)

@@ -72,7 +72,7 @@ def _said(name):
     """A set as it is asked for: in Python and on the command line."""
     said = f"{name}:{NEEDS[name]}" if name in NEEDS else name
     return (
-        {"set": said} | ({"known": KNOWN} if name == "couplings" else {}),
+        {"set": said} | ({"target": seawall.Target(known=KNOWN)} if name == "couplings" else {}),
         ["--set", said] + (["--known", "sex:F=0.6,M=0.4"] if name == "couplings" else []),
     )
 
@@ -111,7 +111,7 @@ def test_every_set_evaluates_to_the_same_numbers(program, studies, set_name, dir
     said = program("evaluate", study, *words, "--halves", 2, "--json")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = seawall.Study.from_file(study).evaluate(policies, **asked, halves=2)
+        found = seawall.Study.from_file(study).evaluate(policies, **asked, splits=2)
     assert found.to_json() + "\n" == said
     _holds(found, json.loads(said))
     assert all(result.value == result.value for policy in found.policies for result in policy.results)
@@ -126,7 +126,7 @@ def test_every_set_learns_the_same_or_is_refused_alike(attempt, studies, set_nam
     done = attempt("learn", study, "--policy", policy, "--radius", 0.05, *words, "--no-honest", "--json")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ask = lambda: seawall.Study.from_file(study).learn(policy, radius=0.05, **asked, honest=False)  # noqa: E731
+        ask = lambda: seawall.Study.from_file(study).learn(policy, radius=0.05, **asked, splits=0)  # noqa: E731
         if done.returncode == 0:
             found, said = ask(), json.loads(done.stdout)
             assert found.to_dict() | {"seconds": 0} == said | {"seconds": 0}

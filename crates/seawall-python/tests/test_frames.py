@@ -73,7 +73,7 @@ def test_arrow_tables_are_contexts_too():
 
 def test_results_are_frames_and_words(demo):
     study = seawall.Study.from_file(demo / "study.toml")
-    found = study.evaluate(halves=5)
+    found = study.evaluate()
     far = study.distance(demo / "trial.csv")
     pair = found.comparison("treat", "control")
     for result in [found, pair, far, study.check(), study.radius(splits=2), study.learn("tree:1")]:
@@ -93,7 +93,7 @@ def results(study, older):
     yield from [found, found.by, found.comparison("treat", "control"), found.curve(), found.worst_population(1)]
     yield found.comparison("treat", "control").worst_population()
     yield from [study.check(), study.explain(), study.radius(splits=2), study.distance(older), study.learn("tree:1")]
-    moved = study.transfer(known=known)
+    moved = study.transfer(target=seawall.Target(known=known))
     yield from [moved, moved.transfers[0], moved.balance, study.backtest(), study.describe()]
     yield study.compare(["uniform", "constant:treat"], sets=["wasserstein", "kl"])
     values, contexts = [0.2, 0.1, 0.4, 0.9], [[31.0], [44.0], [52.0], [70.0]]

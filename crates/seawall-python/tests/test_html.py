@@ -129,21 +129,21 @@ def test_names_are_texts_and_nothing_else(tmp_path):
 
 def test_curves_are_drawn_where_there_are_any():
     study = seawall.demo()
-    asked = study.evaluate(["uniform", "constant:treat"], radius=[0.01, 0.1], halves=0)
+    asked = study.evaluate(["uniform", "constant:treat"], radius=[0.01, 0.1], splits=0)
     # Dots where it is known: two radii and where nothing shifts.
     assert asked._repr_html_().count("<circle") == 6
-    whole = study.evaluate(["uniform", "constant:treat"], radius=[0.01, 0.1], halves=0, curve=True)
+    whole = study.evaluate(["uniform", "constant:treat"], radius=[0.01, 0.1], splits=0, curve=True)
     assert "<circle" not in whole._repr_html_() and whole._repr_html_().count("<polyline") == 2
     assert pickle.loads(pickle.dumps(whole))._repr_html_().count("<circle") == 6
     assert whole.curve()._repr_html_().count("<polyline") == 1
-    nowhere = study.evaluate("uniform", radius=0, halves=0)
-    everywhere = study.evaluate("uniform", set="couplings", known={"age": {"mean": 75}}, halves=0)
+    nowhere = study.evaluate("uniform", radius=0, splits=0)
+    everywhere = study.evaluate("uniform", set="couplings", target=seawall.Target(known={"age": {"mean": 75}}), splits=0)
     for flat in [nowhere, everywhere, study.radius(splits=2), study.distance(seawall.demo_data())]:
         assert "<svg" not in flat._repr_html_() and "<table>" in flat._repr_html_()
 
 
 def test_long_tables_say_what_is_left_out():
-    shares = seawall.demo().evaluate("uniform", radius=0.1, halves=0).worst_population()
+    shares = seawall.demo().evaluate("uniform", radius=0.1, splits=0).worst_population()
     long = type(shares)([*shares, *shares, *shares])
     assert len(long) > 60 and long._repr_html_().count("<tr>") == 31
     assert f"{len(long) - 30} more rows: to_pandas() or to_polars()." in long._repr_html_()

@@ -29,7 +29,7 @@ def study(frame, **more):
 
 
 def value(study):
-    return study.evaluate(halves=0).policies[0].nominal.dm.value
+    return study.evaluate(splits=0).policies[0].nominal.dm.value
 
 
 def test_a_missing_outcome_is_refused_with_the_ways_out():
@@ -57,9 +57,9 @@ def test_they_count_as_0_by_a_word(word):
 
 
 def test_the_mean_of_a_binned_column_is_that_of_its_numbers():
-    found = study(FRAME).evaluate(halves=0, known={"z": {"mean": 4}})
+    found = study(FRAME).evaluate(splits=0, target=seawall.Target(known={"z": {"mean": 4}}))
     (fact,) = found.balance.facts
     assert fact.before == pytest.approx(FRAME.z.mean()) and fact.after == pytest.approx(4)
-    less = study(FRAME).evaluate(halves=0, known={"z": {"mean": 2}}).balance
+    less = study(FRAME).evaluate(splits=0, target=seawall.Target(known={"z": {"mean": 2}})).balance
     assert less.facts[0].after == pytest.approx(2)
     assert less.columns[0].before == pytest.approx((2 - 4) / FRAME.z.std(ddof=0))

@@ -153,15 +153,15 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
     assert not any("leave out its noise" in note for note in b.diagnostics.notes)
 
 
-def test_folds_and_halves_refit():
+def test_folds_and_splits_refit():
     own = study(model=Counting())
     for ask, fits in [
         (lambda s: s.outcomes(), 1),
         # Five deals of five folds, and two halves of each split; the first five splits are enough here.
         (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 5),
-        (lambda s: s.evaluate(halves=3), 1 + 5 * 5 + 2 * 3),
-        (lambda s: s.evaluate(halves=0), 1 + 5 * 5),
-        (lambda s: s.learn("tree:1", honest=False), 1),
+        (lambda s: s.evaluate(splits=3), 1 + 5 * 5 + 2 * 3),
+        (lambda s: s.evaluate(splits=0), 1 + 5 * 5),
+        (lambda s: s.learn("tree:1", splits=0), 1),
     ]:
         Counting.fits = 0
         ask(own.with_model(Counting()))
@@ -194,11 +194,11 @@ def test_one_for_each_action_and_a_target():
 def test_forests_are_the_same_on_any_number_of_threads(tmp_path):
     forest = RandomForestRegressor(10, random_state=1)
     own = study(model=forest)
-    said = {own.with_model(forest).evaluate(halves=8, threads=n).to_json() for n in (1, 2, 4)}
+    said = {own.with_model(forest).running(threads=n).evaluate(splits=8).to_json() for n in (1, 2, 4)}
     assert len(said) == 1
     assert not hasattr(forest, "estimators_"), "a copy is fitted"
     assert "fitted from Python" in own.text and "RandomForestRegressor" in own.text
-    own.report(tmp_path / "r.html", halves=5)
+    own.report(tmp_path / "r.html", splits=5)
     page = (tmp_path / "r.html").read_text()
     assert "RandomForestRegressor, fitted for each action" in page and "refitted each time" in page
     assert own.check().model == "learner"
@@ -299,7 +299,7 @@ def test_lightgbm():
     boosted = lightgbm.LGBMRegressor(n_estimators=20, random_state=0, verbosity=-1, n_jobs=1)
     own = study(model=boosted)
     assert own.outcomes().std() > 0.05
-    assert values(own.evaluate(halves=3)) == values(own.with_model(boosted).evaluate(halves=3, threads=1))
+    assert values(own.evaluate(splits=3)) == values(own.with_model(boosted).running(threads=1).evaluate(splits=3))
     assert own.with_model(boosted, encode="labels").outcomes().std() > 0.05
     found = study(rows(binary=True), model=lightgbm.LGBMClassifier(n_estimators=10, verbosity=-1)).outcomes()
     assert ((0 < found) & (found < 1)).all()
@@ -310,7 +310,7 @@ def test_catboost():
     catboost = pytest.importorskip("catboost")
     settings = dict(iterations=20, random_seed=0, verbose=0, allow_writing_files=False)
     own = study(model=catboost.CatBoostRegressor(**settings))
-    assert own.evaluate(halves=3).policies and own.outcomes().std() > 0.05
+    assert own.evaluate(splits=3).policies and own.outcomes().std() > 0.05
     by_label = catboost.CatBoostRegressor(cat_features=["mind", "sex"], **settings)
     assert own.with_model(by_label, encode="labels").outcomes().std() > 0.05
     found = study(rows(binary=True), model=catboost.CatBoostClassifier(**settings)).outcomes()
@@ -367,21 +367,24 @@ def test_what_an_estimator_raises_is_the_cause():
 
 
 class Halting(Counting):
-    """Fails on the rows of a replicate, not on the log's own."""
+    """Fails on half of the rows, not on all of them or on all but a fold."""
+
+    most = 0.0
 
     def fit(self, X, y, sample_weight):
-        if sample_weight.max() > 1:
-            raise ValueError("drawn twice")
+        Halting.most = max(Halting.most, sample_weight.sum())
+        if sample_weight.sum() < 0.7 * Halting.most:
+            raise ValueError("half of them")
         super().fit(X, y, sample_weight)
 
 
-def test_an_error_in_a_half_is_told():
+def test_an_error_in_a_split_is_told():
     data = rows(50)
     own = study(data, context={"age": "numeric"} | {k: CONTEXT[k] for k in ("mind", "sex")})
     kept = own.with_model(Counting())
-    kept.evaluate(halves=3)
-    with pytest.raises(seawall.InputError, match="drawn twice|sample_weight"):
-        own.with_model(Halting()).evaluate(halves=10, threads=2)
+    kept.evaluate(splits=3)
+    with pytest.raises(seawall.InputError, match="half of them"):
+        own.with_model(Halting()).running(threads=2).evaluate(splits=10)
 
 
 def test_models_that_are_none():
@@ -419,7 +422,7 @@ class Slow:
             print("go", flush=True)
     def predict(self, X):
         return np.zeros(len(X))
-seawall.demo().with_model(Slow()).evaluate(halves=10_000)
+seawall.demo().with_model(Slow()).evaluate(splits=10_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"
@@ -435,9 +438,9 @@ def test_a_model_of_ones_own_is_not_what_auto_chose_from():
         seawall.demo_data(), context={"age": {"kind": "numeric", "bin": 20}, "sex": "nominal"}, action="arm",
         cost={"dead": {"Y": 1}}, propensity={"design": {"treat": 0.5, "control": 0.5}}, model="auto", radius=0.05,
     )
-    assert auto.evaluate(halves=2).diagnostics.models
+    assert auto.evaluate(splits=2).diagnostics.models
     own = auto.with_model(sklearn.DecisionTreeRegressor(max_depth=2))
-    assert own.evaluate(halves=2).diagnostics.models == []
+    assert own.evaluate(splits=2).diagnostics.models == []
     # A model without outcomes is refused, not replaced.
     with pytest.raises(seawall.ConfigError, match="cost_radius"):
-        own.evaluate(halves=0, cost_radius=0.01)
+        own.evaluate(splits=0, cost_radius=0.01)

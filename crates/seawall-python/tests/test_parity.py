@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import seawall
+from given import objects
 
 QUESTIONS = [
     ({}, []),
@@ -19,7 +20,7 @@ QUESTIONS = [
     ({"set": "kl", "radius": 0.1, "cost_radius": 0.01}, ["--set", "kl", "--radius", "0.1", "--cost-radius", "0.01"]),
     ({"set": "entropic", "eta": 100, "radius": 0.05}, ["--set", "entropic", "--eta", "100", "--radius", "0.05"]),
     ({"support": "observed", "bounds": 0.05}, ["--support", "observed", "--bounds", "0.05"]),
-    ({"halves": 4, "level": 0.9, "seed": 7}, ["--halves", "4", "--level", "0.9", "--seed", "7"]),
+    ({"splits": 5, "level": 0.9, "seed": 7}, ["--halves", "5", "--level", "0.9", "--seed", "7"]),
 ]
 
 
@@ -29,7 +30,7 @@ def test_evaluate_prints_the_same_bytes(program, request, which, asked, words):
     study = request.getfixturevalue(which)
     study = study / "study.toml" if which == "demo" else study
     said = program("evaluate", study, *words, "--json")
-    assert seawall.Study.from_file(study).evaluate(**asked).to_json() + "\n" == said
+    assert seawall.Study.from_file(study).evaluate(**objects(asked, "splits")).to_json() + "\n" == said
 
 
 def test_check_and_radius_print_the_same_bytes(program, demo):
@@ -42,8 +43,8 @@ def test_check_and_radius_print_the_same_bytes(program, demo):
 COMPARED = [
     ({"policy": ["constant:treat", "constant:control"], "radius": [0.0, 0.01, 0.1]},
      ["--policy", "constant:treat", "--policy", "constant:control", "--radius", "0,0.01,0.1"]),
-    ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02},
-     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02"]),
+    ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02, "splits": 10},
+     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02", "--halves", "10"]),
     ({"set": "kl", "radius": 0.05, "cost_radius": [0.0, 0.02]},
      ["--set", "kl", "--radius", "0.05", "--cost-radius", "0,0.02"]),
     ({"set": "entropic", "eta": 50, "radius": 0.05}, ["--set", "entropic", "--eta", "50", "--radius", "0.05"]),
@@ -120,7 +121,7 @@ def test_learning_against_has_the_programs_numbers(program, demo, older, against
 def test_honest_values_are_wanted_unless_they_are_not(program, demo):
     study = seawall.Study.from_file(demo / "study.toml")
     said = json.loads(program("learn", demo / "study.toml", "--policy", "tree:1", "--no-honest", "--json"))
-    plain = study.learn("tree:1", honest=False)
+    plain = study.learn("tree:1", splits=0)
     assert plain.to_dict() | {"seconds": 0} == said | {"seconds": 0} and plain.honest is None
     honest = study.learn("tree:1").honest
     assert len(honest.halves) == 2 * honest.splits
@@ -130,7 +131,7 @@ def test_honest_values_are_wanted_unless_they_are_not(program, demo):
 
 def test_reports_about_a_target_are_the_same_bytes(program, demo, older, tmp_path):
     program("report", demo / "study.toml", "--halves", 3, "--target", older, "--out", tmp_path / "a.html")
-    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", halves=3, target=older)
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", splits=3, target=older)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -143,7 +144,7 @@ def test_learn_prints_the_same_but_for_the_time(program, demo, policy):
 
 def test_reports_are_the_same_bytes(program, demo, tmp_path):
     program("report", demo / "study.toml", "--halves", 5, "--out", tmp_path / "a.html")
-    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", halves=5)
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", splits=5)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -151,7 +152,7 @@ def test_reports_are_the_same_bytes(program, demo, tmp_path):
 def test_reports_on_another_support_are_the_same_bytes(program, demo, tmp_path, support):
     words = ["--support", support, "--halves", 0]
     program("report", demo / "study.toml", *words, "--out", tmp_path / "a.html")
-    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", support=support, halves=0)
+    seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", support=support, splits=0)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -237,10 +238,10 @@ def _names(result):
     "ask",
     [
         lambda s: s.check(),
-        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], halves=4, bounds=0.1),
+        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], splits=seawall.Splits(4, bounds=0.1)),
         lambda s: s.evaluate(set="entropic", eta=50, radius=0.02, cost_set="entropic", cost_radius=0.01),
-        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], halves=3, by="sex"),
-        lambda s: s.learn("tree:1", honest=True),
+        lambda s: s.evaluate(policy=["uniform", "greedy"], radius=[0.02], splits=3, by="sex"),
+        lambda s: s.learn("tree:1"),
         lambda s: s.learn("groups:sex", method="bsgd"),
         lambda s: s.learn("tree:1", against="uniform"),
         lambda s: s.radius(splits=2),

@@ -33,7 +33,7 @@ def test_import_is_of_few_modules_and_needs_only_numpy():
 
 def test_threads_do_not_change_answers():
     study = seawall.demo()
-    said = {study.evaluate(halves=10, threads=n).to_json() for n in (1, 2, 3)}
+    said = {study.running(threads=n).evaluate(splits=10).to_json() for n in (1, 2, 3)}
     assert len(said) == 1
 
 
@@ -47,7 +47,7 @@ def test_progress_is_told_and_others_may_run():
 
     other = threading.Thread(target=tick)
     other.start()
-    seawall.demo().evaluate(halves=200, progress=told.append)
+    seawall.demo().running(progress=told.append).evaluate(splits=400)
     stop.set()
     other.join()
     assert any(words.startswith("how much is noise: ") for words in told)
@@ -59,7 +59,7 @@ def test_an_error_in_the_progress_callback_stops_the_work():
         raise ZeroDivisionError(words)
 
     with pytest.raises(ZeroDivisionError):
-        seawall.demo().evaluate(halves=10_000, progress=fail)
+        seawall.demo().running(progress=fail).evaluate(splits=10_000)
 
 
 def test_ctrl_c_interrupts():
@@ -70,12 +70,12 @@ def tell(words):
     if words.startswith("how much is noise: ") and not told:
         told.append(words)
         print("go", flush=True)
-seawall.demo().evaluate(halves=10_000, progress=tell)
+seawall.demo().running(progress=tell).evaluate(splits=10_000)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"
     child.send_signal(signal.SIGINT)
-    # Ten thousand halvings take minutes: this ends a test that hangs.
+    # Ten thousand splits take minutes: this ends a test that hangs.
     _, err = child.communicate(timeout=120)
     assert "KeyboardInterrupt" in err
 
@@ -83,10 +83,10 @@ seawall.demo().evaluate(halves=10_000, progress=tell)
 def test_a_forked_child_works():
     code = """
 import os, seawall
-seawall.demo().evaluate(halves=5)
+seawall.demo().evaluate(splits=5)
 child = os.fork()
 if child == 0:
-    seawall.demo().evaluate(halves=5)
+    seawall.demo().evaluate(splits=5)
     os._exit(7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
@@ -137,7 +137,7 @@ def test_pictures(demo, tmp_path):
     from seawall import plot
 
     study = seawall.Study.from_file(demo / "study.toml")
-    found = study.evaluate(curve=True, halves=5)
+    found = study.evaluate(curve=True, splits=5)
     axes = plot.curve(found)
     assert len(axes.get_legend().get_texts()) == 3 and "lower is better" in axes.get_ylabel()
     assert plot.curve(found.curve("uniform")) is not None

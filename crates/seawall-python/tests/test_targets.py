@@ -60,12 +60,12 @@ def test_differences_without_a_shift_are_those_of_the_values(study, older):
 
 def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
     policies = [study.learn("tree:1").policy, "uniform"]
-    pair = study.evaluate(policies, curve=True, halves=0).comparison(0, 1)
+    pair = study.evaluate(policies, curve=True, splits=0).comparison(0, 1)
     radius = pair.certain_radius.value
     assert 0 < radius < math.inf and pair.certain_radius.lower <= radius <= pair.certain_radius.upper
     assert abs(float(pair.curve().at(radius))) < 1e-9
     assert pair.reversed_by in pair.sentence
-    near = study.evaluate(policies, radius=[0.0, 1e-4], halves=20).comparison(0, 1)
+    near = study.evaluate(policies, radius=[0.0, 1e-4], splits=20).comparison(0, 1)
     assert "noise allowed for" in near.sentence and near.reversed_by in near.sentence
     for result in pair.results:
         assert math.isclose(float(pair.curve().at(result.radius)), result.worst, abs_tol=1e-9)
@@ -73,7 +73,7 @@ def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
 
 
 def test_a_policy_that_is_worse_nowhere_is_certain_for_ever(study):
-    found = study.evaluate(["greedy", "constant:treat"], radius=0.05, halves=0)
+    found = study.evaluate(["greedy", "constant:treat"], radius=0.05, splits=0)
     pair = found.comparison("greedy", "treat")
     assert pair.certain_radius.value == pair.certain_radius.upper == math.inf
     assert pair.to_dict()["certain_radius"]["value"] is None
@@ -138,7 +138,7 @@ def test_frames_are_targets_as_files_are(study, older, library):
 
     for ask in [
         lambda t: study.evaluate(BOTH, radius=0.01, target=t),
-        lambda t: study.learn("tree:1", target=t, honest=False),
+        lambda t: study.learn("tree:1", target=t, splits=0),
         lambda t: study.radius(splits=2, target=t),
         lambda t: study.distance(t),
     ]:
@@ -253,7 +253,7 @@ def test_a_study_may_be_about_a_target_that_is_a_table(demo, older, library):
         assert study.check().target.rows == wanted.target.rows
         assert study.describe().rows == wanted.target.rows
         # What is said in a question is asked there.
-        assert study.evaluate(BOTH, known={"age": {"mean": 70}}).target is None
+        assert study.evaluate(BOTH, target=seawall.Target(known={"age": {"mean": 70}})).target is None
         assert study.distance(demo / "trial.csv").distance < 1e-12
     women = seawall.Study(frame, **OWN, target={"path": FRAMES[library](older), "where": {"sex": "F"}})
     assert women.evaluate(BOTH).target.rows == (pd.read_csv(older)["sex"] == "F").sum()
@@ -264,23 +264,24 @@ def test_a_study_may_be_about_a_target_that_is_a_table(demo, older, library):
 def test_a_study_about_a_target_keeps_what_it_was(demo, older):
     study = seawall.Study.from_file(demo / "study.toml")
     there = study.target(pd.read_csv(older))
-    assert there.actions == study.actions and there.learn("tree:1", honest=False).value == study.learn(
-        "tree:1", honest=False, target=older).value
-    known = {"age": {"mean": 75}}
-    assert study.target(known=known).transfer().to_json() == study.transfer(known=known).to_json()
+    assert there.actions == study.actions and there.learn("tree:1", splits=0).value == study.learn(
+        "tree:1", splits=0, target=older).value
+    known = seawall.Target(known={"age": {"mean": 75}})
+    assert study.target(known).transfer().to_json() == study.transfer(target=known).to_json()
     assert there.transfer().to_dict()["transfers"] == study.transfer(target=older).to_dict()["transfers"]
     again = there.target(demo / "trial.csv")
     assert again.distance().distance < 1e-12
-    assert there.target(known=known).evaluate(BOTH).balance.status == "matched"
+    assert there.target(known).evaluate(BOTH).balance.status == "matched"
 
 
 @pytest.mark.parametrize("ask, words", [
-    (lambda s, t: s.target(), "say which"),
+    (lambda s, t: s.target(None), "expected a Target, a path or a table"),
+    (lambda s, t: s.target(seawall.Target()), "or what is known of it"),
     (lambda s, t: s.target(5), "target is the builtins int"),
     (lambda s, t: s.target("nowhere.csv"), "nowhere.csv"),
     (lambda s, t: s.target(t.drop(columns="age")), "age"),
     (lambda s, t: s.target(pytest.importorskip("pyarrow").Table.from_pandas(t).to_reader()), "read only once"),
-    (lambda s, t: s.target(t, known={"age": {"mean": 70}}), "leave out one of the two"),
+    (lambda s, t: s.target(seawall.Target(t, known={"age": {"mean": 70}})), "leave out one of the two"),
 ])
 def test_targets_are_looked_at_at_once(study, older, ask, words):
     with pytest.raises(seawall.SeawallError, match=words):
@@ -288,9 +289,9 @@ def test_targets_are_looked_at_at_once(study, older, ask, words):
 
 
 def test_learning_against_any_policy(study, tmp_path):
-    base = study.learn("groups:sex", radius=0.0, honest=False).policy
+    base = study.learn("groups:sex", radius=0.0, splits=0).policy
     base.save(tmp_path / "base.json")
-    learned = [study.learn("tree:1", radius=0.01, against=p, honest=False) for p in (base, tmp_path / "base.json")]
+    learned = [study.learn("tree:1", radius=0.01, against=p, splits=0) for p in (base, tmp_path / "base.json")]
     assert learned[0].value == learned[1].value and learned[0].against == learned[1].against
     assert learned[0].against.policy == base.name
     # What is certified of it is what comparing the two says.
@@ -298,7 +299,7 @@ def test_learning_against_any_policy(study, tmp_path):
     assert math.isclose(pair.results[0].worst, learned[0].value, abs_tol=1e-9)
     assert learned[0].against.no_worse == (learned[0].upper <= 0)
     # And no tree has a better one, that learned for its own worst case among them.
-    plain = study.evaluate([study.learn("tree:1", radius=0.01, honest=False).policy, base], radius=0.01)
+    plain = study.evaluate([study.learn("tree:1", radius=0.01, splits=0).policy, base], radius=0.01)
     assert plain.comparison(0, 1).results[0].worst >= learned[0].value - 1e-9
 
 
@@ -317,7 +318,7 @@ def test_bad_baselines(study, against, error, words):
 def test_a_baseline_of_other_actions_is_refused(study, demo):
     frame = pd.read_csv(demo / "trial.csv").replace({"arm": {"treat": "aspirin"}})
     asked = OWN | {"propensity": {"design": {"aspirin": 0.5, "control": 0.5}}}
-    other = seawall.Study(frame, **asked).learn("groups:sex", honest=False).policy
+    other = seawall.Study(frame, **asked).learn("groups:sex", splits=0).policy
     with pytest.raises(seawall.SeawallError, match="aspirin"):
         study.learn("tree:1", against=other)
 

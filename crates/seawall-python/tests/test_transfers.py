@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 import seawall
+from given import objects
 from test_parity import _keys, _names, _same
 
 KNOWN = {"age": {"mean": 75.0}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
+THERE = seawall.Target(known=KNOWN)
 TYPED = ["--known", "age:mean=75", "--known", "sex:F=0.6,M=0.4"]
 TWO = ["constant:control", "constant:treat"]
 TYPED_TWO = ["--policy", "constant:control", "--policy", "constant:treat"]
@@ -60,7 +62,7 @@ QUESTIONS = [
 @pytest.mark.parametrize("asked, words", QUESTIONS)
 def test_transfer_prints_the_same_bytes(program, sites, study, asked, words):
     text = program("transfer", sites / "study.toml", *TYPED_TWO, *words, "--json")
-    found = study.transfer(TWO, **asked)
+    found = study.transfer(TWO, **objects(asked, "target", "history"))
     assert found.to_json() + "\n" == text
     said = json.loads(text)
     _same(found.transfers, said["transfers"])
@@ -75,11 +77,11 @@ def test_a_sample_and_past_groups_beside_the_log_print_the_same_bytes(program, s
     words = ["--target", older, "--by", "ward", "--history", sites / "past.csv", "--json"]
     text = program("transfer", sites / "study.toml", *words)
     path = sites / "past.csv"
-    assert study.transfer(target=older, by="ward", history=path).to_json() + "\n" == text
+    assert study.transfer(target=older, history=seawall.History("ward", path)).to_json() + "\n" == text
     tables = {"pandas": pd.read_csv(path), "pyarrow": pytest.importorskip("pyarrow.csv").read_csv(path)}
     tables["polars"] = pytest.importorskip("polars").read_csv(path)
     for name, table in tables.items():
-        found = study.transfer(target=pd.read_csv(older), by="ward", history=table)
+        found = study.transfer(target=pd.read_csv(older), history=seawall.History("ward", table))
         assert _but_known(found.to_json()) == _but_known(text.strip()), name
 
 
@@ -94,7 +96,7 @@ def _but_known(text):
 ])
 def test_backtest_prints_the_same_bytes(program, sites, study, asked, words):
     text = program("backtest", sites / "study.toml", *words, "--json")
-    found = study.backtest(**asked)
+    found = study.backtest(**objects(asked, "history"))
     assert found.to_json() + "\n" == text
     said = json.loads(text)
     _same(found, said)
@@ -116,7 +118,7 @@ def test_describe_writes_the_same_block_and_it_is_taken_back(program, sites, stu
         found = study.describe(target, **asked)
         assert found.toml == program("describe", sites / "study.toml", *more, *words)
         assert found.to_json() + "\n" == program("describe", sites / "study.toml", *more, *words, "--json")
-        there = study.transfer(known=found.known, target_size=found.size)
+        there = study.transfer(target=seawall.Target(known=found.known, size=found.size))
         written = study.text + found.toml
         (sites / "known.toml").write_text(written)
         assert there.to_json() + "\n" == program("transfer", sites / "known.toml", "--json")
@@ -124,26 +126,26 @@ def test_describe_writes_the_same_block_and_it_is_taken_back(program, sites, stu
 
 
 def test_frames_and_studies_say_what_files_say(sites, study):
-    text = study.transfer(TWO, known=KNOWN, by="ward").to_json()
+    text = study.transfer(TWO, target=THERE, history="ward").to_json()
     path = sites / "trial.csv"
     tables = {"pandas": pd.read_csv(path), "pyarrow": pytest.importorskip("pyarrow.csv").read_csv(path)}
     tables["polars"] = pytest.importorskip("polars").read_csv(path)
     for name, table in tables.items():
         own = seawall.Study(table, **OWN)
-        assert own.transfer(TWO, known=KNOWN, by="ward").to_json() == text, name
+        assert own.transfer(TWO, target=THERE, history="ward").to_json() == text, name
         said = seawall.Study(table, **OWN, history="ward", target={"known": KNOWN})
         assert said.transfer(TWO).to_json() == text, name
-        assert said.evaluate(halves=0).to_json() is not None
+        assert said.evaluate(splits=0).to_json() is not None
     file = seawall.Study(str(path), **OWN, history={"by": ["ward"], "least": 20})
-    assert file.transfer(TWO, known=KNOWN).to_json() == text
+    assert file.transfer(TWO, target=THERE).to_json() == text
     assert study.describe().known == seawall.Study(table, **OWN).describe().known
 
 
 def test_a_model_of_ones_own_is_kept_where_groups_are_counted(sites, study):
     flat = study.with_outcomes(study.outcomes() * 0 + 0.3)
-    found, usual = flat.transfer(by="ward", known=KNOWN), study.transfer(by="ward", known=KNOWN)
+    found, usual = flat.transfer(target=THERE, history="ward"), study.transfer(target=THERE, history="ward")
     assert found.transfers[0].centre != usual.transfers[0].centre
-    assert study.transfer(by="ward", known=KNOWN).to_json() == usual.to_json()
+    assert study.transfer(target=THERE, history="ward").to_json() == usual.to_json()
 
 
 def test_rows_that_changed_or_are_gone_are_refused(sites):
@@ -158,28 +160,28 @@ def test_rows_that_changed_or_are_gone_are_refused(sites):
 
 
 def test_what_is_known_reaches_every_question(study):
-    for ask in [lambda **k: study.evaluate(halves=0, **k), lambda **k: study.learn("groups:sex", **k), study.check]:
+    for ask in [lambda **k: study.evaluate(splits=0, **k), lambda **k: study.learn("groups:sex", **k), study.check]:
         with pytest.raises(seawall.ConfigError, match="the share of \"F\" is 1.5"):
-            ask(known={"sex": {"shares": {"F": 1.5}}})
-    assert study.evaluate(halves=0, known=KNOWN, target_size=100).policies
+            ask(target=seawall.Target(known={"sex": {"shares": {"F": 1.5}}}))
+    assert study.evaluate(splits=0, target=seawall.Target(known=KNOWN, size=100)).policies
 
 
 @pytest.mark.parametrize("asked, error, words", [
     ({}, seawall.ConfigError, "nothing is known of the target"),
-    ({"known": 3}, seawall.ConfigError, "known is 3; expected what is known of each column"),
-    ({"known": {"age": 71}}, seawall.ConfigError, "known 'age' is 71; expected"),
-    ({"known": {"age": {"median": 71}}}, seawall.ConfigError, "'median' is not understood; expected one of mean"),
-    ({"known": {"age": {"mean": "old"}}}, seawall.ConfigError, "known 'age': mean is 'old'; expected a number"),
+    ({"known": 3}, seawall.ConfigError, "known: expected a dictionary"),
+    ({"known": {"age": 71}}, seawall.ConfigError, 'known["age"]: expected a dictionary'),
+    ({"known": {"age": {"median": 71}}}, seawall.ConfigError, 'known["age"]["median"]: unknown key; did you mean "mean"?'),
+    ({"known": {"age": {"mean": "old"}}}, seawall.ConfigError, 'known["age"]["mean"]: expected a number'),
     ({"known": {"age": {"mean": [1, 2, 3]}}}, seawall.ConfigError, "expected a number, or a range [low, high]"),
-    ({"known": {"age": {"mean": 400}}}, seawall.ConfigError, 'known "age": the mean is 400; expected a number from'),
-    ({"known": {"age": {}}}, seawall.ConfigError, 'known "age": expected mean'),
+    ({"known": {"age": {"mean": 400}}}, seawall.ConfigError, 'known["age"]: the mean is 400; expected a number from'),
+    ({"known": {"age": {}}}, seawall.ConfigError, 'known["age"]: expected mean'),
     ({"known": {"agee": {"mean": 71}}}, seawall.ConfigError, 'did you mean "age"?'),
-    ({"known": {"sex": {"shares": {"F": 0.6, "M": 0.6}}}}, seawall.ConfigError, 'known "sex": '),
-    ({"known": {"sex": {"shares": {"X": 0.6}}}}, seawall.ConfigError, 'known "sex": '),
-    ({"known": {"sex": {"shares": [0.6]}}}, seawall.ConfigError, "expected a share for each level"),
+    ({"known": {"sex": {"shares": {"F": 0.6, "M": 0.6}}}}, seawall.ConfigError, 'known["sex"]'),
+    ({"known": {"sex": {"shares": {"X": 0.6}}}}, seawall.ConfigError, 'known["sex"]'),
+    ({"known": {"sex": {"shares": [0.6]}}}, seawall.ConfigError, 'known["sex"]["shares"]: expected a dictionary'),
     ({"known": {"sex": {"mean": 0.6}}}, seawall.ConfigError, "only a numeric one has a mean"),
-    ({"known": KNOWN, "target_size": -1}, seawall.ConfigError, "target_size is -1; expected a number of people"),
-    ({"known": KNOWN, "target": "older.csv"}, seawall.ConfigError, "known: target is a sample and says more"),
+    ({"known": KNOWN, "target_size": -1}, seawall.ConfigError, "size: the size is -1; expected a number of people"),
+    ({"known": KNOWN, "target": "older.csv"}, seawall.ConfigError, "known: the target has a sample, which says more"),
     ({"known": KNOWN, "level": 1.5}, seawall.ConfigError, "level is 1.5"),
     ({"known": KNOWN, "method": "magic"}, seawall.ConfigError, 'method is "magic"; expected "rank"'),
     ({"known": KNOWN, "method": 3}, seawall.ConfigError, "method is 3; expected a text"),
@@ -194,18 +196,18 @@ def test_what_is_known_reaches_every_question(study):
     ({"by": "ward", "each": "month"}, seawall.InputError, "ward"),
     ({"by": "ward", "in_time": "yes"}, seawall.ConfigError, "in_time is 'yes'; expected True or False"),
     ({"by": "ward", "level": 0.99, "method": "rank"}, seawall.SeawallError, "0.96"),
-    ({"history": "past.csv"}, seawall.ConfigError, "history needs by"),
-    ({"by": "ward", "history": [1, 2]}, seawall.InputError, "history is the builtins list; expected a path"),
+    ({"history": "past.csv"}, seawall.ConfigError, "table needs by"),
+    ({"by": "ward", "history": [1, 2]}, seawall.InputError, "table is the builtins list; expected a path"),
     ({"by": "ward", "history": "no-such.csv"}, seawall.InputError, "no-such.csv"),
 ])
 def test_what_cannot_be_meant(study, asked, error, words):
     with pytest.raises(error) as caught:
-        study.transfer(**asked)
+        study.transfer(**objects(asked, "target", "history"))
     assert words in str(caught.value)
 
 
 def test_what_cannot_be_tried_or_described(study):
-    with pytest.raises(seawall.ConfigError, match="no groups are recorded; say by="):
+    with pytest.raises(seawall.ConfigError, match="no groups are recorded; say history="):
         study.backtest()
     with pytest.raises(seawall.ConfigError, match="policy is 2 policies; expected one"):
         study.backtest("ward", policy=["uniform", "greedy"])
@@ -216,7 +218,7 @@ def test_what_cannot_be_tried_or_described(study):
 
 
 def test_results_can_be_read_copied_and_looked_up(study):
-    found = study.transfer(TWO, by="ward", known=KNOWN)
+    found = study.transfer(TWO, target=THERE, history="ward")
     first = found.transfers[0]
     assert found.policy("control") is found.policy(0) is first
     with pytest.raises(seawall.ConfigError, match="'aspirin' was not asked about"):
@@ -231,7 +233,7 @@ def test_results_can_be_read_copied_and_looked_up(study):
     assert list(pd.DataFrame.from_arrow(first.to_frame())["real"]) == [g.real for g in first.groups]
     assert pickle.loads(pickle.dumps(found)) == found
     gain = seawall.Study(study_frame(), **(OWN | {"cost": None, "reward": "ischaemic"}))
-    assert "at least" in repr(gain.transfer(known=KNOWN).transfers[0])
+    assert "at least" in repr(gain.transfer(target=THERE).transfers[0])
 
 
 def study_frame():
@@ -242,10 +244,10 @@ def test_pictures(study):
     pytest.importorskip("matplotlib").use("Agg")
     from seawall import plot
 
-    found = study.transfer(TWO, by="ward", known=KNOWN)
+    found = study.transfer(TWO, target=THERE, history="ward")
     drawn = plot.balance(found)
     assert [t.get_text() for t in drawn.get_yticklabels()] and plot.balance(found.balance)
     groups = plot.predicted(found, "treat")
     assert groups.get_title().startswith("constant:treat: held for")
     with pytest.raises(seawall.ConfigError, match="there are no past groups"):
-        plot.predicted(study.transfer(known=KNOWN))
+        plot.predicted(study.transfer(target=THERE))

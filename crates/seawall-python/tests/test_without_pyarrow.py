@@ -93,19 +93,19 @@ def answers():
     for name, kind, values in columns():
         frame = frame_of(values)
         study = seawall.Study(frame, **asked(kind))
-        said[name] = told(study.evaluate(["uniform", "constant:l"], halves=2))
+        said[name] = told(study.evaluate(["uniform", "constant:l"], splits=2))
         said[f"{name}, contexts"] = json.dumps({k: list(map(str, v)) for k, v in study.contexts().items()})
-        said[f"{name}, target"] = told(study.evaluate(["uniform"], target=frame.iloc[: ROWS // 2], halves=0))
+        said[f"{name}, target"] = told(study.evaluate(["uniform"], target=frame.iloc[: ROWS // 2], splits=0))
     frame = frame_of(pd.Series([1.0, 2.0, 3.0] * (ROWS // 3)))
     # Nobody asks for it, and nothing can be made of it.
     strange = frame.assign(unasked=pd.Series([object(), 1, "a"] * (ROWS // 3), dtype=object))
-    said["unasked"] = told(seawall.Study(strange, **asked("numeric")).evaluate("uniform", halves=0))
+    said["unasked"] = told(seawall.Study(strange, **asked("numeric")).evaluate("uniform", splits=0))
     by = frame.set_index("x")
-    said["index"] = told(seawall.Study(by, **asked("numeric")).evaluate("uniform", halves=0))
+    said["index"] = told(seawall.Study(by, **asked("numeric")).evaluate("uniform", splits=0))
     many = pd.concat([frame, frame[["y"]].rename(columns={"y": 7})], axis=1)
-    said["a name that is no text"] = told(seawall.Study(many, **asked("numeric") | {"cost": "7"}).evaluate("uniform", halves=0))
+    said["a name that is no text"] = told(seawall.Study(many, **asked("numeric") | {"cost": "7"}).evaluate("uniform", splits=0))
     months = pd.concat([frame] * 4).assign(month=np.repeat(pd.date_range("2024-01-15", periods=4, freq="MS"), ROWS))
-    past = seawall.Study(months, **asked("numeric")).backtest("month", each="month", in_time=True, policy="uniform", level=0.6)
+    past = seawall.Study(months, **asked("numeric")).backtest(seawall.History("month", each="month", in_time=True), policy="uniform", level=0.6)
     said["past groups"] = told(past)
     for name, values in refused():
         try:
@@ -163,7 +163,7 @@ def test_the_same_as_a_file(without, tmp_path):
     for name in ["numpy int64", "tenths", "short tenths", "Int64", "str", "categories", "numbers as texts"]:
         kind, values = kinds[name]
         frame_of(values).to_csv(tmp_path / "log.csv", index=False)
-        found = seawall.Study(tmp_path / "log.csv", **asked(kind)).evaluate(["uniform", "constant:l"], halves=2)
+        found = seawall.Study(tmp_path / "log.csv", **asked(kind)).evaluate(["uniform", "constant:l"], splits=2)
         assert json.loads(without[name])["policies"] == found.to_dict()["policies"], name
 
 

@@ -1,6 +1,7 @@
 //! A worst case as people tell it: who would become whom, whoever they are otherwise.
 
 use seawall::{Move, Set, Space, WorstCase};
+use seawall_study::set_text;
 use seawall_study::words::percent;
 use std::collections::HashMap;
 
@@ -99,7 +100,7 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
     if !set.moves_mass() && set.reaches_unseen() {
         return format!(
             "{}; {} of the worst-case population is where nobody was seen",
-            set.fate(),
+            set_text::of(set).fate,
             percent(worst.unobserved_mass())
         );
     }
@@ -107,7 +108,7 @@ pub fn sentence(worst: &WorstCase, set: Set) -> String {
         return "nobody moves; people and what happens to them are weighed anew".to_owned();
     }
     if !set.moves_mass() {
-        return set.fate().to_owned();
+        return set_text::of(set).fate.to_owned();
     }
     let moved: f64 = worst.plan().iter().filter(|m| m.from != m.to).map(|m| m.mass).sum();
     if moved == 0.0 && set.needs_known() {

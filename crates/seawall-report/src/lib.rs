@@ -1,7 +1,7 @@
 //! Seawall's answers as people read them: sentences, charts, and one self-contained HTML page.
 //!
 //! 1. [`mod@drivers`]: who would have to become whom, in words; [`mod@wording`]: other answers in a few.
-//! 2. [`report`]: everything that a study says ([`seawall_study::report::answers`]), worded; its page is
+//! 2. [`report()`]: everything that a study says ([`seawall_study::report::answers`]), worded; its page is
 //!    [`Report::html`].
 //!
 //! The page's radius slider moves through stops at each of which everything was solved for; its script only

@@ -3,6 +3,7 @@
 use seawall::evaluate::Support;
 use seawall::outcome::{ModelKind, Recipe};
 use seawall_study::report::{Basis, ReportAnswers};
+use seawall_study::set_text;
 use seawall_study::study::{Each, HistorySpec};
 use seawall_study::words::{level, number, percent};
 
@@ -17,10 +18,10 @@ pub(super) fn methods(answers: &ReportAnswers) -> Vec<(&'static str, String)> {
     };
     let mut all = vec![
         ("Program", format!("seawall {}", env!("CARGO_PKG_VERSION"))),
-        ("Set of contexts", question.context.set.method()),
+        ("Set of contexts", set_text::method(question.context.set)),
         ("The study's radii", list(&study.context_set.radii)),
         ("Outcome model", outcome_model(&answers.basis)),
-        ("Set of outcomes", question.cost.set.method()),
+        ("Set of outcomes", set_text::method(question.cost.set)),
         ("Cost radii", list(&study.cost_set.radii)),
         (
             "Robust value",

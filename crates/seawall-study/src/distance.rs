@@ -15,6 +15,7 @@ use std::time::Instant;
 
 /// What came of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleDistance {
     /// The transport distance, in units of the ground cost.
     pub distance: f64,
@@ -34,6 +35,7 @@ pub struct SampleDistance {
     /// Half the sum of the differences of shares.
     pub total_variation: f64,
     /// What each feature contributes to the distance.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub features: serde_json::Map<String, serde_json::Value>,
     /// How the strata of fixed columns shift, which the distance does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +59,7 @@ pub struct SampleDistance {
 
 /// An entropic distance, with what it says of the exact one.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntropicDistance {
     /// The sharpness.
     pub eta: f64,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 /// A fitted model, told.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// Its kind.
     pub kind: ModelKind,
@@ -23,6 +24,7 @@ pub struct Explanation {
 
 /// What one action's values hang on.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedAction {
     /// The action.
     pub name: String,
@@ -36,6 +38,7 @@ pub struct ExplainedAction {
 
 /// One action's model.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExplainedModel {
     /// Every context by itself.
@@ -83,6 +86,7 @@ pub enum ExplainedModel {
 
 /// A branch of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchFacts {
     /// Splits above it.
     pub depth: usize,
@@ -98,6 +102,7 @@ pub struct BranchFacts {
 
 /// What a feature or a pair adds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectFacts {
     /// The feature, or the two of a pair.
     pub features: Vec<String>,
@@ -109,6 +114,7 @@ pub struct EffectFacts {
 
 /// One step of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepFacts {
     /// The levels: one text per feature.
     pub levels: Vec<String>,
@@ -120,6 +126,7 @@ pub struct StepFacts {
 
 /// What a feature is worth to a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Importance {
     /// The feature.
     pub feature: String,

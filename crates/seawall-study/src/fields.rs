@@ -53,7 +53,7 @@ const TABLE: &[Names] = &[
     names(Field::Eta, Some("--eta"), Some(("robust", "context.eta")), Some("eta")),
     names(Field::Features, None, Some(("model", "features")), None),
     names(Field::Folds, None, Some(("model", "folds")), None),
-    names(Field::Halves, Some("--halves"), None, Some("halves")),
+    names(Field::Halves, Some("--halves"), None, Some("splits")),
     names(Field::LeastShare, Some("--least-share"), None, None),
     names(Field::Level, Some("--level"), None, Some("level")),
     names(Field::Method, Some("--method"), None, Some("method")),
@@ -101,6 +101,7 @@ impl Wording for FrontEnd {
     fn subject(&self, field: Field) -> String {
         match self.own(field) {
             (Some(name), _) => name.to_owned(),
+            (None, Some((table, key))) if *self == FrontEnd::Python => format!("{table}[{key:?}]"),
             (None, Some((table, key))) => format!("[{table}] {key}"),
             (None, None) => field.name().to_owned(),
         }
@@ -110,6 +111,9 @@ impl Wording for FrontEnd {
         match (self, self.own(field)) {
             (FrontEnd::Cli, (Some(name), _)) => format!("{name} {value}"),
             (_, (Some(name), _)) => format!("{name}={}", quoted(value)),
+            (FrontEnd::Python, (None, Some((table, key)))) => {
+                format!("{table}={{{key:?}: {}}}", quoted(value))
+            }
             (_, (None, Some((table, key)))) => format!("{key} = {} in [{table}]", quoted(value)),
             (_, (None, None)) => format!("{} {value}", field.name()),
         }
@@ -126,7 +130,12 @@ mod tests {
         let error = Error::field(Field::CostRadius, "is -1").advise(Field::Unseen, &["mean"]);
         let unseen = "; try unseen = \"mean\" in [model]";
         assert_eq!(error.worded(&FrontEnd::Cli), format!("--cost-radius is -1{unseen}"));
-        assert_eq!(error.worded(&FrontEnd::Python), format!("cost_radius is -1{unseen}"));
+        let python = "cost_radius is -1; try model={\"unseen\": \"mean\"}";
+        assert_eq!(error.worded(&FrontEnd::Python), python);
+        assert_eq!(
+            Error::field(Field::Ridge, "is -1").worded(&FrontEnd::Python),
+            "propensity[\"ridge\"] is -1"
+        );
         assert_eq!(error.worded(&FrontEnd::Study), format!("[robust] cost.radius is -1{unseen}"));
         let method = Error::config("no").advise(Field::Method, &["gradient", "bsgd"]);
         assert_eq!(method.worded(&FrontEnd::Cli), "no; try --method gradient or --method bsgd");

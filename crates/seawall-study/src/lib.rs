@@ -11,17 +11,17 @@
 //!    [`mod@forecast`]: what a long solve will take.
 //! 5. [`mod@demo`]: a synthetic trial; [`mod@init`]: a study file for a data file.
 //! 6. [`mod@report`]: everything that a page for people tells; [`mod@shift`] and [`mod@words`]: worst cases
-//!    and numbers as people read them.
+//!    and numbers as people read them; [`mod@set_text`]: what is said of each set.
 //! 7. [`mod@fields`]: what each front end calls a field that is wrong; [`mod@trace`]: stochastic runs as CSV
 //!    and SVG.
 //!
-//! Modules, each importing only from those before it: `fields`, `study`, `words`, `shift`,
+//! Modules, each importing only from those before it: `fields`, `study`, `set_text`, `words`, `shift`,
 //! `overlap`, `other_table`, `prepare`, `target`, `reference`, `check`, `explain`, `evaluate`, `radius`, `transfer`,
 //! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
 //! `describe`, `demo`.
 //!
-//! Terminals and pages are other crates' business; so are tables, which are [`seawall_table`]'s, and the mathematics,
-//! which is [`seawall`]'s.
+//! Terminals and pages are other crates' business; so are tables, which are [`seawall_table`]'s, and the
+//! mathematics, which is [`seawall`]'s.
 
 #![deny(missing_docs)]
 
@@ -45,6 +45,7 @@ pub mod prepare;
 pub mod radius;
 mod reference;
 pub mod report;
+pub mod set_text;
 pub mod shift;
 pub mod study;
 pub mod target;

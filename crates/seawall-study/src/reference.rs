@@ -245,6 +245,7 @@ pub(crate) const FEW_ROWS: f64 = 30.0;
 
 /// What a policy would cost in the target; or by how much more than another.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetEstimates {
     /// The direct method: the model's values over a sample. None (absent) without a sample.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! Estimates and radii as people read them: the same in the terminal and in the report.
 
+use crate::set_text;
 use crate::study::Scale;
 use seawall::Set;
 use seawall::evaluate::Estimate;
@@ -11,7 +12,7 @@ pub use seawall_table::words::{
 
 /// What a radius of a set measures, in sentences: in the study's own scale where people move.
 pub fn away(set: Set, scale: Scale) -> String {
-    let mut text = set.away().to_owned();
+    let mut text = set_text::of(set).away.to_owned();
     if set.moves_mass() {
         text.push_str(match scale {
             Scale::Range => {
@@ -25,7 +26,7 @@ pub fn away(set: Set, scale: Scale) -> String {
             }
         });
     }
-    if let Some(coding) = set.coding() {
+    if let Some(coding) = set_text::of(set).coding {
         text.push_str(&format!(" Columns: {coding}."));
     }
     text

@@ -3,6 +3,7 @@
 //! Here is what was said, checked by who reads it; what is made of it is [`mod@crate::count`]'s business. Not
 //! here: policies, models and sets.
 
+pub use crate::declared::{Declared, Mentions, Place};
 use crate::read::{Bins, DeclaredLevels, Distinct, Moment};
 use seawall::evaluate::Support;
 use seawall::{Direction, Kind};
@@ -34,15 +35,6 @@ pub struct DataSpec {
     pub predictions: Option<PredictionColumns>,
     /// The bytes that counting and a grid may take: no property of the data, but of who asks.
     pub memory: u64,
-}
-
-/// The declaration that messages point to.
-#[derive(Clone, Debug)]
-pub struct Declared {
-    /// What they call it: its file.
-    pub path: PathBuf,
-    /// Its text.
-    pub text: String,
 }
 
 /// Which rows count, for how much, and which of them belong together.
@@ -78,8 +70,8 @@ pub struct OutcomeSpec {
 pub struct PredictionColumns {
     /// Actions and their columns.
     pub columns: Vec<(String, String)>,
-    /// The line of the declaration that says so.
-    pub line: usize,
+    /// Where that is said: what a message about it begins with.
+    pub place: String,
 }
 
 impl DataSpec {
@@ -127,6 +119,7 @@ impl Context {
 
 /// How the context columns' costs are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Crossing the whole range of a column, or any change of a nominal one, costs 1.

@@ -2,26 +2,31 @@
 //! have. This one looks at all pairs, which is slow but exact; the worst case is the same.
 
 use seawall::{
-    Engine, Feature, Geometry, Heights, Maxima, Population, Price, Problem, Sums, Watch,
+    Engine, Feature, Geometry, InnerMaximizer, Population, Price, Problem, ScaledValues, Sums,
+    Watch,
 };
 use seawall::{Settings, Wasserstein};
 use std::sync::Arc;
 
 /// A population with mass on every point: each is a source.
 struct AllPairs(Population);
-struct Loaded<'v>(Arc<AllPairs>, Heights<'v>);
+struct Loaded<'v>(Arc<AllPairs>, ScaledValues<'v>);
 
 impl Engine for AllPairs {
     fn name(&self) -> &'static str {
         "all pairs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         Box::new(Loaded(self, heights))
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         let (mut sums, seen) = (Sums { value: 0.0, cost: 0.0 }, self.0.0.clone());
         for (from, to) in self.targets(price).into_iter().enumerate() {

@@ -76,10 +76,10 @@ pub mod transfer;
 
 pub use ambiguity::sets::*;
 pub use ambiguity::{
-    Ambiguity, Argument, Breakdown, CertifiedValue, Curve, CurveValue, CurveVertex, Detail,
-    Direction, Engine, EngineKind, Geometry, Heights, Kernel, LeastRadius, Marginal, Maxima, Move,
-    Parameter, Plan, Price, Problem, Set, Settings, Smoothed, Solver, Status, Sums, Takes,
-    WorstCase, least_radius,
+    Ambiguity, Argument, Breakdown, Capabilities, CertifiedValue, ContextSet, Curve, CurveValue,
+    CurveVertex, Detail, Direction, Engine, EngineKind, Geometry, InnerMaximizer, JointSet, Kernel,
+    LeastRadius, Marginal, Move, Parameter, Plan, Price, Problem, ScaledValues, Set, Settings,
+    Smoothed, Solver, Status, Sums, Takes, WorstCase, least_radius,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
 pub use known::{Fact, Known, Quantity};

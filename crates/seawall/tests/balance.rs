@@ -503,7 +503,7 @@ fn extremes_are_matched() {
             assert!(known.holds_for(balance.population(), 1e-8).unwrap(), "{value} {share}");
         }
     }
-    // Masses that differ by 8 orders, and numbers far from 0.
+    // GubSimplex that differ by 8 orders, and numbers far from 0.
     let space = Space::grid([Feature::numeric("year").levels([1e9, 1e9 + 1.0, 1e9 + 2.0])]);
     let space = Arc::new(space.unwrap());
     let log = log_of(&space, &[1.0, 1e-4, 1e-8]);

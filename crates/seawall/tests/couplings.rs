@@ -170,7 +170,7 @@ fn the_least_radius_is_offered_and_works_when_typed_back() {
     assert!(offered >= 20, "{offered}");
 }
 
-/// Masses below 0 by rounding were taken neither for 0 nor for a contradiction, so that the search never ended.
+/// GubSimplex below 0 by rounding were taken neither for 0 nor for a contradiction, so that the search never ended.
 #[test]
 fn a_mass_below_zero_by_rounding_ends_the_search() {
     let case = case(4236738605466055343);

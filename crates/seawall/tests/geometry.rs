@@ -7,9 +7,9 @@ use crate::common;
 use crate::common::{Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
-    Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, Heights, Kl, Maxima,
-    Population, Price, Problem, Set, Settings, Status, Sums, TotalVariation, Wasserstein, Watch,
-    WorstCase,
+    Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, InnerMaximizer, Kl,
+    Population, Price, Problem, ScaledValues, Set, Settings, Status, Sums, TotalVariation,
+    Wasserstein, Watch, WorstCase,
 };
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ struct Naive {
     sources: Vec<u32>,
 }
 
-struct NaiveMaxima<'v> {
+struct NaiveMaximizer<'v> {
     engine: Arc<Naive>,
-    heights: Heights<'v>,
+    heights: ScaledValues<'v>,
 }
 
 impl Naive {
@@ -51,12 +51,16 @@ impl Engine for Naive {
         "naive"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
-        Box::new(NaiveMaxima { engine: self, heights })
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
+        Box::new(NaiveMaximizer { engine: self, heights })
     }
 }
 
-impl NaiveMaxima<'_> {
+impl NaiveMaximizer<'_> {
     fn best(&self, source: usize, price: Price) -> usize {
         let key = |target: usize| {
             let cost = self.engine.population.space().cost(source, target);
@@ -80,7 +84,7 @@ impl NaiveMaxima<'_> {
     }
 }
 
-impl Maxima for NaiveMaxima<'_> {
+impl InnerMaximizer for NaiveMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         let targets = self.targets(price);
         let (population, sources) = (&self.engine.population, &self.engine.sources);
@@ -217,7 +221,11 @@ impl Engine for Compared {
         "compared"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let all = [
             Price::Zero,
             Price::At(1e-3),
@@ -250,20 +258,24 @@ enum Slip {
 
 struct Wrong(Naive, Slip);
 
-struct WrongMaxima<'v>(NaiveMaxima<'v>, Slip);
+struct WrongMaximizer<'v>(NaiveMaximizer<'v>, Slip);
 
 impl Engine for Wrong {
     fn name(&self) -> &'static str {
         "wrong"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let engine = Arc::new(Naive::new(&self.0.population));
-        Box::new(WrongMaxima(NaiveMaxima { engine, heights }, self.1))
+        Box::new(WrongMaximizer(NaiveMaximizer { engine, heights }, self.1))
     }
 }
 
-impl Maxima for WrongMaxima<'_> {
+impl InnerMaximizer for WrongMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         self.0.evaluate(price)
     }
@@ -312,14 +324,18 @@ impl Engine for Fixed {
         "fixed"
     }
 
-    fn load<'v>(self: Arc<Self>, _: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
-        Box::new(FixedMaxima(self.0))
+    fn load<'v>(
+        self: Arc<Self>,
+        _: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
+        Box::new(FixedMaximizer(self.0))
     }
 }
 
-struct FixedMaxima(Sums);
+struct FixedMaximizer(Sums);
 
-impl Maxima for FixedMaxima {
+impl InnerMaximizer for FixedMaximizer {
     fn evaluate(&mut self, _: Price) -> Sums {
         self.0
     }

@@ -10,10 +10,13 @@ use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
-    Direction, Entry, Feature, JointKl, JointKlDr, Kl, Log, Matrix, Population, Problem, Set,
+    Direction, Entry, Feature, JointEstimator, JointKl, Kl, Log, Matrix, Population, Problem, Set,
     Settings, Space, Watch, WorstCase,
 };
 use std::sync::Arc;
+
+const WEIGHTED: JointKl = JointKl { estimator: JointEstimator::Weighted };
+const DOUBLY_ROBUST: JointKl = JointKl { estimator: JointEstimator::DoublyRobust };
 
 const OPTIONS: FitOptions =
     FitOptions { clip: None, unseen: Unseen::Mean, folds: 3, repeats: 2, seed: 4 };
@@ -128,15 +131,15 @@ proptest! {
         let top: f64 = rows.iter().filter(|r| r.1 == highest).map(|r| r.0).sum();
         let limit = -(top / mass).ln();
         let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap();
-        let none = worst(&fitted, &policy, JointKl.into(), 0.0);
+        let none = worst(&fitted, &policy, WEIGHTED.into(), 0.0);
         prop_assert!((none.value() - nominal.snips.value).abs() < 1e-12);
-        let beyond = worst(&fitted, &policy, JointKl.into(), limit + 1e-9);
+        let beyond = worst(&fitted, &policy, WEIGHTED.into(), limit + 1e-9);
         prop_assert_eq!(beyond.value(), sign * highest);
         let mut before = sign * none.value();
         for share in [0.03, 0.2, 0.7] {
             let radius = share * limit;
             if radius < 1e-4 { continue; }
-            let found = worst(&fitted, &policy, JointKl.into(), radius);
+            let found = worst(&fitted, &policy, WEIGHTED.into(), radius);
             let value = sign * found.value();
             prop_assert!(found.lower() <= found.upper() && found.gap() < 1e-9);
             let (program, search) = (cone_program(&rows, radius), dense_search(&rows, radius));
@@ -145,7 +148,7 @@ proptest! {
             prop_assert!(value >= before - 1e-12);
             before = value;
             // On the space of outcomes the population is feasible and attains the bound.
-            let met = fitted.outcomes_met(&policy, JointKl, Watch::NOBODY).unwrap();
+            let met = fitted.outcomes_met(&policy, WEIGHTED, Watch::NOBODY).unwrap();
             let problem = Problem::new(&met, log.values()).unwrap().direction(log.direction());
             let tilted = Kl.at(radius).worst_case(&problem, Settings::default()).unwrap().weights();
             let spent: f64 = tilted.iter().zip(met.weights()).filter(|(q, _)| **q > 0.0)
@@ -171,7 +174,7 @@ proptest! {
         let values = fitted.values(seawall::Wasserstein.at(0.0), Settings::default()).unwrap();
         let all = [0.0, 0.05, 0.4];
         let (cases, curve) = fitted
-            .worst_cases(&robust, &policy, &values, JointKl, &all, Some(1e-4), Settings::default())
+            .worst_cases(&robust, &policy, &values, WEIGHTED, &all, Some(1e-4), Settings::default())
             .unwrap();
         for (radius, case) in all.iter().zip(&cases) {
             let read = curve.as_ref().unwrap().at(*radius);
@@ -265,7 +268,7 @@ proptest! {
         let tree = TreeSettings { min_samples_leaf: 3.0, ..TreeSettings::default() };
         for recipe in [Recipe::Cells, Recipe::Tree(vec![tree; log.actions().len()])] {
             let fitted = fit(&log, &recipe, OPTIONS);
-            let met = fitted.outcomes_met(&policy, JointKlDr, Watch::NOBODY).unwrap();
+            let met = fitted.outcomes_met(&policy, DOUBLY_ROBUST, Watch::NOBODY).unwrap();
             let expected = by_loops(&log, &recipe, OPTIONS, &policy);
             for &(value, share) in &expected {
                 let own = met.weights().iter().zip(log.values()).filter(|(_, y)| **y == value);
@@ -273,7 +276,7 @@ proptest! {
                 prop_assert!((found - share).abs() < 1e-9, "{value}: {found} {share}");
             }
             // At radius 0 it is the mean of the law.
-            let none = worst(&fitted, &policy, JointKlDr.into(), 0.0).value();
+            let none = worst(&fitted, &policy, DOUBLY_ROBUST.into(), 0.0).value();
             let mean: f64 = expected.iter().map(|(y, p)| y * p).sum();
             prop_assert!((none - mean).abs() < 1e-9);
             // The value is the law's, and rises with the radius.
@@ -282,7 +285,7 @@ proptest! {
                 expected.iter().filter(|e| e.1 > 1e-12).map(|(y, p)| (*p, sign * y)).collect();
             let mut before = sign * none;
             for radius in [0.01, 0.1, 0.5] {
-                let found = sign * worst(&fitted, &policy, JointKlDr.into(), radius).value();
+                let found = sign * worst(&fitted, &policy, DOUBLY_ROBUST.into(), radius).value();
                 prop_assert!((found - dense_search(&rows, radius)).abs() < 1e-8);
                 prop_assert!(found >= before - 1e-12);
                 before = found;
@@ -311,7 +314,7 @@ proptest! {
             let population = log.population().unwrap();
             let problem = Problem::new(&population, &levels).unwrap().direction(direction);
             let factored = Kl.at(radius).worst_case(&problem, Settings::default()).unwrap();
-            let joint = worst(&fitted, &policy, JointKl.into(), radius);
+            let joint = worst(&fitted, &policy, WEIGHTED.into(), radius);
             prop_assert!((joint.value() - factored.value()).abs() < 1e-12);
             let (a, b) = (joint.weights(), factored.weights());
             prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12));
@@ -331,11 +334,11 @@ fn a_forest_has_a_law_too() {
         });
         let fitted = fit(&log, &recipe, OPTIONS);
         let policy = Policy::uniform(&log);
-        let none = worst(&fitted, &policy, JointKlDr.into(), 0.0).value();
+        let none = worst(&fitted, &policy, DOUBLY_ROBUST.into(), 0.0).value();
         let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr.value;
         assert!((none - nominal).abs() < 1e-9, "{seed}: {none} {nominal}");
         let settings = Settings::default();
-        let all = fitted.joint_estimates(&policy, JointKlDr, &[0.0, 0.1], settings).unwrap();
+        let all = fitted.joint_estimates(&policy, DOUBLY_ROBUST, &[0.0, 0.1], settings).unwrap();
         let dr = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr;
         let se = all[0].unwrap().estimate.se;
         // But for the degree of freedom that a mean takes, and the mean of the weights.
@@ -362,7 +365,7 @@ fn at_radius_0_errors_are_those_of_the_nominal_estimates() {
                 let policy = some_policy(&log, seed);
                 let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().snips;
                 let settings = Settings::default();
-                let found = fitted.joint_estimates(&policy, JointKl, &[0.0], settings).unwrap();
+                let found = fitted.joint_estimates(&policy, WEIGHTED, &[0.0], settings).unwrap();
                 let found = found[0].unwrap().estimate;
                 assert!((found.value - nominal.value).abs() < 1e-12);
                 assert!((found.se - nominal.se).abs() < 1e-9 * nominal.se.max(1e-6));
@@ -380,12 +383,12 @@ fn scores_are_derivatives() {
     let value = |log: Log| {
         let fitted =
             Fitted::new(&log.shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY).unwrap();
-        worst(&fitted, &policy, JointKl.into(), 0.1).value()
+        worst(&fitted, &policy, WEIGHTED.into(), 0.1).value()
     };
     let fitted =
         Fitted::new(&log.clone().shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY)
             .unwrap();
-    let found = fitted.joint_estimates(&policy, JointKl, &[0.1], Settings::default()).unwrap();
+    let found = fitted.joint_estimates(&policy, WEIGHTED, &[0.1], Settings::default()).unwrap();
     let mut squares = 0.0;
     for at in 0..log.entries().len() {
         let moved = |by: f64| {
@@ -430,12 +433,12 @@ fn the_worst_outcome_stands_in_though_no_row_has_it() {
         let options = FitOptions { unseen: Unseen::Worst, ..OPTIONS };
         let fitted = fit(&log, &Recipe::Cells, options);
         let policy = Policy::constant(&log, "b").unwrap();
-        let none = worst(&fitted, &policy, JointKlDr.into(), 0.0).value();
+        let none = worst(&fitted, &policy, DOUBLY_ROBUST.into(), 0.0).value();
         // A third of the people are where b was never tried; elsewhere its mean is 2.
         let (there, here) = (stands_in / 3.0, 2.0 * 2.0 / 3.0);
         assert!((none - there - here).abs() < 0.05, "{direction:?}: {none}");
         let sign = direction.sign();
-        let some = sign * worst(&fitted, &policy, JointKlDr.into(), 0.1).value();
+        let some = sign * worst(&fitted, &policy, DOUBLY_ROBUST.into(), 0.1).value();
         assert!(some > sign * none && some <= sign * stands_in, "{direction:?}: {some}");
     }
 }
@@ -447,7 +450,7 @@ fn what_cannot_be_asked_is_refused_by_name() {
     let population = log.population().unwrap();
     let values = vec![1.0; log.contexts().len()];
     let problem = Problem::new(&population, &values).unwrap();
-    for set in [Set::from(JointKl), Set::from(JointKlDr)] {
+    for set in [Set::from(WEIGHTED), Set::from(DOUBLY_ROBUST)] {
         assert!(set.needs_actions() && !set.moves_mass());
         let slip = set.solver(&problem, Settings::default()).err().unwrap().to_string();
         assert!(slip.contains(set.name()) && slip.contains("a log and a policy"), "{slip}");
@@ -458,13 +461,13 @@ fn what_cannot_be_asked_is_refused_by_name() {
     let plain = fitted.values(seawall::Wasserstein.at(0.0), Settings::default()).unwrap();
     let policy = Policy::uniform(&log);
     let settings = Settings::default();
-    let asked = fitted.worst_cases(&robust, &policy, &plain, JointKl, &[0.1], None, settings);
+    let asked = fitted.worst_cases(&robust, &policy, &plain, WEIGHTED, &[0.1], None, settings);
     assert!(asked.unwrap_err().to_string().contains("the log's own people"));
     // A model that keeps no outcomes.
     let additive = Recipe::Additive(vec![Default::default(); log.actions().len()]);
     let fitted = fit(&log, &additive, OPTIONS);
     let robust = fitted.robust(Support::All).unwrap();
-    let asked = fitted.worst_cases(&robust, &policy, &plain, JointKlDr, &[0.1], None, settings);
+    let asked = fitted.worst_cases(&robust, &policy, &plain, DOUBLY_ROBUST, &[0.1], None, settings);
     let slip = asked.unwrap_err().to_string();
     assert!(slip.contains("additive keeps none"), "{slip}");
     assert_eq!(fitted.joint_estimates(&policy, Kl, &[0.1], settings).unwrap(), [None]);

@@ -7,9 +7,12 @@ use seawall::learn::{Budget, Gradient, Groups, JointTask, Method, Trees};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::{Partition, Parts, Policy};
 use seawall::{
-    Direction, Entry, Feature, JointKl, JointKlDr, Log, Matrix, Settings, Space, Status, Watch,
+    Direction, Entry, Feature, JointEstimator, JointKl, Log, Matrix, Settings, Space, Status, Watch,
 };
 use std::sync::Arc;
+
+const WEIGHTED: JointKl = JointKl { estimator: JointEstimator::Weighted };
+const DOUBLY_ROBUST: JointKl = JointKl { estimator: JointEstimator::DoublyRobust };
 
 const OPTIONS: FitOptions =
     FitOptions { clip: None, unseen: Unseen::Mean, folds: 2, repeats: 1, seed: 0 };
@@ -24,7 +27,7 @@ fn worst(fitted: &Fitted, policy: &Policy, radius: f64) -> Option<f64> {
     let (robust, settings) = (fitted.robust(Support::All).unwrap(), Settings::default());
     let values = fitted.values(seawall::Wasserstein.at(0.0), settings).unwrap();
     let found =
-        fitted.worst_cases(&robust, policy, &values, JointKl, &[radius], None, settings).ok()?;
+        fitted.worst_cases(&robust, policy, &values, WEIGHTED, &[radius], None, settings).ok()?;
     Some(fitted.log().direction().sign() * found.0[0].value())
 }
 
@@ -52,7 +55,7 @@ fn trees_groups_and_greedy_are_the_best_of_all() {
         let fitted = fit(&log);
         let robust = fitted.robust(Support::All).unwrap();
         for radius in [0.0, 0.05, 0.4] {
-            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let task = JointTask::new(&fitted, &robust, WEIGHTED.at(radius)).unwrap();
             let settings = Settings::default();
             // By site: every pair of actions is a vertex, and mixtures are drawn at random.
             let parts = Parts::Levels(vec![vec![Some("a".to_owned())], vec![Some("b".to_owned())]]);
@@ -176,7 +179,7 @@ fn nobody_is_given_what_nobody_like_them_got() {
     let parts = Parts::Levels(vec![vec![Some("common".to_owned())], vec![Some("rare".to_owned())]]);
     let by = vec![Partition { feature: "g".into(), missing: false, parts }];
     for radius in [0.0, 0.03, 0.3] {
-        let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+        let task = JointTask::new(&fitted, &robust, WEIGHTED.at(radius)).unwrap();
         let settings = Settings::default();
         let groups = task.groups(&Groups::new(by.clone()), settings).unwrap();
         let tree = task.trees(Trees::new(1), settings).unwrap();
@@ -196,13 +199,13 @@ fn what_is_not_learned_is_refused_by_name() {
     let log = log(5);
     let fitted = fit(&log);
     let robust = fitted.robust(Support::All).unwrap();
-    let slip = JointTask::new(&fitted, &robust, JointKlDr.at(0.1)).err().unwrap().to_string();
+    let slip = JointTask::new(&fitted, &robust, DOUBLY_ROBUST.at(0.1)).err().unwrap().to_string();
     assert!(slip.contains("joint-kl-dr") && slip.contains("nothing is learned"), "{slip}");
     let clipped = FitOptions { clip: Some(2.0), ..OPTIONS };
     let shared = log.clone().shared();
     let fitted =
         Fitted::new(&shared, &Recipe::Cells, &Propensity::Cells, clipped, Watch::NOBODY).unwrap();
-    assert!(JointTask::new(&fitted, &robust, JointKl.at(0.1)).is_err());
+    assert!(JointTask::new(&fitted, &robust, WEIGHTED.at(0.1)).is_err());
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn softmax_beats_uniform_and_stays_above_the_floor() {
         let fitted = fit(&log);
         let robust = fitted.robust(Support::All).unwrap();
         for radius in [0.0, 0.05, 0.4] {
-            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let task = JointTask::new(&fitted, &robust, WEIGHTED.at(radius)).unwrap();
             let settings = Settings::default();
             let asked = Gradient { ridge: 0.0, ..Gradient::default() };
             let found = task.softmax(asked, settings).unwrap();
@@ -244,7 +247,7 @@ fn softmax_beats_uniform_and_stays_above_the_floor() {
     let log = log(1);
     let fitted = fit(&log);
     let robust = fitted.robust(Support::All).unwrap();
-    let task = JointTask::new(&fitted, &robust, JointKl.at(0.1)).unwrap();
+    let task = JointTask::new(&fitted, &robust, WEIGHTED.at(0.1)).unwrap();
     let none = Gradient { restarts: 0, ..Gradient::default() };
     assert!(task.softmax(none, Settings::default()).is_err());
 }
@@ -254,7 +257,7 @@ fn a_softmax_that_is_stopped_keeps_its_policy_and_has_bounds() {
     let log = log(3);
     let fitted = fit(&log);
     let robust = fitted.robust(Support::All).unwrap();
-    let task = JointTask::new(&fitted, &robust, JointKl.at(0.1)).unwrap();
+    let task = JointTask::new(&fitted, &robust, WEIGHTED.at(0.1)).unwrap();
     let never = |_: seawall::Progress<'_>| false;
     let settings = Settings { watch: Watch::new(&never), ..Settings::default() };
     let found = task.softmax(Gradient::default(), settings).unwrap();
@@ -280,7 +283,7 @@ fn softmax_of_a_few_rows_is_a_number() {
         let fitted = fit(&log);
         let robust = fitted.robust(Support::All).unwrap();
         for radius in [0.0, 0.01, 0.1, 1.0] {
-            let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+            let task = JointTask::new(&fitted, &robust, WEIGHTED.at(radius)).unwrap();
             let found = task.softmax(Gradient::default(), Settings::default());
             let found = found.unwrap_or_else(|e| panic!("seed {seed} at {radius}: {e}"));
             assert!(

@@ -8,9 +8,13 @@ use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
-    Detail, Direction, Entry, Feature, JointKl, JointKlDr, Log, Matrix, Set, Settings, Space, Watch,
+    Detail, Direction, Entry, Feature, JointEstimator, JointKl, Log, Matrix, Set, Settings, Space,
+    Watch,
 };
 use std::sync::Arc;
+
+const WEIGHTED: JointKl = JointKl { estimator: JointEstimator::Weighted };
+const DOUBLY_ROBUST: JointKl = JointKl { estimator: JointEstimator::DoublyRobust };
 
 const RADII: [f64; 3] = [0.05, 0.1, 0.3];
 
@@ -201,7 +205,7 @@ fn simulate(world: &World, recipe: &Recipe, rows: usize, seeds: std::ops::Range<
         let fitted = Fitted::new(&log, recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
         [0, 1].map(|p| {
             let policy = world.policy(p == 1, &log);
-            [Set::from(JointKl), Set::from(JointKlDr)].map(|set| {
+            [Set::from(WEIGHTED), Set::from(DOUBLY_ROBUST)].map(|set| {
                 let found = fitted.joint_estimates(&policy, set, &RADII, settings);
                 let found = found.unwrap_or_else(|_| vec![None; RADII.len()]);
                 [0, 1, 2].map(|k| Found::of(found[k].map(|e| e.estimate), truth[p][k]))

@@ -11,15 +11,19 @@ use clarabel::solver::SupportedConeT::{
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 use proptest::prelude::*;
 use seawall::{
-    Burg, Chi2, CressieRead, Cvar, Direction, Feature, Geometry, Hellinger, Kl, Population,
-    Problem, Set, Settings, Space, Status, TotalVariation, WorstCase,
+    Cvar, Direction, Feature, Geometry, Kl, Population, PowerDivergence, Problem, Set, Settings,
+    Space, Status, TotalVariation, WorstCase,
 };
 use std::sync::Arc;
 
 fn divergences() -> Vec<Set> {
     let orders = [3.0, 1.5, 6.0, 0.3, 0.9, -0.5, -2.0];
-    let mut all = vec![Chi2.into(), Hellinger.into(), Burg.into()];
-    all.extend(orders.map(|k| Set::from(CressieRead { k })));
+    let mut all = vec![
+        PowerDivergence::CHI2.into(),
+        PowerDivergence::HELLINGER.into(),
+        PowerDivergence::BURG.into(),
+    ];
+    all.extend(orders.map(|k| Set::from(PowerDivergence::cressie_read(k))));
     all
 }
 
@@ -423,11 +427,11 @@ proptest! {
         let at = |set: Set, radius: f64| solve(set, &case, radius).value();
         for radius in [0.003, 0.05, 0.4] {
             let near = |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * size;
-            let order = |k: f64| Set::from(CressieRead { k });
-            prop_assert!(near(at(order(2.0), 0.5 * radius), at(Chi2.into(), radius), 1e-10));
-            prop_assert!(near(at(order(0.5), 2.0 * radius), at(Hellinger.into(), radius), 1e-10));
+            let order = |k: f64| Set::from(PowerDivergence::cressie_read(k));
+            prop_assert!(near(at(order(2.0), 0.5 * radius), at(PowerDivergence::CHI2.into(), radius), 1e-10));
+            prop_assert!(near(at(order(0.5), 2.0 * radius), at(PowerDivergence::HELLINGER.into(), radius), 1e-10));
             for tiny in [1e-7, -1e-7, 1e-12] {
-                prop_assert!(near(at(order(tiny), radius), at(Burg.into(), radius), 1e-5), "{tiny}");
+                prop_assert!(near(at(order(tiny), radius), at(PowerDivergence::BURG.into(), radius), 1e-5), "{tiny}");
             }
             // From above the order KL reaches nobody unseen.
             for tiny in [1e-7, 1e-12] {
@@ -551,8 +555,11 @@ fn cvar_refuses_what_is_no_share() {
     let space = plain(vec![0.5, 0.5, 0.0]);
     let other = Population::from_weights(space.space().clone(), vec![0.5, 0.25, 0.25]).unwrap();
     let from = |set: Set| set.containing(&Geometry::new(&space), &other).unwrap().unwrap();
-    assert!(from(Cvar.into()).is_infinite() && from(Chi2.into()).is_infinite());
-    assert!(from(Hellinger.into()).is_finite() && from(Burg.into()).is_finite());
+    assert!(from(Cvar.into()).is_infinite() && from(PowerDivergence::CHI2.into()).is_infinite());
+    assert!(
+        from(PowerDivergence::HELLINGER.into()).is_finite()
+            && from(PowerDivergence::BURG.into()).is_finite()
+    );
 }
 
 #[test]

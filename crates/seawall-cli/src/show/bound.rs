@@ -6,6 +6,7 @@ use comfy_table::Table;
 use seawall::{Direction, Kind, Set, Space, Support, WorstCase};
 use seawall_report::drivers;
 use seawall_study::bound::{Bound, SupportKind};
+use seawall_study::set_text;
 use std::io::{Result, Write};
 
 /// Moves told in words for each radius.
@@ -73,12 +74,12 @@ fn measure(set: Set, space: &Space, out: &mut dyn Write) -> Result<()> {
     if set.uses_ground_cost() {
         writeln!(out, "What a move costs: {}.", costs(set, space))?;
     }
-    if let Some(coding) = set.coding() {
+    if let Some(coding) = set_text::of(set).coding {
         wrapped(&format!("Columns: {coding}."), out)?;
     }
     let fixed = space.names().enumerate().filter(|(k, _)| space.kind(*k) == Kind::Fixed);
     let fixed: Vec<String> = fixed.map(|(_, name)| label(name)).collect();
-    match set.fixed() {
+    match set_text::of(set).fixed {
         Some(meaning) if !fixed.is_empty() => {
             wrapped(&format!("Fixed ({}): {meaning}.", fixed.join(", ")), out)
         }
@@ -96,7 +97,7 @@ fn costs(set: Set, space: &Space) -> String {
                 format!("{name} {}, {weight} across the range (squared)", order(space, k))
             }
             Kind::Nominal => format!("{name} {weight} for any change"),
-            Kind::Fixed if set.fixed().is_some() => format!("{name} fixed, see below"),
+            Kind::Fixed if set_text::of(set).fixed.is_some() => format!("{name} fixed, see below"),
             Kind::Fixed => format!("{name} may not change"),
         }
     });

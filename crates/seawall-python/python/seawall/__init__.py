@@ -55,6 +55,7 @@ from seawall.arrays import (
     worst_case,
 )
 from seawall.learned import Learned, Policy
+from seawall.options import History, Splits, Target
 from seawall.results import Check, Comparison, Evaluation, Radius, SampleDistance
 from seawall.study import Study
 
@@ -74,6 +75,7 @@ __all__ = [
     "Distance",
     "Evaluation",
     "Explanation",
+    "History",
     "InputError",
     "Learned",
     "NumericError",
@@ -83,9 +85,11 @@ __all__ = [
     "SampleDistance",
     "SeawallError",
     "SeawallWarning",
+    "Splits",
     "Stopped",
     "Study",
     "Table",
+    "Target",
     "Transfers",
     "WorstCase",
     "__version__",

@@ -28,9 +28,10 @@ def demo() -> Study:
     """
     data, text = _native.demo()
     with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "trial.csv"), "w", encoding="utf-8") as file:
-            file.write(data)
-        study = Study._of(_native.Study.from_text(text, folder))
+        for name, said in (("trial.csv", data), ("study.toml", text)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(said)
+        study = Study.from_file(os.path.join(folder, "study.toml"))
     # The file is gone when groups are to be counted.
     rows = demo_data()
     study._rows = _Rows(rows, "trial.csv", frozenset(rows.column_names))

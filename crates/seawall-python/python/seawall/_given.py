@@ -61,20 +61,6 @@ def column(name: str, value: Any) -> str | None:
     return value
 
 
-def kinds(name: str, value: Any) -> None:
-    """Refuses what is no kind for each column, or a dictionary with one."""
-    if not isinstance(value, Mapping):
-        raise _native.ConfigError(
-            f"{name} is {value!r}; expected a kind for each column, for example "
-            '{"age": "numeric", "sex": "nominal"}'
-        )
-    for column, kind in value.items():
-        if not isinstance(kind, (str, Mapping)):
-            raise _native.ConfigError(
-                f"{name} {column!r} is {kind!r}; expected a kind, or a dictionary with one"
-            )
-
-
 def threads(value: Any) -> int | None:
     """How many threads, or None for all."""
     return None if value is None else count("threads", value, 1)
@@ -264,50 +250,3 @@ def names(name: str, value: Any, what: str = "the name of a column") -> list[str
     if not isinstance(listed, (Sequence, np.ndarray)) or not all(isinstance(v, str) for v in listed):
         raise _native.ConfigError(f"{name} is {value!r}; expected {what}, or a list of them")
     return [str(v) for v in listed]
-
-
-# What may be said of a column of a target.
-_SAID = ("mean", "sd", "shares", "within", "size")
-
-
-def known(value: Any, size: Any) -> tuple[list[_native._KnownColumn], float | None]:
-    """What is known of a target's columns, as in a study file, and from how many people."""
-    people = maybe_real("target_size", size)
-    if people is not None and not (people > 0 and math.isfinite(people)):
-        raise _native.ConfigError(f"target_size is {size!r}; expected a number of people above 0")
-    if value is not None and not isinstance(value, Mapping):
-        raise _native.ConfigError(
-            f"known is {value!r}; expected what is known of each column, for example "
-            '{"age": {"mean": 71.4}, "sex": {"shares": {"F": 0.47, "M": 0.53}}}'
-        )
-    return [_known_column(str(column), said) for column, said in (value or {}).items()], people
-
-
-def _known_column(column: str, said: Any) -> _native._KnownColumn:
-    at = f"known {column!r}"
-    if not isinstance(said, Mapping):
-        raise _native.ConfigError(f'{at} is {said!r}; expected {{"mean": ...}} or {{"shares": {{...}}}}')
-    for key in said:
-        if key not in _SAID:
-            raise _native.ConfigError(f"{at}: {key!r} is not understood; expected one of {', '.join(_SAID)}")
-    shares = said.get("shares") or {}
-    if not isinstance(shares, Mapping):
-        raise _native.ConfigError(f"{at}: shares is {shares!r}; expected a share for each level")
-    mean = said.get("mean")
-    return (
-        column,
-        None if mean is None else _span(f"{at}: mean", mean),
-        maybe_real(f"{at}: sd", said.get("sd")),
-        [(str(level), _span(f"{at}: the share of {level!r}", s)) for level, s in shares.items()],
-        maybe_real(f"{at}: within", said.get("within")),
-        maybe_real(f"{at}: size", said.get("size")),
-    )
-
-
-def _span(name: str, value: Any) -> tuple[float, float]:
-    """A number, or the range that it is in."""
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)):
-        if len(value) != 2:
-            raise _native.ConfigError(f"{name} is {value!r}; expected a number, or a range [low, high]")
-        return real(name, value[0]), real(name, value[1])
-    return real(name, value), real(name, value)

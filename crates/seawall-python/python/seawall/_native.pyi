@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, final
 
@@ -7,17 +7,12 @@ import numpy.typing as npt
 
 _Floats = npt.NDArray[np.float64]
 _Progress = Callable[[str], object]
-_KnownColumn = tuple[
-    str,
-    tuple[float, float] | None,
-    float | None,
-    list[tuple[str, tuple[float, float]]],
-    float | None,
-    float | None,
-]
+# What is asked, by name.
+_Options = dict[str, Any]
 
 __all__ = [
     "ConfigError",
+    "Declaration",
     "Evaluation",
     "InputError",
     "Learned",
@@ -30,7 +25,6 @@ __all__ = [
     "after_fork",
     "backtest",
     "compare",
-    "count_query",
     "curve",
     "demo",
     "describe",
@@ -65,23 +59,33 @@ class Table:
     def __arrow_c_schema__(self) -> object: ...
 
 @final
+class Declaration:
+    @staticmethod
+    def of_arguments(
+        arguments: dict[str, Any], folder: str | PathLike[str], note: str
+    ) -> Declaration: ...
+    @staticmethod
+    def of_dict(study: Mapping[str, Any], folder: str | PathLike[str]) -> Declaration: ...
+    def names(self) -> list[str]: ...
+    def count_query(self, name: str, dialect: str, table: str, columns: list[str]) -> str: ...
+    def read(
+        self,
+        data: object | None,
+        name: str | PathLike[str],
+        *,
+        counted: bool,
+        threads: int | None,
+        progress: _Progress | None,
+        memory: str | None,
+    ) -> Study: ...
+
+@final
 class Study:
     @staticmethod
     def from_file(
         path: str | PathLike[str],
         threads: int | None = None,
         progress: _Progress | None = None,
-        memory: str | None = None,
-    ) -> Study: ...
-    @staticmethod
-    def from_text(
-        text: str,
-        folder: str | PathLike[str],
-        data: object | None = None,
-        name: str = "data",
-        threads: int | None = None,
-        progress: _Progress | None = None,
-        counted: bool = False,
         memory: str | None = None,
     ) -> Study: ...
     def text(self) -> str: ...
@@ -104,44 +108,10 @@ class Study:
         progress: _Progress | None = None,
     ) -> Study: ...
     def evaluate(
-        self,
-        *,
-        policy: list[str],
-        radius: list[float],
-        column_radii: list[tuple[str, float]],
-        set: str | None,
-        eta: float | None,
-        cost_radius: list[float],
-        cost_set: str | None,
-        support: str | None,
-        curve: bool,
-        compare: bool,
-        by: str | None,
-        simultaneous: bool,
-        halves: int | None,
-        level: float,
-        seed: int,
-        bounds: float | None,
-        threads: int | None,
-        progress: _Progress | None,
+        self, asked: _Options, *, threads: int | None, progress: _Progress | None
     ) -> Evaluation: ...
     def learn(
-        self,
-        policy: str,
-        *,
-        method: str,
-        radius: float | None,
-        column_radii: list[tuple[str, float]],
-        set: str | None,
-        eta: float | None,
-        cost_radius: float | None,
-        cost_set: str | None,
-        support: str | None,
-        against: str | None,
-        honest: bool,
-        seed: int,
-        threads: int | None,
-        progress: _Progress | None,
+        self, asked: _Options, *, threads: int | None, progress: _Progress | None
     ) -> Learned: ...
     def radius(
         self,
@@ -156,14 +126,9 @@ class Study:
     def report(
         self,
         path: str | PathLike[str],
+        asked: _Options,
+        *,
         grouped: Study | None,
-        policy: list[str],
-        support: str | None,
-        learn: list[str],
-        compare: bool,
-        halves: int | None,
-        level: float,
-        seed: int,
         threads: int | None,
         progress: _Progress | None,
     ) -> None: ...
@@ -253,15 +218,7 @@ def levels(texts: list[str | None]) -> tuple[_Floats, list[str]]: ...
 def probabilities(policy: str, names: list[str], columns: list[_Floats]) -> _Floats: ...
 def words(policy: str) -> list[str]: ...
 def frame(columns: dict[str, Any]) -> Table: ...
-def count_query(
-    text: str,
-    folder: str | PathLike[str],
-    name: str,
-    dialect: str,
-    table: str,
-    columns: list[str],
-) -> str: ...
-def with_known(study: Study, known: list[_KnownColumn], size: float | None) -> Study: ...
+def with_known(study: Study, known: object | None, size: object | None) -> Study: ...
 def with_history(
     study: Study,
     *,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
-import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from seawall import _native
+from seawall._part import Made, Part
 from seawall._tables import _Tabular
 
 if TYPE_CHECKING:
     from seawall._html import Chart
-
-Made = TypeVar("Made")
 
 
 def _number(x: object) -> str:
@@ -26,38 +23,6 @@ def _number(x: object) -> str:
 def _part(given: dict[str, Any]) -> str:
     """A part of a result as JSON."""
     return json.dumps(given, ensure_ascii=False, separators=(",", ":"))
-
-
-def _build(kind: Any, value: Any, absent: float = math.nan) -> Any:
-    """A value of JSON as the type that a field asks for; a number that JSON cannot hold is `absent`."""
-    if value is None:
-        return absent if kind is float else None
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if origin is list:
-        return [_build(args[0], item) for item in value]
-    if origin is tuple:
-        return tuple(_build(one, item) for one, item in zip(args, value))
-    if origin is dict or kind is Any or kind is None:
-        return value
-    if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
-        return _build(next(a for a in args if a is not type(None)), value)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        more = {"_json": _part(value)} if issubclass(kind, _Result) else {}
-        return _made(kind, value, **more)
-    return value
-
-
-def _made(kind: type[Made], values: dict[str, Any], **more: Any) -> Made:
-    # Types of modules that are looked at when somebody asks: what they name is built by its class.
-    hints = typing.get_type_hints(kind, localns=getattr(kind, "_later", None))
-    # Numbers that are infinite where JSON has none.
-    infinite = getattr(kind, "_infinite", ())
-    # JSON's `lambda` is no name in Python. A key that a class lacks is an error: nothing is dropped.
-    given = {("lambda_" if k == "lambda" else k): v for k, v in values.items()}
-    fields = {
-        k: _build(hints.get(k), v, math.inf if k in infinite else math.nan) for k, v in given.items()
-    }
-    return kind(**fields, **more)
 
 
 class _Shown(_Tabular):
@@ -96,10 +61,15 @@ class _Shown(_Tabular):
         return shown(self._title(), some, self._foot(), self._chart(), more)
 
 
-class _Result(_Shown):
+class _Result(_Shown, Part):
     """What every result has."""
 
     _json: str
+
+    @classmethod
+    def from_json(cls: type[Made], values: dict[str, Any], **more: Any) -> Made:
+        """From what JSON says; `more` is what it does not say."""
+        return super().from_json(values, **({"_json": _part(values)} | more))
 
     def __getstate__(self) -> dict[str, Any]:
         """What can be copied to another process: all but the populations."""
@@ -134,7 +104,7 @@ class Shares(_Shown, list[Share]):
     table of them.
 
     >>> import seawall
-    >>> found = seawall.demo().evaluate("constant:treat", radius=0.01, halves=0)
+    >>> found = seawall.demo().evaluate("constant:treat", radius=0.01, splits=0)
     >>> list(found.worst_population().to_pandas().columns)
     ['feature', 'level', 'nominal', 'worst']
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -121,6 +122,22 @@ def _check(data: Any, argument: str) -> None:
             "any other that speaks the Arrow PyCapsule interface, or one of an engine: Ibis, PySpark, a duckdb "
             "relation, a polars LazyFrame"
         )
+
+
+def _aside(values: Mapping[str, Any], argument: str) -> tuple[dict[str, Any], Any]:
+    """What is said; a table that is in the place of a path apart."""
+    from seawall import _engines
+
+    path = values.get("path")
+    if path is None or isinstance(path, (str, os.PathLike)):
+        return dict(values), None
+    if not _engines.is_engine(path):
+        _check(path, argument)
+    if type(path).__name__ == "RecordBatchReader" and argument != "data":
+        raise _native.InputError(
+            f"{argument} can be read only once, and a study reads it whenever it is asked; give a table"
+        )
+    return {key: value for key, value in values.items() if key != "path"}, path
 
 
 def _stream(data: Any, wanted: set[str], argument: str = "data") -> object:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from seawall import _given, _native
 from seawall._given import array as _array
-from seawall._result import _made, _number, _Result, _Shown
+from seawall._result import _number, _Result, _Shown
 from seawall._tables import Table
 from seawall.estimates import Estimate
 
@@ -437,5 +437,5 @@ def evaluate_policy(
     values = json.loads(text)
     worst = [RobustEstimate(**{("lambda_" if k == "lambda" else k): v for k, v in r.items()})
              for r in values.pop("results")]
-    estimates = {k: _made(Estimate, values.pop(k)) for k in ["dm", "ips", "snips", "dr"]}
+    estimates = {k: Estimate.from_json(values.pop(k)) for k in ["dm", "ips", "snips", "dr"]}
     return PolicyValue(**values, **estimates, results=worst, _json=text)  # type: ignore[arg-type]

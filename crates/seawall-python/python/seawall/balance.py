@@ -5,43 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from seawall import _answers
+from seawall._answers import ColumnBalance, FactBalance
 from seawall._result import _Result
 
-
-@dataclass(frozen=True)
-class ColumnBalance:
-    """A column's standardised difference to what is known of it, in the log and in the weighted log; and
-    the target's share on levels of it that no row of the log has."""
-
-    name: str
-    before: float
-    after: float
-    unseen: float
-
-
-@dataclass(frozen=True)
-class FactBalance:
-    """A fact, as it is known, in the log and in the weighted log."""
-
-    name: str
-    wanted: float
-    before: float
-    after: float
+__all__ = ["Balance", "ColumnBalance", "FactBalance"]
 
 
 @dataclass(frozen=True, repr=False)
-class Balance(_Result):
+class Balance(_Result, _answers.BalanceFields):
     """How the log was made like the target: `"matched"` or `"matched in part"` by what is known of it,
     `"by odds"` where rows weigh by the odds of belonging to a sample; the share of the log's own margins
     `mixed` in, how many rows each action's weighted ones are worth, and the target's share
     on levels that no row has (`unseen`). The table is column by column."""
 
-    status: str
-    mixed: float
-    effective_rows: dict[str, float]
-    unseen: float
-    columns: list[ColumnBalance]
-    facts: list[FactBalance]
     _json: str = ""
 
     def to_json(self) -> str:

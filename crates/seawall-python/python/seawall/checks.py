@@ -3,126 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from seawall._result import _made, _Result
-from seawall.balance import Balance
-from seawall.targets import TargetFacts
+from seawall import _answers, balance  # noqa: F401
+from seawall._answers import ActionFacts, FeatureFacts, LeftOut, ModelRow, PropensityFacts, TreeFacts
+from seawall._result import _Result
 
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Rows left out, by reason."""
-
-    conditions: int
-    no_action: int
-    no_outcome: int = 0
-
-
-@dataclass(frozen=True)
-class TreeFacts:
-    """How an action's regression tree was grown."""
-
-    max_depth: int
-    min_samples_leaf: float
-    min_share: float
-    min_samples_split: float
-    ccp_alpha: float
-    cross_validated: float | None = None
-
-
-@dataclass(frozen=True)
-class ModelRow:
-    """One kind of outcome model beside the others: its squared error on rows left out, by how much
-    that is above the lowest, and the standard errors of both over the folds; where they were worked
-    out, the worst case as fitted, the honest one, and the gap between them."""
-
-    kind: str
-    error: float
-    se: float
-    above: float
-    above_se: float
-    chosen: bool
-    as_fitted: float | None = None
-    honest: float | None = None
-    gap: float | None = None
-
-
-@dataclass(frozen=True)
-class ActionFacts:
-    """One action in the data."""
-
-    name: str
-    rows: float
-    mean: float
-    observed_cells_without: int
-    cells_without: int
-    unseen: int
-    leaves: int | None = None
-    smallest_leaf: float | None = None
-    tree: TreeFacts | None = None
-
-
-@dataclass(frozen=True)
-class FeatureFacts:
-    """One context column in the data; `buys` says what a cost of 0.1 buys along it."""
-
-    name: str
-    kind: str
-    levels: int
-    ends: tuple[str, str]
-    missing: float
-    empty_levels: int
-    weight: float | None
-    buys: str
-
-
-@dataclass(frozen=True)
-class PropensityFacts:
-    """The propensities."""
-
-    source: str
-    smallest: float
-    largest: float
-    clip: float | None
+__all__ = ["ActionFacts", "Check", "FeatureFacts", "LeftOut", "ModelRow", "PropensityFacts", "TreeFacts"]
 
 
 @dataclass(frozen=True, repr=False)
-class Check(_Result):
+class Check(_Result, _answers.CheckFields):
     """Everything about a study's data, nothing robust. `models` are the kinds that `"auto"` chose
     from; `effective_rows` are those that a survey's uneven weights leave, `clusters` how many there
     are: None without. `balance` says how the log can be made what is known of a target."""
 
-    files: list[str]
-    rows_read: int
-    left_out: LeftOut
-    rows: float
-    direction: str
-    actions: list[ActionFacts]
-    features: list[FeatureFacts]
-    scale: str
-    cells: int
-    observed_cells: int
-    needed_cells: int
-    grid: bool
-    support: str
-    outcomes: int
-    outcome_range: tuple[float, float]
-    propensity: PropensityFacts
-    model: str
-    unseen: str
-    notes: list[str]
-    models: list[ModelRow] = field(default_factory=list)
-    effective_rows: float | None = None
-    clusters: int | None = None
-    target: TargetFacts | None = None
-    balance: Balance | None = None
     _json: str = ""
 
     @classmethod
     def _of(cls, text: str) -> Check:
-        return _made(cls, json.loads(text), _json=text)
+        return cls.from_json(json.loads(text), _json=text)
 
     def _title(self) -> str:
         worth = "" if self.effective_rows is None else f", worth {self.effective_rows:g}"

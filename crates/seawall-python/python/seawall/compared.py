@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from seawall import _native
-from seawall._result import _made, _Result
-from seawall.estimates import Estimate
+from seawall import _answers, _native
+from seawall._answers import (
+    Agreement,
+    Choice,
+    ComparedSet,
+    Covers,
+    Feared,
+    LeftOutSet,
+    NoWorse,
+    OnLog,
+    PolicyWorst,
+)
+from seawall._result import _Result
 
 __all__ = [
     "Agreement",
@@ -24,139 +34,16 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Covers:
-    """What every radius was chosen to cover: `goal` is `"target"`, `"group"` or `"chance"`, `value` what
-    the worst case of the first policy is to reach, `nominal` what it costs where nothing shifts, `estimate`
-    what it costs there, `lacking` the share of the people there in contexts that the log lacks."""
-
-    goal: str
-    containing: bool
-    policy: str
-    value: float
-    nominal: float
-    sentence: str
-    name: str | None = None
-    by: str | None = None
-    estimate: Estimate | None = None
-    lacking: float | None = None
-
-
-@dataclass(frozen=True)
-class PolicyWorst:
-    """A policy's worst case over a set, between bounds that were proved."""
-
-    policy: str
-    value: float
-    lower: float
-    upper: float
-    gap: float
-    status: str
-    unobserved_mass: float | None
-
-
-@dataclass(frozen=True)
-class NoWorse:
-    """Whether the best policy is no worse than the others in every population of a set; `by` is by how much
-    it could be worse than `against` in one."""
-
-    holds: bool
-    by: float
-    against: str
-    gap: float
-    status: str
-
-
-@dataclass(frozen=True)
-class OnLog:
-    """A policy beside that of the others which the log itself tells from it least, where nothing shifts:
-    `told` if the interval of their paired `difference` leaves out 0 on the policy's side."""
-
-    policy: str
-    against: str
-    difference: Estimate
-    told: bool
-    sentence: str
-
-
-@dataclass(frozen=True)
-class ComparedSet:
-    """One set: its `radius` (infinite if there is none, and `why`), every policy's worst case at it, the
-    policies that are `best` as fitted (several where they are alike), whether the log itself tells the only
-    one from the others (`told`), and what changes most in the population where the first is worst
-    (`fears`), of which the share `unseen` is where nobody was seen. `covers` is what the first policy's
-    worst case is to reach; a set that is `beyond` that at radius 0 already does not count. `away` says what
-    a radius measures."""
-
-    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
-
-    set: str
-    away: str
-    radius: float
-    beyond: bool
-    policies: list[PolicyWorst]
-    best: list[str]
-    told: bool | None
-    no_worse: NoWorse | None
-    fears: str | None
-    unseen: float | None
-    covers: float | None = None
-    why: str | None = None
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A policy, and the sets among whose best it is."""
-
-    policy: str
-    sets: list[str]
-
-
-@dataclass(frozen=True)
-class Feared:
-    """A change, and the sets that fear it; None if nothing changes."""
-
-    change: str | None
-    sets: list[str]
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Which sets agree (None with one policy): `choices` and `fears` are those of most sets first,
-    `sentences` say it in words."""
-
-    agree: bool | None
-    choices: list[Choice]
-    fears: list[Feared]
-    sentences: list[str]
-
-
-@dataclass(frozen=True)
-class LeftOutSet:
-    """A set that is left out unless it is asked for, and why."""
-
-    set: str
-    why: str
-
-
 @dataclass(frozen=True, repr=False)
-class Compared(_Result):
+class Compared(_Result, _answers.ComparedFields):
     """The same policies under several sets, at radii that cover the same. The table has a row a set and a
     column a policy; `rows` are the sets as typed data."""
 
-    direction: str
-    covers: Covers
-    policies: list[str]
-    sets: list[ComparedSet]
-    agreement: Agreement
-    notes: list[str]
-    on_log: OnLog | None = None
-    left_out: list[LeftOutSet] | None = None
     _json: str = ""
 
     @classmethod
     def _of(cls, text: str) -> Compared:
-        return _made(cls, json.loads(text), _json=text)
+        return cls.from_json(json.loads(text), _json=text)
 
     @property
     def rows(self) -> list[ComparedSet]:

@@ -6,43 +6,22 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from seawall import _native
+from seawall import _answers, _native
+from seawall._answers import CertainRadius
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._result import Shares, _made, _placed, _Result, _shares
-from seawall.estimates import (
-    DoublyRobust,
-    Estimate,
-    HonestEstimate,
-    Limits,
-    NominalDifference,
-    Transported,
-    _shown,
-    _shown_columns,
-)
+from seawall._result import Shares, _placed, _Result, _shares
+from seawall.estimates import Estimate, _shown, _shown_columns
+
+__all__ = ["CertainRadius", "Comparison", "DifferenceValue"]
 
 if TYPE_CHECKING:
     from seawall._html import Chart
     from seawall.arrays import Curve
 
 
-@dataclass(frozen=True)
-class CertainRadius:
-    """The largest radius within which one policy is no worse than another in every population: 0 if it
-    is worse already, `math.inf` if it is worse nowhere within reach. The truth is between `lower` and
-    `upper`."""
-
-    _infinite: ClassVar[tuple[str, ...]] = ("value", "lower", "upper")
-
-    cost_radius: float
-    value: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class DifferenceValue:
+class DifferenceValue(_answers.DifferenceValueFields):
     """One policy less the other within a radius (`math.inf` where there is none): in the population
     where that is worst for it (the truth is between `lower` and `upper`), and where it is best
     (`best_lower`, `best_upper`).
@@ -50,26 +29,6 @@ class DifferenceValue:
     `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
     or `"too close to call"`. `honest`, `limits` and `doubly_robust` are of the worst difference,
     `best_honest` and `best_limits` of the best one; None without halves."""
-
-    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
-
-    radius: float
-    cost_radius: float
-    worst: float
-    best: float
-    lower: float
-    upper: float
-    gap: float
-    status: str
-    best_lower: float
-    best_upper: float
-    verdict: str
-    unobserved_mass: float | None
-    honest: HonestEstimate | None = None
-    limits: Limits | None = None
-    best_honest: HonestEstimate | None = None
-    best_limits: Limits | None = None
-    doubly_robust: DoublyRobust | None = None
 
     @property
     def shown(self) -> tuple[float, float] | None:
@@ -83,7 +42,7 @@ class DifferenceValue:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(_Result):
+class Comparison(_Result, _answers.ComparisonFields):
     """One policy less another, both in the same population.
 
     >>> import seawall
@@ -97,14 +56,6 @@ class Comparison(_Result):
     True
     """
 
-    policy: str
-    against: str
-    nominal: NominalDifference
-    certain_radius: CertainRadius
-    results: list[DifferenceValue]
-    target: Transported | None = None
-    certain_radii: list[CertainRadius] = field(default_factory=list)
-    reversed_by: str | None = None
     sentence: str = ""
     direction: str = "lower is better"
     _json: str = ""
@@ -113,7 +64,7 @@ class Comparison(_Result):
     _turned: int | None = field(default=None, compare=False)
 
     @property
-    def verdicts(self) -> list[str]:
+    def verdicts(self) -> list[str | None]:
         """What can be said of the policy at each of the results."""
         return [r.verdict for r in self.results]
 
@@ -232,7 +183,7 @@ def _compared(
     found = []
     for one, sentence in zip(given, sentences):
         text = json.dumps(one, ensure_ascii=False, separators=(",", ":"))
-        found.append(_made(Comparison, one, sentence=sentence, direction=direction, _json=text))
+        found.append(Comparison.from_json(one, sentence=sentence, direction=direction, _json=text))
     return found
 
 

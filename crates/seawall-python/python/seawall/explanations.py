@@ -6,127 +6,49 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from seawall._result import _made, _Result
+from seawall import _answers
+from seawall._answers import (
+    AdditiveModel,
+    BoostedModel,
+    Branch,
+    CellsModel,
+    Effect,
+    ExplainedAction,
+    ExplainedModel,
+    ForestModel,
+    Importance,
+    Step,
+    TableModel,
+    TreeModel,
+)
+from seawall._result import _Result
 
-
-@dataclass(frozen=True)
-class Branch:
-    """A branch of a tree: who comes here in words (None at the root), its rows and their mean."""
-
-    depth: int
-    when: str | None
-    rows: float
-    mean: float
-    leaf: bool
-
-
-@dataclass(frozen=True)
-class TreeModel:
-    """A regression tree: its branches from the root down."""
-
-    branches: list[Branch]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of an effect: its levels, one text per feature, what it adds, and its rows."""
-
-    levels: list[str]
-    effect: float
-    rows: float
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a feature adds, or a pair of them; `in_order` if it is a curve."""
-
-    features: list[str]
-    in_order: bool
-    steps: list[Step]
-
-
-@dataclass(frozen=True)
-class AdditiveModel:
-    """A mean and what each feature adds to it; the penalty is in rows."""
-
-    base: float
-    penalty: float
-    effects: list[Effect]
-
-
-@dataclass(frozen=True)
-class Importance:
-    """A feature's share in lowering the squared error."""
-
-    feature: str
-    share: float
-
-
-@dataclass(frozen=True)
-class ForestModel:
-    """Averaged trees, and what each feature is worth to them, the most first."""
-
-    trees: int
-    leaves: float
-    importance: list[Importance]
-
-
-@dataclass(frozen=True)
-class BoostedModel:
-    """Boosted trees, and what each feature is worth to them, the most first."""
-
-    rounds: int
-    depth: int
-    shrinkage: float
-    importance: list[Importance]
-
-
-@dataclass(frozen=True)
-class CellsModel:
-    """Every context by itself: how many have rows."""
-
-    cells: int
-
-
-@dataclass(frozen=True)
-class TableModel:
-    """Values that were handed in."""
-
-
-@dataclass(frozen=True)
-class ExplainedModel:
-    """One action's model: the field of its kind, the others being None."""
-
-    tree: TreeModel | None = None
-    additive: AdditiveModel | None = None
-    forest: ForestModel | None = None
-    boosted: BoostedModel | None = None
-    cells: CellsModel | None = None
-    table: TableModel | None = None
-
-
-@dataclass(frozen=True)
-class ExplainedAction:
-    """What one action's values hang on."""
-
-    name: str
-    rows: float
-    mean: float
-    model: ExplainedModel
+__all__ = [
+    "AdditiveModel",
+    "BoostedModel",
+    "Branch",
+    "CellsModel",
+    "Effect",
+    "ExplainedAction",
+    "ExplainedModel",
+    "Explanation",
+    "ForestModel",
+    "Importance",
+    "Step",
+    "TableModel",
+    "TreeModel",
+]
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(_Result):
+class Explanation(_Result, _answers.ExplanationFields):
     """A fitted outcome model, action by action."""
 
-    kind: str
-    direction: str
-    actions: list[ExplainedAction]
     _json: str = ""
 
     @classmethod
     def _of(cls, text: str) -> Explanation:
-        return _made(cls, json.loads(text), _json=text)
+        return cls.from_json(json.loads(text), _json=text)
 
     def _title(self) -> str:
         return f"Outcome model: {self.kind}; {self.direction}"

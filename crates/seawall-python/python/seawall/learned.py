@@ -5,15 +5,34 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from seawall import _native
+from seawall import _answers, _native
+from seawall._answers import (
+    Against,
+    HeldOutDifference,
+    Honest,
+    HonestValue,
+    Mixture,
+    Range,
+    Runs,
+    Schedule,
+)
 from seawall._native import Learned as NativeLearned
-from seawall._result import _by_column, _made, _Result
-from seawall.balance import Balance
+from seawall._result import _by_column, _Result
 
-if TYPE_CHECKING:
-    from seawall.transfers import PastGroups
+__all__ = [
+    "Against",
+    "HeldOutDifference",
+    "Honest",
+    "HonestValue",
+    "Learned",
+    "Mixture",
+    "Policy",
+    "Range",
+    "Runs",
+    "Schedule",
+]
 
 
 @dataclass(frozen=True)
@@ -60,133 +79,15 @@ class Policy:
         return f"Policy {self.name}\n{self.explain()}"
 
 
-@dataclass(frozen=True)
-class HeldOutDifference:
-    """A mean difference over held-out halves and its half-sample standard error."""
-
-    value: float
-    se: float
-
-
-@dataclass(frozen=True)
-class HonestValue:
-    """A policy valued on the same held-out rows: the means of its worst cases and of its doubly robust
-    estimates, and the learned policy's differences to it. Several names if the halves chose differently."""
-
-    policy: str
-    value: float
-    nominal_value: float
-    difference: HeldOutDifference
-    nominal_difference: HeldOutDifference
-
-
-@dataclass(frozen=True)
-class Honest:
-    """Held-out values: learned on one half of the rows, valued on the other, in both directions of several
-    sample splits. `value` is the mean of `halves`: of worst cases, or of worst differences to the baseline
-    if it was learned against one. Beside it the best constant policy, chosen on the same halves, and the
-    baseline: the policy learned against, else what the log did."""
-
-    value: float
-    worst_case: float
-    nominal_value: float
-    splits: int
-    halves: list[float]
-    best_constant: HonestValue
-    baseline: HonestValue
-
-
-@dataclass(frozen=True)
-class Against:
-    """A baseline that a policy was learned against, whether it is certified (for the fitted values) that
-    the policy is no worse than it in any population of the set, and their difference if nothing
-    shifts."""
-
-    policy: str
-    no_worse: bool
-    nominal_difference: float
-
-
-@dataclass(frozen=True)
-class Range:
-    """Bounds of a number."""
-
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """A policy drawn at random among a few trees: its worst case, and the share and the parameters of
-    each."""
-
-    value: float
-    lower: float
-    upper: float
-    parts: list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How many stochastic steps, how many points and contexts a step, how long the steps."""
-
-    steps: int
-    points: int
-    step: float
-    contexts: int
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Stochastic runs: λ, and the mean and spread of their own worst cases."""
-
-    count: int
-    lambda_: float
-    mean: float
-    sd: float
-    schedule: Schedule
-
-
 @dataclass(frozen=True, repr=False)
-class Learned(_Result):
+class Learned(_Result, _answers.LearnedFields):
     """A learned policy, and what is certified of it: its worst case, or if it was learned `against` a
     baseline its worst difference to that in one population. `no_honest` says why there is no `honest`
     value though it was wanted. `radius` is `math.inf` where there is none, `column_radii` are by column;
     `balance` says how the log was made what is known of a target; `groups` is the value on past groups
     that did not choose it, if `by` asked for it."""
 
-    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
-    _later: ClassVar[dict[str, Any]] = {"PastGroups": Any}
-
-    method: str
-    set: str
-    radius: float
-    cost_set: str
-    cost_radius: float
-    support: str
-    direction: str
-    value: float
-    lower: float
-    upper: float
-    gap: float
-    status: str
-    iterations: int
-    greedy_floor: float
-    greedy: Range
-    nominal_value: float
-    parameters: Any
-    seconds: float
-    policy: Policy
-    column_radii: dict[str, float] = field(default_factory=dict)
-    exact_lower: float | None = None
-    exact_upper: float | None = None
-    mixture: Mixture | None = None
-    runs: Runs | None = None
-    against: Against | None = None
-    balance: Balance | None = None
-    honest: Honest | None = None
-    no_honest: str | None = None
-    groups: PastGroups | None = None
+    policy: Policy  # type: ignore[assignment]
     _json: str = ""
     _native: NativeLearned | None = field(default=None, compare=False)
 
@@ -201,7 +102,7 @@ class Learned(_Result):
             from seawall.transfers import PastGroups
 
             groups = PastGroups._of(given, values["direction"])
-        return _made(cls, values, policy=policy, groups=groups, _json=text, _native=native)
+        return cls.from_json(values, policy=policy, groups=groups, _json=text, _native=native)
 
     def _title(self) -> str:
         against = f" against {self.against.policy}" if self.against else ""

@@ -122,7 +122,7 @@ def balance(found: Transfers | Evaluation | Learned | Check | Balance, *, ax: An
     weighed: standardised differences, without their signs. Dotted is what trialists call balanced."""
     given = found if isinstance(found, Balance) else found.balance
     if given is None:
-        raise _native.ConfigError("nothing was made like a target: say what is known of one with known=")
+        raise _native.ConfigError("nothing was made like a target: say what is known of one with Target(known=...)")
     axes = _axes(ax)
     columns = sorted(given.columns, key=lambda c: abs(c.before))
     places = np.arange(len(columns))

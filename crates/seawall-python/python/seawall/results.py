@@ -12,11 +12,11 @@ import json
 import math
 import operator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from seawall import _native
+from seawall import _answers, _native
 from seawall._native import Evaluation as NativeEvaluation
-from seawall._result import Share, Shares, _by_column, _made, _placed, _Result, _shares
+from seawall._result import Share, Shares, _by_column, _placed, _Result, _shares
 from seawall.balance import Balance, ColumnBalance, FactBalance
 from seawall.checks import (
     ActionFacts,
@@ -105,7 +105,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class RobustValue:
+class RobustValue(_answers.RobustValueFields):
     """One worst case: the truth is between `lower` and `upper`; with an entropic set those bound the
     smoothed value, and the worst case lies between `exact_lower` and `exact_upper`.
 
@@ -123,32 +123,6 @@ class RobustValue:
     `best_coupling` is the worst case if one person's outcomes under the actions go together as favorably as
     they can; `value` has them go together as unfavorably, and no data tell which."""
 
-    _infinite: ClassVar[tuple[str, ...]] = ("radius",)
-
-    set: str
-    radius: float
-    cost_set: str
-    cost_radius: float
-    support: str
-    value: float
-    lower: float
-    upper: float
-    gap: float
-    status: str
-    evaluations: int
-    unobserved_mass: float
-    column_radii: dict[str, float] = field(default_factory=dict)
-    engine: str | None = None
-    lambda_: float | None = None
-    eta: float | None = None
-    cost_eta: float | None = None
-    honest: HonestEstimate | None = None
-    limits: Limits | None = None
-    doubly_robust: DoublyRobust | None = None
-    estimate: JointEstimate | None = None
-    best_coupling: float | None = None
-    exact_lower: float | None = None
-    exact_upper: float | None = None
     claims: tuple[str, str] | None = None
     noise: str | None = None
 
@@ -159,18 +133,9 @@ class RobustValue:
         return _shown(self.value, self.limits, self.estimate)
 
 
-@dataclass(frozen=True)
-class PolicyResult:
+class PolicyResult(_answers.PolicyResultFields):
     """One policy's answers; `target` are the estimates in the target, if something is known of one. With
     `chosen_here` the policy was chosen on the very rows that value it: everything is too good."""
-
-    name: str
-    nominal: Nominal
-    overlap: Overlap
-    radii: PolicyRadii
-    results: list[RobustValue]
-    target: Transported | None = None
-    chosen_here: bool = False
 
     @property
     def estimate(self) -> Estimate:
@@ -181,24 +146,11 @@ class PolicyResult:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(_Result):
+class Evaluation(_Result, _answers.EvaluationFields):
     """What policies would have cost, nominally and in the worst case. `target` is the sample that worst
     cases start from; `balance` how the log was made what is known of a target, where that is all there
     is: then they start from there."""
 
-    rows: float
-    left_out: int
-    actions: dict[str, float]
-    cells: int
-    observed_cells: int
-    direction: str
-    diagnostics: Check
-    policies: list[PolicyResult]
-    target: TargetFacts | None = None
-    balance: Balance | None = None
-    comparisons: list[Comparison] = field(default_factory=list)
-    by: ByLevel | None = None
-    bounds: Bounds | None = None
     _json: str = ""
     _native: NativeEvaluation | None = field(default=None, compare=False)
 
@@ -214,7 +166,7 @@ class Evaluation(_Result):
                 result |= {"claims": claims, "noise": noise}
         levels = [None if one is None else cls._of(one) for one in native.levels()]
         by = _by_level(values.pop("by", None), levels)
-        return _made(cls, values, comparisons=comparisons, by=by, _json=text, _native=native)
+        return cls.from_json(values, comparisons=comparisons, by=by, _json=text, _native=native)
 
     def _title(self) -> str:
         around = f" around {self.target.path}" if self.target else ""

@@ -21,6 +21,7 @@ from seawall._given import gone, real
 from seawall.arrays import evaluate_policy
 from seawall.learned import Learned
 from seawall.results import Evaluation
+from seawall.options import Splits
 from seawall.study import Study
 
 Outcome = Union[Any, Callable[[npt.NDArray[np.float64]], npt.ArrayLike], None]
@@ -247,9 +248,7 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
         self.study_: Study = study
         state = self.random_state
         seed = 1 if state is None else state if isinstance(state, int) else check_random_state(state).randint(2**31)
-        self.learned_: Learned = study.learn(
-            self.policy, honest=False, seed=seed, threads=self.threads
-        )
+        self.learned_: Learned = study.learn(self.policy, splits=Splits(0, seed=seed))
         return self
 
     def _predicted(
@@ -303,6 +302,6 @@ class RobustPolicyLearner(BaseEstimator):  # type: ignore[misc]
             raise _native.InputError(
                 f"the actions are {list(other.classes_)}; those learned from were {list(self.classes_)}"
             )
-        found: Evaluation = other.study_.evaluate(self.learned_.policy, threads=self.threads)
+        found: Evaluation = other.study_.evaluate(self.learned_.policy)
         value = found.policies[0].results[0].value
         return value if self.reward else -value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
 import os
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
@@ -13,31 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from seawall import _engines, _given, _models, _native
-from seawall._elsewhere import (
-    Known,
-    Progress,
-    SeawallWarning,
-    Target,
-    _Elsewhere,
-    _read_twice,
-    _Rows,
-)
-from seawall._tables import _data_name, _stream
-from seawall._written import (
-    PathText,
-    PolicyLike,
-    _aside,
-    _history_section,
-    _listed,
-    _named,
-    _policies,
-    _policy_section,
-    _robust_section,
-    _section,
-    _target_section,
-    _whole,
-)
+from seawall._elsewhere import Progress, SeawallWarning, _Elsewhere, _read_twice, _Rows
+from seawall._policies import PathText, PolicyLike, listed, policies
+from seawall._tables import _aside, _data_name, _stream
 from seawall.learned import Learned, Policy
+from seawall.options import History, Sample, Splits, Target, as_history, as_splits, as_target
 from seawall.results import Check, Evaluation, Radius, SampleDistance
 
 if TYPE_CHECKING:
@@ -108,13 +86,17 @@ class Study(_Elsewhere):
         halves and resampled logs take them whole, and standard errors are between them. It is no
         context.
     target
-        What is said of a target, as in a study file: a path or a table, or a dictionary with `path` (either),
-        `where`, `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out; without a
-        sample, with `known` (as for `transfer`) and `size`. A table is kept.
+        The target population: a `Target`; a path or a table; or a dictionary as in a study file, with `path`
+        (either), `where`, `weight` and `beyond` (`"extend"` or `"error"`), each of which may be left out;
+        without a sample, with `known` and `size`. A table is kept.
     history
-        What past groups are: the column that names them, several, or a dictionary as in a study file with
-        `by`, `path` (or a table), `least`, `order`, `each`, `half_life` and `at_once`. It is no context.
-        Groups are counted when `transfer` or `backtest` asks, so a table is kept, and an engine asked again.
+        What past groups are: a `History`; the column that names them, or several; or a dictionary as in a
+        study file with `by`, `path` (or a table), `least`, `order`, `each`, `half_life` and `at_once`. It is
+        no context. Groups are counted when a question asks about them, so a table is kept, and an engine
+        asked again.
+    threads, progress
+        Of reading the data, and of every question: how many threads (all if not said), and a function that is
+        called with words while work goes on. `running` is the same study with others.
     memory
         What counting the rows and a grid of the contexts may take, `"2GB"` or `"500MB"`; 4 GB if not said.
         Counts beyond it go to temporary files; a grid that does not fit is made of the contexts seen.
@@ -142,120 +124,73 @@ class Study(_Elsewhere):
         weight: str | Mapping[str, Any] | None = None,
         survey_weight: str | None = None,
         cluster: str | None = None,
-        target: Target | Mapping[str, Any] | None = None,
-        history: str | Sequence[str] | Mapping[str, Any] | None = None,
+        target: Target | Sample | Mapping[str, Any] | None = None,
+        history: History | str | Sequence[str] | Mapping[str, Any] | None = None,
         title: str | None = None,
         outcome: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
         memory: str | None = None,
     ) -> None:
-        is_path = isinstance(data, (str, os.PathLike))
-        _given.kinds("context", context)
-        model_given, learner = model, _models.estimators(model)
-        model = None if learner else model
-        given = {
-            "model": model, "propensity": propensity, "cost": cost, "reward": reward, "where": where,
-            "weight": weight,
-        }
-        for argument, value in [("action", action), *((k, v) for k, v in given.items() if v is not None)]:
-            if not isinstance(value, (str, Mapping)):
-                more = ", or an object with fit and predict" if argument == "model" else ""
-                raise _native.ConfigError(f"{argument} is {value!r}; expected a text or a dictionary{more}")
-        columns_named = {
-            "survey_weight": _given.column("survey_weight", survey_weight),
-            "cluster": _given.column("cluster", cluster),
-        }
-        if eta is not None and "entropic" not in (set, cost_set):
-            raise _native.ConfigError("eta belongs to an entropic set: set=\"entropic\"")
-        path = os.path.abspath(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else "data"
-        columns = {k: {"kind": v} if isinstance(v, str) else v for k, v in context.items()}
-        estimate = propensity in ("cells", "logistic")
-        logged = propensity if isinstance(propensity, str) and not estimate else None
-        if logged is not None and not isinstance(action, str):
-            raise _native.ConfigError("a column of propensities needs a column of actions")
-        actions = {"column": action, "propensity": logged} if isinstance(action, str) else action
-        parts = [
-            _section("data", {"path": path, "where": where, "weight": weight} | columns_named),
-            _section("context", columns),
-            _section("action", actions),
-            _section("outcome", {"cost": cost, "reward": reward, "missing": missing_outcome}),
-        ]
-        if model is not None:
-            parts.append(_section("model", {"kind": model} if isinstance(model, str) else model))
-        if estimate:
-            parts.append(_section("propensity", {"estimate": propensity}))
-        elif isinstance(propensity, Mapping):
-            parts.append(_section("propensity", propensity))
-        self._policies = _policies(policy)
-        parts += [_policy_section(p) for p in _listed(policy) if not isinstance(p, Policy)]
-
-        parts.append(_robust_section((set, radius), (cost_set, cost_radius), eta, support))
-        self._aim = self._past = None
-        if target is not None:
-            section, self._aim = _target_section(target)
-            parts.append(section)
-        if history is not None:
-            section, self._past = _history_section(history)
-            parts.append(section)
-        if title or outcome:
-            parts.append(_section("report", {"title": title, "outcome": outcome}))
-        if learner:
-            parts.append(f"# The outcome model is {_models.name(learner)}, fitted from Python.\n")
-        text = "\n".join(parts)
-        brought = model.get("predictions") if isinstance(model, Mapping) else None
-        brought = list(brought.values()) if isinstance(brought, Mapping) else []
-        needed = _named(
-            columns, actions, cost, reward, where, weight, survey_weight, cluster, *brought
+        path = os.path.abspath(data) if isinstance(data, (str, os.PathLike)) else "data"
+        learner = _models.estimators(model)
+        self._policies = policies(policy)
+        target, self._aim = _target_said(target)
+        history, self._past = _history_said(history)
+        declaration = _native.Declaration.of_arguments(
+            {
+                "data": path, "context": context, "action": action, "cost": cost, "reward": reward,
+                "missing_outcome": missing_outcome, "propensity": propensity, "model": None if learner else model,
+                "policy": [p for p in listed(policy) if not isinstance(p, Policy)], "radius": radius, "set": set,
+                "eta": eta, "cost_radius": cost_radius, "cost_set": cost_set, "support": support, "where": where,
+                "weight": weight, "survey_weight": survey_weight, "cluster": cluster, "target": target,
+                "history": history, "title": title, "outcome": outcome,
+            },
+            os.getcwd(),
+            f"\n# The outcome model is {_models.name(learner)}, fitted from Python.\n" if learner else "",
         )
-        try:
-            self._start(text, path if is_path else data, needed, os.getcwd(), threads, progress, memory)
-        except _native.ConfigError as error:
-            # Here it is an argument, no section of a file.
-            said = str(error).replace("under [context]", "in context").replace("[context]", "context")
-            raise _native.ConfigError(said) from error.__cause__
+        self._read(declaration, data if path == "data" else path, threads, progress, memory)
         if learner:
-            self._native = self.with_model(model_given)._native
+            self._native = self.with_model(model)._native
 
-    def _start(
+    def _read(
         self,
-        text: str,
+        declaration: _native.Declaration,
         data: Any,
-        needed: builtins.set[str],
-        folder: str,
         threads: int | None,
         progress: Progress | None,
         memory: str | None,
     ) -> None:
-        """Reads the data of a study that is written down: a path that its text names, or a table."""
+        """Reads the data of a study that is declared: a path that it names, or a table."""
         is_path = isinstance(data, (str, os.PathLike))
         name = os.fspath(data) if is_path else _data_name(data)
-        workers, told = _given.threads(threads), _given.progress(progress)
+        self._threads, self._progress = _given.threads(threads), _given.progress(progress)
         self._toward_own = self._counted_by = None
-        self._rows = None if is_path else _Rows(data, name, frozenset(needed))
+        names = frozenset(declaration.names())
+        self._rows = None if is_path else _Rows(data, name, names)
         in_engine = _engines.is_engine(data)
         try:
             if in_engine:
-                stream = _engines.counted(
-                    data, lambda *asked: _native.count_query(text, folder, name, *asked)
-                )
+                stream = _engines.counted(data, lambda *asked: declaration.count_query(name, *asked))
             else:
-                stream = None if is_path else _stream(data, needed)
-            self._native = _native.Study.from_text(
-                text, folder, stream, name, workers, told, counted=in_engine, memory=_given.memory(memory)
+                stream = None if is_path else _stream(data, {*names})
+            self._native = declaration.read(
+                stream,
+                name,
+                counted=in_engine,
+                threads=self._threads,
+                progress=self._progress,
+                memory=_given.memory(memory),
             )
         except (TypeError, ValueError) as error:
             raise _native.InputError(f"{name}: {error}") from None
-        except _native.SeawallError as error:
-            # The lines are those of a text that nobody has seen.
-            said = re.sub(r"^study: line \d+: ", "study: ", str(error))
-            raise type(error)(said) from error.__cause__
 
     @classmethod
     def _of(cls, native: _native.Study) -> Study:
         study = cls.__new__(cls)
         study._native, study._policies = native, []
         study._rows = study._aim = study._past = study._toward_own = study._counted_by = None
+        study._threads = study._progress = None
         return study
 
     @classmethod
@@ -282,7 +217,7 @@ class Study(_Elsewhere):
         ...     "policy": [{"kind": "uniform"}, {"kind": "constant", "action": "treat"}],
         ...     "robust": {"context": {"set": "wasserstein", "radius": [0.01, 0.05]}},
         ... })
-        >>> [policy.name for policy in study.evaluate(halves=0).policies]
+        >>> [policy.name for policy in study.evaluate(splits=0).policies]
         ['uniform', 'constant:treat']
         """
         if not isinstance(study, Mapping):
@@ -299,9 +234,8 @@ class Study(_Elsewhere):
         if data is not None:
             said["data"] |= {"path": "data"}
         found._policies, found._aim, found._past = [], tables.get("target"), tables.get("history")
-        found._start(
-            _whole(said), "data" if data is None else data, _named(said), start, threads, progress, memory
-        )
+        declaration = _native.Declaration.of_dict(said, start)
+        found._read(declaration, "data" if data is None else data, threads, progress, memory)
         return found
 
     @classmethod
@@ -315,7 +249,9 @@ class Study(_Elsewhere):
     ) -> Study:
         """A study file (TOML) and its data."""
         workers, told = _given.threads(threads), _given.progress(progress)
-        return cls._of(_native.Study.from_file(path, workers, told, _given.memory(memory)))
+        study = cls._of(_native.Study.from_file(path, workers, told, _given.memory(memory)))
+        study._threads, study._progress = workers, told
+        return study
 
     @property
     def text(self) -> str:
@@ -400,48 +336,46 @@ class Study(_Elsewhere):
         study = self._of(native)
         study._policies, study._rows = self._policies, self._rows
         study._aim, study._past = self._aim, self._past
+        study._threads, study._progress = self._threads, self._progress
         return study
 
-    def target(
-        self,
-        target: Target | None = None,
-        *,
-        known: Known | None = None,
-        target_size: float | None = None,
-    ) -> Study:
+    def running(self, *, threads: int | None = None, progress: Progress | None = None) -> Study:
+        """The same study, its questions answered on so many threads (all if not said), and `progress` called with
+        words while work goes on.
+
+        >>> import seawall
+        >>> seawall.demo().running(threads=1).check().rows
+        6000.0
+        """
+        study = self._with(self._native)
+        study._threads, study._progress = _given.threads(threads), _given.progress(progress)
+        return study
+
+    def target(self, target: Target | Sample) -> Study:
         """The same study about another population: whatever is asked of it without a target is asked about
-        this one. `target`, `known` and `target_size` are as for `evaluate`; a table is kept.
+        this one. A table is kept.
 
         >>> import seawall
         >>> study = seawall.demo()
-        >>> older = study.target(known={"age": {"mean": 75}})
-        >>> older.evaluate("constant:treat", radius=0.01, halves=0).balance.status
+        >>> older = study.target(seawall.Target(known={"age": {"mean": 75}}))
+        >>> older.evaluate("constant:treat", radius=0.01, splits=0).balance.status
         'matched'
         """
-        if target is None and known is None:
-            raise _native.ConfigError("target: say which, by a sample (a path or a table) or by known=")
-        if target is None:
-            study = self._with(_native.with_known(self._native, *_given.known(known, target_size)))
-            study._aim = None
+        aim = as_target(target)
+        if aim is None:
+            raise _native.ConfigError("target is None; expected a Target, a path or a table")
+        study = self._with(self._about(self._native, aim))
+        if isinstance(aim.sample, (str, os.PathLike)):
+            study._aim = os.path.abspath(aim.sample)
         else:
-            study = self._with(self._about(self._native, target, known, target_size))
-            if isinstance(target, (str, os.PathLike)):
-                study._aim = os.path.abspath(target)
-            else:
-                study._aim = _aside({"path": target}, "target")[1]
+            study._aim = _aside({"path": aim.sample}, "target")[1]
         study._toward(None)
         return study
 
-    def check(
-        self,
-        target: Target | None = None,
-        *,
-        known: Known | None = None,
-        target_size: float | None = None,
-    ) -> Check:
-        """Everything about the data, nothing robust; and how well they cover a `target`, or can be made
-        what is `known` of one (as for `evaluate`)."""
-        return Check._of(self._toward(target, known=known, target_size=target_size).check())
+    def check(self, target: Target | Sample | None = None) -> Check:
+        """The data, their overlap and the outcome model, before anything is evaluated; and how well the data
+        cover a target, or can be made what is known of one."""
+        return Check._of(self._toward(target).check())
 
     def explain(self, action: str | None = None) -> Explanation:
         """The fitted outcome model, told: a tree by its branches, an additive model by what each level
@@ -460,46 +394,35 @@ class Study(_Elsewhere):
         cost_radius: float | Sequence[float] | None = None,
         cost_set: str | None = None,
         support: str | None = None,
+        target: Target | Sample | None = None,
+        by: str | None = None,
+        splits: Splits | int | None = None,
         curve: bool = False,
         compare: bool = True,
-        target: Target | None = None,
-        known: Known | None = None,
-        target_size: float | None = None,
-        by: str | None = None,
-        simultaneous: bool = False,
-        halves: int | None = None,
-        level: float = 0.95,
-        seed: int = 1,
-        bounds: float | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
     ) -> Evaluation:
         """What policies would have cost, nominally and in the worst case. What is not said is as in
         the study.
 
-        With `compare=False` the policies are not compared with each other. `target` is a sample of
-        another population, a path or a table with the context columns: the estimates are then those in
-        it, and the worst cases are around it; the study's own if it names one. `known` and `target_size`
-        are numbers about a population of which there is no sample, as for `transfer`: the worst cases are
-        then around the log made like that, which the result's `balance` tells of. The set `"couplings"`
-        is every population that meets what is known: without a radius, within one, or within one for each
-        of some columns.
+        With `compare=False` the policies are not compared with each other, and with `curve=True` the result
+        has whole curves against the radius. With a `target` the estimates are those in it, and the worst cases
+        are around it: around a sample of it, or around the data reweighted to what is known of it, which the
+        result's `balance` tells of. The set `"couplings"` is every population that meets what is known:
+        without a radius, within one, or within one for each of some columns.
 
         >>> import seawall
-        >>> there = {"age": {"mean": 75}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
-        >>> found = seawall.demo().evaluate("constant:treat", set="couplings", known=there, halves=0)
+        >>> there = seawall.Target(known={"age": {"mean": 75}, "sex": {"shares": {"F": 0.6, "M": 0.4}}})
+        >>> found = seawall.demo().evaluate("constant:treat", set="couplings", target=there, splits=0)
         >>> found.balance.status, found.policies[0].results[0].radius
         ('matched', inf)
         >>> near = {"age": 0.01, "stroke": 0}
         >>> within = seawall.demo().evaluate(
-        ...     "constant:treat", set="couplings", known=there, radius=near, halves=0)
+        ...     "constant:treat", set="couplings", target=there, radius=near, splits=0)
         >>> within.policies[0].results[0].value < found.policies[0].results[0].value
         True
 
-        How much is noise is told by so many `halves` of the rows (20 if not said, fewer where a solve
-        takes long): the worst population found on one
-        half is valued on the other. Every worst case and difference then has an `honest` value and
-        `limits` of a `level`; with `halves=0` they are None.
+        How much is noise is told by sample `splits` (20 if not said, fewer where a solve takes long): the worst
+        population found on one half of the rows is valued on the other. Every worst case and difference then
+        has an `honest` value and `limits`; with `splits=0` they are None.
 
         >>> import seawall
         >>> found = seawall.demo().evaluate("constant:treat", radius=0.01)
@@ -508,39 +431,40 @@ class Study(_Elsewhere):
         True
         >>> print(worst.claims[0])
         With 95% confidence no population within 0.01 costs more than 0.50
-        >>> seawall.demo().evaluate("constant:treat", radius=0.01, halves=0).policies[0].results[0].limits
+        >>> seawall.demo().evaluate("constant:treat", radius=0.01, splits=0).policies[0].results[0].limits
 
         `by` is a context column: the same is asked within each of its levels, too, contexts restricted
-        to it and the radius within it; with `simultaneous=True` limits are widened so that those of all
-        levels hold at once.
+        to it and the radius within it; with `Splits(simultaneous=True)` limits are widened so that those of
+        all levels hold at once.
 
-        >>> within = seawall.demo().evaluate("constant:treat", radius=0.01, by="sex", simultaneous=True).by
+        >>> at_once = seawall.Splits(simultaneous=True)
+        >>> within = seawall.demo().evaluate("constant:treat", radius=0.01, by="sex", splits=at_once).by
         >>> [one.level for one in within.levels], within.confidence
         (['F', 'M'], 0.975)
         """
-        if simultaneous and by is None:
+        asked = as_splits(splits)
+        if asked.simultaneous and by is None:
             raise _native.ConfigError("simultaneous is about the levels of a column: say which with by")
         radii, column_radii = _given.radii(radius)
-        found = self._toward(target, threads, progress, known, target_size).evaluate(
-            policy=_policies(policy) or self._policies,
-            radius=radii,
-            column_radii=column_radii,
-            set=set,
-            eta=None if eta is None else _given.real("eta", eta),
-            cost_radius=_given.reals("cost_radius", cost_radius),
-            cost_set=cost_set,
-            support=support,
-            curve=curve,
-            compare=compare,
-            by=_given.column("by", by),
-            simultaneous=simultaneous,
-            halves=None if halves is None else _given.count("halves", halves),
-            level=_given.real("level", level),
-            seed=_given.count("seed", seed),
-            bounds=None if bounds is None else _given.real("bounds", bounds),
-            threads=_given.threads(threads),
-            progress=_given.progress(progress),
-        )
+        options = {
+            "policy": policies(policy) or self._policies,
+            "radius": radii,
+            "column_radii": column_radii,
+            "set": set,
+            "eta": _given.maybe_real("eta", eta),
+            "cost_radius": _given.reals("cost_radius", cost_radius),
+            "cost_set": cost_set,
+            "support": support,
+            "curve": curve,
+            "compare": compare,
+            "by": _given.column("by", by),
+            "simultaneous": asked.simultaneous,
+            "splits": asked.count,
+            "level": asked.level,
+            "seed": asked.seed,
+            "bounds": asked.bounds,
+        }
+        found = self._toward(target).evaluate(options, **self._workers())
         result = Evaluation._of(found)
         for note in result.diagnostics.notes:
             warnings.warn(note, SeawallWarning, stacklevel=2)
@@ -558,103 +482,70 @@ class Study(_Elsewhere):
         cost_set: str | None = None,
         support: str | None = None,
         against: PolicyLike | None = None,
-        target: Target | None = None,
-        known: Known | None = None,
-        target_size: float | None = None,
-        by: str | Sequence[str] | None = None,
-        history: Target | None = None,
-        least: float | None = None,
-        each: str | None = None,
-        in_time: bool | None = None,
-        half_life: float | None = None,
-        level: float = 0.95,
-        honest: bool = True,
-        seed: int = 1,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        target: Target | Sample | None = None,
+        history: History | str | Sequence[str] | None = None,
+        splits: Splits | int | None = None,
     ) -> Learned:
         """Learns a policy whose worst case is as good as it can be: `"greedy"`, `"groups:COL"`,
         `"tree:DEPTH"` or `"softmax"`.
 
         With `against`, a policy as for `evaluate`, its worst difference to that one in the same
-        population is as good as it can be. `target`, `known`, `target_size` and the set are as for
-        `evaluate`. With `honest=False` it is not also learned on halves of the log, to be valued on the
-        rows that did not choose it.
+        population is as good as it can be. `target` and the set are as for `evaluate`. It is also learned on
+        halves of the data, to be valued on the rows that did not choose it, unless `splits=0`.
 
-        With `by` it is valued on past groups that did not choose it, too: learned anew without some of
+        With a `history` it is valued on past groups that did not choose it, too: learned anew without some of
         them, it is predicted for these and looked at, and what they needed makes the bounds in `groups`,
-        which are to hold at the `level`. `by`, `history`, `least`, `each`, `in_time` and `half_life` are as
-        for `transfer`."""
-        baseline = _policies(against, "against")
+        which are to hold at the level of `splits`."""
+        baseline = policies(against, "against")
         if len(baseline) > 1:
             raise _native.ConfigError(f"against is {len(baseline)} policies; expected one")
         column_radii = _given.radii(radius)[1] if isinstance(radius, Mapping) else []
-        groups: dict[str, Any] = dict(
-            history=history, least=least, each=each, in_time=in_time, half_life=half_life
-        )
-        if by is None and any(value is not None for value in groups.values()):
-            said = next(name for name, value in groups.items() if value is not None)
-            raise _native.ConfigError(f"{said} is about past groups: say by=\"COLUMN\"")
-        if by is not None:
+        asked = as_splits(splits)
+        if asked.count:
+            raise _native.ConfigError(f"splits is {asked.count}; a policy is learned with its own number, or with 0")
+        past = None if history is None else as_history(history)
+        if past is not None and past.by is None:
+            raise _native.ConfigError("history is about past groups: say by=\"COLUMN\"")
+        if past is not None:
             _read_twice(target)
-        sure = _given.real("level", level)
-        workers, told = _given.threads(threads), _given.progress(progress)
-        counted = None if by is None else self._grouped(by, threads=threads, progress=progress, **groups)
-        found = self._toward(target, threads, progress, known, target_size).learn(
-            policy,
-            method=method,
-            radius=None if radius is None or column_radii else _given.real("radius", radius),
-            column_radii=column_radii,
-            set=set,
-            eta=None if eta is None else _given.real("eta", eta),
-            cost_radius=None if cost_radius is None else _given.real("cost_radius", cost_radius),
-            cost_set=cost_set,
-            support=support,
-            against=baseline[0] if baseline else None,
-            honest=honest,
-            seed=_given.count("seed", seed),
-            threads=workers,
-            progress=told,
-        )
+        counted = None if past is None else self._grouped(past)
+        options = {
+            "policy": policy,
+            "method": method,
+            "radius": None if radius is None or column_radii else _given.real("radius", radius),
+            "column_radii": column_radii,
+            "set": set,
+            "eta": _given.maybe_real("eta", eta),
+            "cost_radius": _given.maybe_real("cost_radius", cost_radius),
+            "cost_set": cost_set,
+            "support": support,
+            "against": baseline[0] if baseline else None,
+            "honest": asked.count is None,
+            "seed": asked.seed,
+        }
+        found = self._toward(target).learn(options, **self._workers())
         if counted is not None:
-            asked = self._toward(target, threads, progress, known, target_size, counted)
-            found = _native.valued_by_group(asked, found, level=sure, threads=workers, progress=told)
+            among = self._toward(target, counted)
+            found = _native.valued_by_group(among, found, level=asked.level, **self._workers())
         return Learned._of(found)
 
     def radius(
-        self,
-        *,
-        target: Target | None = None,
-        splits: int = 20,
-        seed: int = 1,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self, *, target: Target | Sample | None = None, splits: Splits | int | None = None
     ) -> Radius:
-        """Radii that the data suggest: what covers chance, and what covers a `target` (as for
-        `evaluate`)."""
-        found = self._toward(target, threads, progress).radius(
-            _given.count("splits", splits),
-            _given.count("seed", seed),
-            _given.threads(threads),
-            _given.progress(progress),
-        )
+        """Radii that the data suggest: what covers chance, and what covers a `target`. `splits` are 20 if not
+        said."""
+        asked = as_splits(splits)
+        count = 20 if asked.count is None else asked.count
+        found = self._toward(target).radius(count, asked.seed, **self._workers())
         return Radius._of(*found, self.direction)
 
     def distance(
-        self,
-        target: Target | None = None,
-        *,
-        eta: float | None = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        self, target: Target | Sample | None = None, *, eta: float | None = None
     ) -> SampleDistance:
-        """How far a target is from the log, in the study's own ground cost; with `eta` also the
-        entropic distance of that sharpness."""
-        sharpness = None if eta is None else _given.real("eta", eta)
-        asked = self._toward(target, threads, progress)
-        return SampleDistance._of(
-            asked.distance(sharpness, _given.threads(threads), _given.progress(progress))
-        )
+        """How far a target is from the data, in the study's own distance; with `eta` also the entropic
+        distance of that sharpness."""
+        sharpness = _given.maybe_real("eta", eta)
+        return SampleDistance._of(self._toward(target).distance(sharpness, **self._workers()))
 
     def report(
         self,
@@ -664,35 +555,27 @@ class Study(_Elsewhere):
         support: str | None = None,
         learn: str | Sequence[str] | None = "tree:1",
         compare: bool = False,
-        target: Target | None = None,
-        known: Known | None = None,
-        target_size: float | None = None,
-        halves: int | None = None,
-        level: float = 0.95,
-        seed: int = 1,
-        threads: int | None = None,
-        progress: Progress | None = None,
+        target: Target | Sample | None = None,
+        splits: Splits | int | None = None,
     ) -> None:
-        """Writes the HTML report; `support`, `target`, `known`, `target_size` and `halves` are as for
-        `evaluate`. Its bands are the limits, if there are any. With `compare=True` it has the same policies under every set, too, as `compare` has them."""
-        counted = self._grouped(None, None, threads, progress)
+        """Writes the HTML report; `support`, `target` and `splits` are as for `evaluate`. With
+        `compare=True` it has the same policies under every set, too, as `compare` has them."""
+        asked = as_splits(splits)
+        counted = self._grouped(History())
         grouped = None
         if counted is not self._native:
             _read_twice(target)
-            grouped = self._toward(target, threads, progress, known, target_size, counted)
-        self._toward(target, threads, progress, known, target_size).report(
-            path,
-            grouped,
-            _policies(policy) or self._policies,
-            support,
-            [str(kind) for kind in _listed(learn)],
-            compare,
-            None if halves is None else _given.count("halves", halves),
-            _given.real("level", level),
-            _given.count("seed", seed),
-            _given.threads(threads),
-            _given.progress(progress),
-        )
+            grouped = self._toward(target, counted)
+        options = {
+            "policy": policies(policy) or self._policies,
+            "support": support,
+            "learn": [str(kind) for kind in listed(learn)],
+            "compare": compare,
+            "splits": asked.count,
+            "level": asked.level,
+            "seed": asked.seed,
+        }
+        self._toward(target).report(path, options, grouped=grouped, **self._workers())
 
     def __repr__(self) -> str:
         # Of the data alone: a target that cannot be read or a model that cannot be fitted is no reason
@@ -703,3 +586,30 @@ class Study(_Elsewhere):
             f"Study of {rows:g} rows ({self.direction})\n"
             f"context: {features}\nactions: {', '.join(self.actions)}"
         )
+
+
+def _target_said(target: Any) -> tuple[Any, Any]:
+    """What a study is told of its target; and its table, if it is one."""
+    if isinstance(target, Target):
+        target = {"path": target.sample, "known": target.known, "size": target.size}
+    if isinstance(target, (str, os.PathLike)):
+        return os.path.abspath(target), None
+    if target is None:
+        return None, None
+    return _from_here(target if isinstance(target, Mapping) else {"path": target}, "target")
+
+
+def _history_said(history: Any) -> tuple[Any, Any]:
+    """What a study is told of past groups; and their table, if it is one."""
+    if isinstance(history, History):
+        history = history._section()
+    if isinstance(history, Mapping):
+        return _from_here(history, "history")
+    return _given.names("history", history) or None, None
+
+
+def _from_here(values: Mapping[str, Any], argument: str) -> tuple[dict[str, Any], Any]:
+    """What is said, the same wherever one is; a table in the place of a path apart."""
+    said, table = _aside(values, argument)
+    path = said.get("path")
+    return said | {"path": path and os.path.abspath(path)}, table

@@ -6,25 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from seawall import _answers
+from seawall._answers import LevelAnswer
 from seawall._result import _Result
 from seawall.estimates import _shown_columns
+
+__all__ = ["ByLevel", "LevelAnswer"]
 
 if TYPE_CHECKING:
     from seawall.results import Evaluation
 
 
-@dataclass(frozen=True)
-class LevelAnswer:
-    """The answers within one level, or the `problem` why there are none."""
-
-    level: str
-    rows: float
-    evaluation: Evaluation | None = None
-    problem: str | None = None
-
-
 @dataclass(frozen=True, repr=False)
-class ByLevel(_Result):
+class ByLevel(_Result, _answers.ByLevelFields):
     """The answers within each level of a column that has rows: contexts restricted to the level, the
     radius within it, everything fitted to its rows alone.
 
@@ -37,10 +31,6 @@ class ByLevel(_Result):
     [('F', 'optimal'), ('M', 'optimal')]
     """
 
-    column: str
-    confidence: float | None
-    simultaneous: bool
-    levels: list[LevelAnswer]
     _json: str = ""
 
     def to_json(self) -> str:

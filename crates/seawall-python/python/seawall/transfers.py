@@ -8,8 +8,9 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from seawall import _native
-from seawall._result import _made, _part, _Result
+from seawall import _answers, _native
+from seawall._answers import GroupBounds, GroupScore, ProcedureRecord
+from seawall._result import _Result
 from seawall._tables import Table
 from seawall.balance import Balance, ColumnBalance, FactBalance
 
@@ -36,14 +37,9 @@ _METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(_answers.AllowanceFields):
     """What a bound is away from its centre: noise of the estimate and of what groups really cost, groups
     that differ by more than that, and columns that go together otherwise than in the log."""
-
-    sampling: float
-    between: float
-    couplings: float
 
     @property
     def total(self) -> float:
@@ -51,28 +47,9 @@ class Allowance:
         return self.sampling + self.between + self.couplings
 
 
-@dataclass(frozen=True)
-class GroupScore:
-    """A past group: what the log without it predicted, what it really cost, and the `score`: what it
-    cost more than predicted (brought less), which the allowance had to be; `held` if it is."""
-
-    group: str
-    rows: float
-    predicted: float
-    real: float
-    real_se: float
-    score: float
-    held: bool
-
-
-@dataclass(frozen=True)
-class LeftOutGroups:
+class LeftOutGroups(_answers.LeftOutGroupsFields):
     """Groups that are not counted: with too few rows, without one of the actions, and those that the
     rest of the log cannot be made like."""
-
-    few_rows: int
-    lacking_action: int
-    unmatched: int
 
     def _words(self) -> list[str]:
         told = [
@@ -85,23 +62,12 @@ class LeftOutGroups:
 
 
 @dataclass(frozen=True, repr=False)
-class Transfer(_Result):
+class Transfer(_Result, _answers.TransferFields):
     """What a policy would cost in the target, or by how much more than another (`against`): the estimate
     (`centre`), and the `bound` that the cost is not above (the reward not below), None where the effective
     sample size is below 30. The table is of the past groups, `held` of which the allowance would have been
     enough for."""
 
-    policy: str
-    centre: float
-    se: float
-    bound: float | None
-    level: float
-    method: str
-    allowance: Allowance
-    balance: Balance
-    held: int
-    groups: list[GroupScore]
-    against: str | None = None
     direction: str = "lower is better"
     _json: str = ""
 
@@ -137,29 +103,21 @@ class Transfer(_Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Transfers(_Result):
+class Transfers(_Result, _answers.TransfersFields):
     """What policies would cost in the target, with bounds and the `condition` that these hold on.
 
     `known` is what is known of the target, in words; `by` what past groups are recorded by, None if they
     are not. `differences` say by how much each policy is above the first one.
 
     >>> import seawall
-    >>> found = seawall.demo().transfer("constant:treat", known={"age": {"mean": 75}}, method="couplings")
+    >>> found = seawall.demo().transfer(
+    ...     "constant:treat", target=seawall.Target(known={"age": {"mean": 75}}), method="couplings")
     >>> found.transfers[0].allowance.between, found.balance.status
     (0.0, 'matched')
     >>> found.transfers[0].bound > found.transfers[0].centre
     True
     """
 
-    direction: str
-    known: list[str]
-    in_time: bool
-    left_out: LeftOutGroups
-    transfers: list[Transfer]
-    condition: str
-    notes: list[str]
-    by: str | None = None
-    differences: list[Transfer] | None = None
     _json: str = ""
 
     @classmethod
@@ -169,7 +127,7 @@ class Transfers(_Result):
             name: [_transfer(one, values["direction"]) for one in values.pop(name, [])]
             for name in ("transfers", "differences")
         }
-        return _made(cls, values, **made, _json=text)
+        return cls.from_json(values, **made, _json=text)
 
     @property
     def balance(self) -> Balance:
@@ -223,23 +181,17 @@ class Transfers(_Result):
 
 def _transfer(given: dict[str, Any], direction: str) -> Transfer:
     """One policy's answer as typed data."""
-    return _made(Transfer, given, direction=direction, _json=_part(given))
+    return Transfer.from_json(given, direction=direction)
 
 
 def _percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-@dataclass(frozen=True)
-class PastGroups:
+class PastGroups(_answers.PastGroupsFields):
     """A learned policy on past groups that did not choose it: learned anew without each of so many
     `folds` of them, which are then predicted and looked at. By how much it is above the baseline in the
     target, and what it costs there by itself, with bounds from what those groups needed."""
-
-    by: str
-    folds: int
-    difference: Transfer
-    value: Transfer
 
     @classmethod
     def _of(cls, given: dict[str, Any], direction: str) -> PastGroups:
@@ -257,50 +209,17 @@ class PastGroups:
         )
 
 
-@dataclass(frozen=True)
-class ProcedureRecord:
-    """How a way to a bound did: the groups that it held for, of so many, and by how much its bound was
-    beyond what really happened."""
-
-    name: str
-    held: int
-    of: int
-    mean_excess: float
-    median_excess: float
-
-
-@dataclass(frozen=True)
-class GroupBounds:
-    """A past group: what it really cost, and the bound of each procedure that has one."""
-
-    group: str
-    rows: float
-    real: float
-    bounds: dict[str, float]
-
-
 @dataclass(frozen=True, repr=False)
-class Backtest(_Result):
+class Backtest(_Result, _answers.BacktestFields):
     """How every way to a bound did on every past group: `"nominal"`, `"ball"`, `"balanced"`,
     `"couplings"`, `"history"`. `recommended` is the one with the least excess among those that held as
     often as they should. The table is of the procedures; `groups_frame()` is of the groups."""
 
-    by: str
-    policy: str
-    level: float
-    direction: str
-    in_time: bool
-    radius: float
-    procedures: list[ProcedureRecord]
-    groups: list[GroupBounds]
-    left_out: LeftOutGroups
-    recommended: str
-    notes: list[str]
     _json: str = ""
 
     @classmethod
     def _of(cls, text: str) -> Backtest:
-        return _made(cls, json.loads(text), _json=text)
+        return cls.from_json(json.loads(text), _json=text)
 
     def _title(self) -> str:
         forward = ", each predicted from earlier ones" if self.in_time else ""

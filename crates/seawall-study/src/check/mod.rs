@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 /// Facts about a study's data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// The data files.
     pub files: Vec<String>,
@@ -80,6 +81,7 @@ pub struct Check {
 
 /// One kind of model beside the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelRow {
     /// The kind.
     pub kind: ModelKind,
@@ -100,6 +102,7 @@ pub struct ModelRow {
 
 /// The worst case of the study's first policy and radius as a kind of model fits it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelNoise {
     /// As fitted.
     pub as_fitted: f64,
@@ -126,6 +129,7 @@ impl ModelRow {
 
 /// Rows left out, by reason.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// They do not meet the study's conditions.
     pub conditions: usize,
@@ -144,6 +148,7 @@ impl LeftOut {
 
 /// One action.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionFacts {
     /// Its name.
     pub name: String,
@@ -167,6 +172,7 @@ pub struct ActionFacts {
 
 /// How a tree was grown.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// Splits from the root to a leaf, at most.
     pub max_depth: usize,
@@ -184,6 +190,7 @@ pub struct TreeFacts {
 
 /// One context column.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureFacts {
     /// Its name.
     pub name: String,
@@ -205,6 +212,7 @@ pub struct FeatureFacts {
 
 /// The propensities.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PropensityFacts {
     /// Where they come from.
     pub source: PropensitySource,

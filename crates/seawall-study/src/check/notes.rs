@@ -3,6 +3,7 @@
 use super::{Check, twins};
 use crate::prepare::PreparedStudy;
 use crate::reference::{FEW_ROWS, TargetEstimates};
+use crate::set_text;
 use crate::words::{number, percent, supported};
 use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::{Kind, Set};
@@ -104,7 +105,7 @@ pub(crate) fn given_note(prepared: &PreparedStudy) -> Option<String> {
 
 /// A note about how columns count under a set that the ground cost says nothing of.
 pub(crate) fn coding_note(set: Set) -> Option<String> {
-    set.coding().map(|coding| format!("{}: {coding}", set.name()))
+    set_text::of(set).coding.map(|coding| format!("{}: {coding}", set.name()))
 }
 
 fn propensities(check: &Check, notes: &mut Vec<String>) {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The same policies under several sets, at radii that are comparable.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// Whether lower or higher is better.
     pub direction: Direction,
@@ -32,6 +33,7 @@ pub struct Compared {
 
 /// What a radius is chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// Another population: a sample of it, or what is known of it.
@@ -44,6 +46,7 @@ pub enum Goal {
 
 /// What every radius was chosen to cover.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Covers {
     /// What radii are chosen by.
     pub goal: Goal,
@@ -73,6 +76,7 @@ pub struct Covers {
 
 /// A policy beside another on the log itself, where nothing shifts: what chance leaves of a choice.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnLog {
     /// The policy.
     pub policy: String,
@@ -88,12 +92,15 @@ pub struct OnLog {
 
 /// One set.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedSet {
     /// The set, with its parameters.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub set: Set,
     /// What a radius measures.
     pub away: String,
     /// Its radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// What the first policy's worst case is to reach under this set; None where radii contain people or
     /// there is no radius.
@@ -123,6 +130,7 @@ pub struct ComparedSet {
 
 /// A policy's worst case.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyWorst {
     /// The policy.
     pub policy: String,
@@ -135,6 +143,7 @@ pub struct PolicyWorst {
 
 /// Whether a policy is no worse than the others in every population of a set.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoWorse {
     /// Whether it is.
     pub holds: bool,
@@ -150,6 +159,7 @@ pub struct NoWorse {
 
 /// A set that nobody asked about.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutSet {
     /// Its name.
     pub set: String,
@@ -159,6 +169,7 @@ pub struct LeftOutSet {
 
 /// Which sets agree.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// Whether one policy is among the best of every set that counts; None if there is one policy, or no
     /// set that counts.
@@ -173,19 +184,23 @@ pub struct Agreement {
 
 /// A policy and the sets among whose best it is.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The policy.
     pub policy: String,
     /// The sets.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub sets: Vec<Set>,
 }
 
 /// A change and the sets that fear it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Feared {
     /// The change; None if nothing changes.
     pub change: Option<String>,
     /// The sets.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub sets: Vec<Set>,
 }
 

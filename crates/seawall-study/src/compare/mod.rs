@@ -22,6 +22,7 @@ pub use answer::*;
 use crate::evaluate::with_unique_name;
 use crate::prepare::PreparedStudy;
 use crate::reference::{FEW_ROWS, nothing_known, room};
+use crate::set_text;
 use crate::shift;
 use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
@@ -385,7 +386,7 @@ impl<'a> Ground<'a> {
             [only] => self.on_log(*only, settings.watch)?.map(|one| one.told),
             _ => None,
         };
-        let fears = match (shift::widest_change(worst), set.fears()) {
+        let fears = match (shift::widest_change(worst), set_text::of(set).fears) {
             (None, Some(fears)) => {
                 let rises = sign * (worst.value() - self.start(first, set, settings)?);
                 (rises > ROUNDING * worst.value().abs()).then(|| fears.to_owned())

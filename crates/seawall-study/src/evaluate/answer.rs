@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 /// All answers, as plain data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// The data in numbers.
     #[serde(flatten)]
@@ -48,6 +49,7 @@ pub struct Evaluation {
 
 /// The data of an evaluation in numbers.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataSummary {
     /// Rows used, or their weights' sum.
     #[serde(serialize_with = "whole")]
@@ -55,6 +57,7 @@ pub struct DataSummary {
     /// Rows left out.
     pub left_out: usize,
     /// Each action's rows.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub actions: serde_json::Map<String, serde_json::Value>,
     /// Points of the context space.
     pub cells: usize,
@@ -93,6 +96,7 @@ impl Evaluation {
 
 /// The answers for one policy.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyResult {
     /// The policy's name.
     pub name: String,
@@ -143,6 +147,7 @@ impl PolicyResult {
 
 /// The paper's finite-sample bound, term by term.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FiniteSampleBounds {
     /// The probability of error.
     pub delta: f64,
@@ -165,6 +170,7 @@ pub struct FiniteSampleBounds {
 
 /// The bound on the error of a robust value, and its terms.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BoundTerms {
     /// All of it.
     pub total: f64,

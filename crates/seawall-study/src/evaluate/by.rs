@@ -22,10 +22,12 @@ pub struct By {
 
 /// The answers by level.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ByLevel {
     /// The column.
     pub column: String,
     /// The level of confidence of each level's limits and intervals.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "absent")))]
     pub confidence: f64,
     /// Whether they hold for all levels at once.
     pub simultaneous: bool,
@@ -35,6 +37,7 @@ pub struct ByLevel {
 
 /// The answers within one level.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelAnswer {
     /// The level.
     pub level: String,

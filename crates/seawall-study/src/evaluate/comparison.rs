@@ -12,6 +12,7 @@ use serde::Serialize;
 
 /// One policy against another, in the same population.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The policy.
     pub policy: String,
@@ -60,22 +61,28 @@ pub struct ComparisonContext {
 
 /// The largest radius within which one policy is no worse than another in every population.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertainRadius {
     /// The cost radius.
     pub cost_radius: f64,
     /// The radius: 0 if the policy is worse already, infinite (null) if it is worse nowhere within
     /// reach.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub value: f64,
     /// The truth is not below this.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub lower: f64,
     /// The truth is not above this.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub upper: f64,
 }
 
 /// The worst and the best difference within one radius.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DifferenceValue {
     /// The radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// The cost radius.
     pub cost_radius: f64,
@@ -93,6 +100,7 @@ pub struct DifferenceValue {
 
 /// The worst and the best difference with their bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "DifferenceFields")]
 pub struct DifferenceBounds {
     /// The policy less the other in the population where that is worst for the policy.
@@ -103,6 +111,7 @@ pub struct DifferenceBounds {
 
 /// Both differences as they are written.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DifferenceFields {
     worst: f64,
     best: f64,
@@ -141,6 +150,7 @@ impl DifferenceBounds {
 
 /// How much of a worst and a best difference is noise, by sample splits: nothing without them.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DifferenceNoise {
     /// What the population found on one half of the rows makes of the worst difference on the other;
     /// None without halves.
@@ -166,6 +176,7 @@ impl DifferenceNoise {
 
 /// What can be said of one policy beside another within a radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is better in every population, noise allowed for.

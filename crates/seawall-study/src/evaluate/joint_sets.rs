@@ -8,7 +8,7 @@ use crate::prepare::PreparedStudy;
 use crate::words::number;
 use seawall::evaluate::{Estimate, Fitted, JointEstimate};
 use seawall::policy::Policy;
-use seawall::{Error, Field, Result, Set, Settings, Watch};
+use seawall::{Error, Field, JointSet, Result, Set, Settings, Watch};
 
 /// Refuses what such a set has no meaning for: outcomes that shift once more, and another population than
 /// the log's.
@@ -77,7 +77,9 @@ pub(super) fn notes(
     values: &[SolvedShift],
     watch: Watch<'_>,
 ) -> Result<Vec<String>> {
-    let Set::JointWasserstein(set) = basis.question.context.set else { return Ok(Vec::new()) };
+    let Set::Joint(JointSet::Wasserstein(set)) = basis.question.context.set else {
+        return Ok(Vec::new());
+    };
     let alike = basis.robust.loses_alike(policy, set, watch)?;
     let alike = alike.map(|told| told.trim_end_matches('.').replacen("Nobody", "nobody", 1));
     let apart = |best: f64, value: f64| (best - value).abs() > 1e-9 * value.abs().max(1.0);

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// Radii that mean something to one policy.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyRadii {
     /// The policy.
     pub policy: String,
@@ -22,6 +23,7 @@ pub struct PolicyRadii {
     pub chance: Option<f64>,
     /// Beyond this radius its worst case worsens no more; infinite (null) for couplings, where nobody
     /// looked.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub saturation: f64,
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// One worst case.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RobustValue {
     /// The populations that it is the worst case of.
     #[serde(flatten)]
@@ -40,17 +41,22 @@ pub(super) struct SolvedShift {
 
 /// The populations that a worst case is over: the sets of contexts and of outcomes, and their radii.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub set: Set,
     /// Its radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// What moves along single columns may cost on average, where that is said by column.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cost_set: Set,
     /// Its radius.
     pub cost_radius: f64,
@@ -65,6 +71,7 @@ pub struct Shift {
 
 /// How a worst case was solved, and what there is to know of its population.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SolveFacts {
     /// How fast the worst case worsens with the radius; None where it is infinite.
     pub lambda: Option<f64>,
@@ -89,6 +96,7 @@ pub struct SolveFacts {
 
 /// How much of a worst case is noise, by sample splits: nothing without them.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValueNoise {
     /// What the population found on one half of the rows costs on the other; None without halves.
     pub honest: Option<Honest>,
@@ -104,6 +112,7 @@ pub struct ValueNoise {
 
 /// What the worst population found on one half of the rows costs on the other, over many halvings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Honest {
     /// The value.
     pub value: f64,
@@ -113,6 +122,7 @@ pub struct Honest {
 
 /// An honest value corrected by held-out residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doubled {
     /// The value.
     pub value: f64,

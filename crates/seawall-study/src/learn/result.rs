@@ -12,6 +12,7 @@ use serde_json::Value;
 
 /// A support as a learned policy's worst case is valued on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LearnSupport {
     /// Every combination of levels.
@@ -26,6 +27,7 @@ pub enum LearnSupport {
 
 /// A learned policy and what is known of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LearnedPolicy {
     /// The policy's name.
     pub policy: String,
@@ -33,14 +35,18 @@ pub struct LearnedPolicy {
     pub method: learn::Method,
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub set: Set,
     /// Its radius; infinite (null) where there is none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub radius: f64,
     /// What moves along single columns may cost on average, where that is said by column.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
     #[serde(serialize_with = "set_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cost_set: Set,
     /// Its radius.
     pub cost_radius: f64,
@@ -121,6 +127,7 @@ impl LearnedPolicy {
 
 /// A policy valued on past groups that did not choose it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupsResult {
     /// What groups are recorded by.
     pub by: String,
@@ -134,6 +141,7 @@ pub struct GroupsResult {
 
 /// A mixture of trees.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MixtureResult {
     /// Its worst case.
     pub value: f64,
@@ -147,6 +155,7 @@ pub struct MixtureResult {
 
 /// Stochastic runs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunsResult {
     /// How many.
     pub count: usize,
@@ -162,6 +171,7 @@ pub struct RunsResult {
 
 /// A baseline that a policy was learned against.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstResult {
     /// The baseline.
     pub policy: String,
@@ -175,6 +185,7 @@ pub struct AgainstResult {
 /// Held-out values: learned on one half of the rows, valued on the other, in both directions of several
 /// sample splits.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HonestResult {
     /// The mean held-out worst case; of worst differences to the baseline, if it was learned against one.
     pub value: f64,
@@ -194,6 +205,7 @@ pub struct HonestResult {
 
 /// A policy valued on the same held-out rows, and the learned policy's difference to it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HonestValue {
     /// The policy; several names if the halves chose differently.
     pub policy: String,
@@ -209,6 +221,7 @@ pub struct HonestValue {
 
 /// A mean over held-out halves with its half-sample standard error `√mean (Δ_AB − Δ_BA)²/4`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldOutDifference {
     /// The mean.
     pub value: f64,

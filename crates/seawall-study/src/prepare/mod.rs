@@ -57,13 +57,12 @@ pub fn load(study: Study, watch: Watch<'_>) -> Result<PreparedStudy> {
 /// Makes the choices that a study leaves open, its data being counted.
 pub fn prepare(study: Study, counted: Counted, watch: Watch<'_>) -> Result<PreparedStudy> {
     let log = &counted.log;
-    if let (Some(line), Some(clusters)) = (study.deals.line, log.clusters())
+    if let (Some(place), Some(clusters)) = (&study.deals.place, log.clusters())
         && study.deals.folds > clusters
     {
-        let (path, folds) = (study.path().display(), study.deals.folds);
-        return Err(Error::config(format!(
-            "{path}: line {line}: folds is {folds}, but the log has {clusters} clusters, which are \
-             kept whole"
+        let folds = study.deals.folds;
+        return Err(place.error(format!(
+            "folds is {folds}, but the log has {clusters} clusters, which are kept whole"
         )));
     }
     let model = choose_model(&study, &counted, watch)?;

@@ -21,6 +21,7 @@ pub struct PlacedTarget {
 
 /// What is known of a target before any number.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
     /// Where it came from.
     pub path: String,
@@ -36,6 +37,7 @@ pub struct TargetFacts {
 
 /// A target, and how well the log covers it.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetAnswer {
     /// What it is.
     #[serde(flatten)]
@@ -46,6 +48,7 @@ pub struct TargetAnswer {
 
 /// A column's values that the log does not have.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeyondFacts {
     /// The column.
     pub column: String,

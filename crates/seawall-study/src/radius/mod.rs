@@ -39,6 +39,7 @@ pub struct Request {
 
 /// What came of it, as plain data.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuggestedRadii {
     /// For each of the study's policies, what covers chance and where its worst case saturates.
     pub policies: Vec<PolicyRadii>,
@@ -68,6 +69,7 @@ pub struct SuggestedRadii {
 
 /// How far a target is.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetDistance {
     /// On the columns along which the values vary.
     pub distance: f64,
@@ -78,6 +80,7 @@ pub struct TargetDistance {
 
 /// A few distances.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// How many.
     pub count: usize,
@@ -98,6 +101,7 @@ pub struct Spread {
 /// Cost radii of the order `n^(−1/2)` in a leaf of n rows ([`outcome_radii`]); None of a model without
 /// leaves.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostRadius {
     /// The constant of the median leaf: its suggestion is this over the root of its rows.
     pub constant: Option<f64>,

@@ -2,7 +2,7 @@
 //! shifted between them.
 
 use super::Context;
-use super::toml_file::Value;
+use super::declared::DeclaredValue;
 use crate::fields::FrontEnd;
 use seawall::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -55,12 +55,13 @@ impl HistorySpec {
     }
 
     /// Refuses a column that is a context, too: what names a group must not predict it.
-    pub fn check(&self, contexts: &[Context]) -> Result<()> {
+    /// `under` is what the contexts are said under.
+    pub fn check(&self, contexts: &[Context], under: &str) -> Result<()> {
         match self.by.iter().find(|name| contexts.iter().any(|c| c.name == **name)) {
             None => Ok(()),
             Some(name) => Err(Error::config(format!(
                 "{name:?} is a context column, too: another population is another group, so a group \
-                 cannot be what a policy or a model goes by; leave it out of [context]"
+                 cannot be what a policy or a model goes by; leave it out of {under}"
             ))),
         }
     }
@@ -99,6 +100,8 @@ impl HistoryChanges {
     ) -> Result<Option<HistorySpec>> {
         let word = |name: &str| match asked_in {
             FrontEnd::Cli => format!("--{}", name.replace('_', "-")),
+            // There it is a part of the history.
+            FrontEnd::Python if name == "history" => "table".to_owned(),
             FrontEnd::Study | FrontEnd::Python => name.to_owned(),
         };
         let refused = |what: String| Err(Error::config(what));
@@ -118,7 +121,11 @@ impl HistoryChanges {
             }
             (true, None) => return Ok(None),
         };
-        spec.check(contexts).map_err(|e| e.within(word("by")))?;
+        let under = match asked_in {
+            FrontEnd::Cli | FrontEnd::Study => "[context]",
+            FrontEnd::Python => "context",
+        };
+        spec.check(contexts, under).map_err(|e| e.within(word("by")))?;
         spec.path = self.path.or(spec.path);
         if let Some(least) = self.least {
             if !(least >= 1.0 && least.is_finite()) {
@@ -155,7 +162,7 @@ impl HistoryChanges {
 }
 
 pub(super) fn parse(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     folder: &Path,
     contexts: &[Context],
 ) -> Result<Option<HistorySpec>> {
@@ -166,7 +173,7 @@ pub(super) fn parse(
     if spec.by.is_empty() {
         return Err(by.error("expected at least one column"));
     }
-    spec.check(contexts).map_err(|e| by.error(e.to_string()))?;
+    spec.check(contexts, &by.place.section("context")).map_err(|e| by.error(e.to_string()))?;
     spec.path = table.take("path").map(|v| v.text()).transpose()?.map(|p| folder.join(p));
     if let Some(v) = table.take("least") {
         spec.least = match v.number()? {

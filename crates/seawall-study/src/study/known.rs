@@ -14,7 +14,7 @@
 //!
 //! Not here: which levels the log has, hence what the numbers mean there ([`mod@crate::known`]).
 
-use super::toml_file::Value;
+use super::declared::DeclaredValue;
 use super::{Context, Study};
 use seawall::{Error, Kind, Result};
 use seawall_table::read::{nearest, split, unquoted};
@@ -58,15 +58,15 @@ pub struct KnownSpec {
 }
 
 /// `[target.known]`
-pub(super) fn parse(value: Value<'_>) -> Result<Vec<KnownSpec>> {
+pub(super) fn parse(value: DeclaredValue) -> Result<Vec<KnownSpec>> {
     value.table()?.rest().into_iter().map(|(column, value)| of_column(column, value)).collect()
 }
 
 /// `{ mean = ..., shares = { LEVEL = ... }, ... }`
-fn of_column(column: String, value: Value<'_>) -> Result<KnownSpec> {
-    let place = value.place();
+fn of_column(column: String, value: DeclaredValue) -> Result<KnownSpec> {
+    let place = value.whole_place();
     let mut table = value.table()?;
-    let number = |v: Option<Value<'_>>| v.map(|v| v.number()).transpose();
+    let number = |v: Option<DeclaredValue>| v.map(|v| v.number()).transpose();
     let mean = table.take("mean").map(span).transpose()?;
     let sd = number(table.take("sd"))?;
     let shares = match table.take("shares") {
@@ -82,7 +82,7 @@ fn of_column(column: String, value: Value<'_>) -> Result<KnownSpec> {
 }
 
 /// A number, or `[low, high]`.
-fn span(value: Value<'_>) -> Result<Span> {
+fn span(value: DeclaredValue) -> Result<Span> {
     let expected = || value.error("expected a number, or a range [low, high]");
     match value.numbers().map_err(|_| expected())?[..] {
         [x] => Ok(Span { low: x, high: x }),

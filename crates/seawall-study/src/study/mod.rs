@@ -1,7 +1,11 @@
-//! A study file: a TOML text that says where the data are, what the columns mean, which policy
-//! and which sets. Checked before anything is read: an unknown key, a wrong type or an impossible
-//! combination is an error that names the line and the nearest right name.
+//! A study: it says where the data are, what the columns mean, which policy and which sets. Checked before
+//! anything is read: an unknown key, a wrong type or an impossible combination is an error that names the
+//! place and the nearest right name.
+//!
+//! It is made from a declaration: a tree of values and the places where they were said, from a study file
+//! (TOML) or from the arguments of a front end's call. Both go through the same checks.
 
+mod declared;
 mod history;
 mod known;
 mod model;
@@ -11,17 +15,18 @@ mod robust;
 mod target;
 mod toml_file;
 
+pub use declared::{DeclaredValue, Said};
 pub use history::{Each, HistoryChanges, HistorySpec, LEAST, PERIODS};
 pub use known::{KnownSpec, Span};
 pub use model::{Choices, Deals, ModelSpec};
-pub use parse::{study, study_of};
+pub use parse::{study, study_from, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
 pub(crate) use robust::no_cost_set;
-pub use target::{Beyond, TargetSpec};
+pub use target::{Beyond, TargetSpec, known_from};
 
 pub use seawall_table::spec::{
-    Actions, Condition, Context, DataSpec, Declared, MissingOutcome, OutcomeSpec,
+    Actions, Condition, Context, DataSpec, Declared, Mentions, MissingOutcome, OutcomeSpec, Place,
     PredictionColumns, RowSpec, Scale, Term,
 };
 

@@ -4,8 +4,8 @@
 //! either by action: `min_samples_leaf = { treat = 5, control = [2, 5] }`. Those of the other kinds
 //! are numbers for all actions. `kind = "auto"` compares the kinds on rows left out.
 
-use super::toml_file::{Table, Value};
-use super::{Actions, PredictionColumns};
+use super::declared::{DeclaredTable, DeclaredValue};
+use super::{Actions, Place, PredictionColumns};
 use seawall::outcome::{
     AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, TreeSettings, Unseen,
 };
@@ -125,7 +125,7 @@ impl ModelSpec {
 }
 
 /// How rows are dealt to folds for the doubly robust estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deals {
     /// Folds of each deal.
     pub folds: usize,
@@ -133,19 +133,19 @@ pub struct Deals {
     pub repeats: Option<usize>,
     /// The seed.
     pub seed: u64,
-    /// The line of the study file that says how many folds, if one does.
-    pub line: Option<usize>,
+    /// Where the number of folds is said, if it is.
+    pub place: Option<Place>,
 }
 
 impl Default for Deals {
     fn default() -> Self {
-        Deals { folds: 5, repeats: None, seed: 0, line: None }
+        Deals { folds: 5, repeats: None, seed: 0, place: None }
     }
 }
 
 /// The model, what to do where an action was never seen, and how rows are dealt to folds.
 pub(super) fn parse(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     actions: &Actions,
     folder: &Path,
 ) -> Result<(ModelSpec, Option<PredictionColumns>, Unseen, Deals)> {
@@ -159,7 +159,7 @@ pub(super) fn parse(
     let usual = Deals::default();
     let folds = table.take("folds");
     let deals = Deals {
-        line: folds.as_ref().map(|v| v.line()),
+        place: folds.as_ref().map(|v| v.place.clone()),
         folds: folds.map_or(Ok(usual.folds), |v| whole_number(&v, 2..=1000))?,
         repeats: table.take("repeats").map(|v| whole_number(&v, 1..=1000)).transpose()?,
         seed: whole(&mut table, "seed", 0, 0..=MOST)? as u64,
@@ -186,8 +186,8 @@ pub(super) fn parse(
 }
 
 /// `{ ACTION = "COL", ... }`: a column for every action.
-fn prediction_columns(value: Value<'_>, actions: &Actions) -> Result<PredictionColumns> {
-    let (line, mut columns) = (value.line(), Vec::new());
+fn prediction_columns(value: DeclaredValue, actions: &Actions) -> Result<PredictionColumns> {
+    let (place, mut columns) = (value.whole_place(), Vec::new());
     let mut table = value.table()?;
     for (name, v) in table.rest() {
         check_action(actions, &name, &v)?;
@@ -196,11 +196,9 @@ fn prediction_columns(value: Value<'_>, actions: &Actions) -> Result<PredictionC
     if let Actions::Rules(rules) = actions
         && let Some((name, _)) = rules.iter().find(|(n, _)| !columns.iter().any(|c| c.0 == *n))
     {
-        return Err(
-            table.error(format!("\"model.predictions\": no column for the action {name:?}"))
-        );
+        return Err(Error::config(format!("{place}: no column for the action {name:?}")));
     }
-    Ok(PredictionColumns { columns, line })
+    Ok(PredictionColumns { columns, place })
 }
 
 #[derive(Clone, Copy)]
@@ -240,7 +238,7 @@ const LEAF_ROWS: (&str, fn(f64) -> bool) = ("a number ≥ 1", |x| x >= 1.0 && x.
 const LEAF_SHARE: (&str, fn(f64) -> bool) =
     ("a number from 0 to 0.5", |x| (0.0..=0.5).contains(&x));
 
-fn tree(table: &mut Table<'_>, actions: &Actions, folds: FoldPlan) -> Result<ModelSpec> {
+fn tree(table: &mut DeclaredTable, actions: &Actions, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = TreeSettings::default();
     let mut setting = |key, usual: f64, expected: (&str, fn(f64) -> bool)| {
         choices(table.take(key), usual, expected, actions)
@@ -265,7 +263,7 @@ fn tree(table: &mut Table<'_>, actions: &Actions, folds: FoldPlan) -> Result<Mod
     })
 }
 
-fn forest(table: &mut Table<'_>, seed: u64) -> Result<ModelSpec> {
+fn forest(table: &mut DeclaredTable, seed: u64) -> Result<ModelSpec> {
     let usual = ForestSettings::default();
     Ok(ModelSpec::Forest(ForestSettings {
         trees: whole(table, "trees", usual.trees, 1..=100_000)?,
@@ -278,7 +276,7 @@ fn forest(table: &mut Table<'_>, seed: u64) -> Result<ModelSpec> {
     }))
 }
 
-fn boosted(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
+fn boosted(table: &mut DeclaredTable, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = BoostedSettings::default();
     let share = ("a number above 0 and at most 1", (|x| x > 0.0 && x <= 1.0) as fn(f64) -> bool);
     let settings = BoostedSettings {
@@ -290,7 +288,7 @@ fn boosted(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
     Ok(ModelSpec::Boosted { settings, folds })
 }
 
-fn additive(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
+fn additive(table: &mut DeclaredTable, folds: FoldPlan) -> Result<ModelSpec> {
     let usual = AdditiveSearch::default();
     let penalties = match table.take("penalty") {
         None => usual.penalties,
@@ -306,7 +304,7 @@ fn additive(table: &mut Table<'_>, folds: FoldPlan) -> Result<ModelSpec> {
 
 /// A whole number.
 fn whole(
-    table: &mut Table<'_>,
+    table: &mut DeclaredTable,
     key: &str,
     usual: usize,
     among: RangeInclusive<usize>,
@@ -314,7 +312,7 @@ fn whole(
     table.take(key).map_or(Ok(usual), |v| whole_number(&v, among))
 }
 
-fn whole_number(value: &Value<'_>, among: RangeInclusive<usize>) -> Result<usize> {
+fn whole_number(value: &DeclaredValue, among: RangeInclusive<usize>) -> Result<usize> {
     let (low, high) = (*among.start(), *among.end());
     match value.number()? {
         x if x >= low as f64 && x <= high as f64 && x.fract() == 0.0 => Ok(x as usize),
@@ -325,7 +323,7 @@ fn whole_number(value: &Value<'_>, among: RangeInclusive<usize>) -> Result<usize
 
 /// A number that fits.
 fn one(
-    table: &mut Table<'_>,
+    table: &mut DeclaredTable,
     key: &str,
     usual: f64,
     (expected, fits): (&str, fn(f64) -> bool),
@@ -338,7 +336,7 @@ fn one(
 }
 
 /// A number or a list of them, all of which fit.
-fn checked(v: &Value<'_>, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Vec<f64>> {
+fn checked(v: &DeclaredValue, (expected, fits): (&str, fn(f64) -> bool)) -> Result<Vec<f64>> {
     let numbers = v.numbers()?;
     match numbers.iter().find(|x| !fits(**x)) {
         Some(x) => Err(v.error(format!("{x}; expected {expected}"))),
@@ -349,7 +347,7 @@ fn checked(v: &Value<'_>, (expected, fits): (&str, fn(f64) -> bool)) -> Result<V
 
 /// A number, a list of them, or a table of either by action.
 fn choices(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     usual: f64,
     fits: (&str, fn(f64) -> bool),
     actions: &Actions,
@@ -369,7 +367,7 @@ fn choices(
 }
 
 /// Refuses a key that is no action's name, where the study lists them.
-pub(super) fn check_action(actions: &Actions, name: &str, value: &Value<'_>) -> Result<()> {
+pub(super) fn check_action(actions: &Actions, name: &str, value: &DeclaredValue) -> Result<()> {
     match actions {
         Actions::Rules(rules) if !rules.iter().any(|(n, _)| n == name) => {
             let known: Vec<&str> = rules.iter().map(|(n, _)| n.as_str()).collect();

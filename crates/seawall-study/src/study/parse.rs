@@ -1,9 +1,10 @@
-//! From a TOML text to a checked study.
+//! From a declaration to a checked study.
 
-use super::toml_file::{Source, Table, Value};
+use super::declared::{DeclaredTable, DeclaredValue};
+use super::toml_file;
 use super::{
-    Actions, Condition, Context, DataSpec, Declared, MissingOutcome, OutcomeSpec, ReportSpec,
-    RowSpec, Scale, Study, Term, history, model, policies, robust, target,
+    Actions, Condition, Context, DataSpec, Declared, MissingOutcome, OutcomeSpec, Place,
+    ReportSpec, RowSpec, Scale, Study, Term, history, model, policies, robust, target,
 };
 use seawall::{Direction, Error, Kind, Result};
 use seawall_table::memory;
@@ -20,7 +21,7 @@ pub fn study(path: &Path) -> Result<Study> {
         Error::input(format!("{}: byte {} is not UTF-8", path.display(), at + 1))
     });
     let text = text.and_then(|text| {
-        Source { path, text: &text }.parse()?;
+        toml_file::parse(path, &text)?;
         Ok(text)
     });
     // Under another name a table of data is meant more often than a study with a slip.
@@ -35,7 +36,7 @@ pub fn study(path: &Path) -> Result<Study> {
 }
 
 /// A column of counts, which may be fractions where that is said.
-fn counts(value: Value<'_>) -> Result<(Option<String>, bool)> {
+fn counts(value: DeclaredValue) -> Result<(Option<String>, bool)> {
     if !value.is_table() {
         return Ok((Some(value.text()?), false));
     }
@@ -48,8 +49,35 @@ fn counts(value: Value<'_>) -> Result<(Option<String>, bool)> {
 
 /// Checks the text of a study file. Messages call it `path`; other files are looked for in `folder`.
 pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
-    let source = Source { path, text };
-    let mut file = source.parse()?;
+    checked(toml_file::parse(path, text)?, path, folder, text.to_owned())
+}
+
+/// Checks a declaration that a front end made. Messages about all of it call it `path`; files are looked for
+/// in `folder`.
+pub fn study_from(declared: DeclaredValue, path: &Path, folder: &Path) -> Result<Study> {
+    let text = toml_file::written(&declared);
+    checked(declared, path, folder, text)
+}
+
+/// The keys of a study.
+const SECTIONS: [&str; 11] = [
+    "data",
+    "context",
+    "action",
+    "outcome",
+    "model",
+    "propensity",
+    "policy",
+    "robust",
+    "target",
+    "history",
+    "report",
+];
+
+/// The study that a declaration says; `text` is its file's.
+fn checked(declared: DeclaredValue, path: &Path, folder: &Path, text: String) -> Result<Study> {
+    let mentions = declared.mentions();
+    let mut file = declared.table()?;
 
     let mut data = file.need("data")?.table()?;
     let data_path = folder.join(data.need("path")?.text()?);
@@ -65,35 +93,24 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let cluster_name = cluster.as_ref().map(|v| v.text()).transpose()?;
     data.finish(&["path", "counted", "where", "weight", "survey_weight", "cluster"])?;
 
-    let mut table = file.need("context")?.table()?;
-    let (mut contexts, mut scale, mut lines) = (Vec::new(), Scale::default(), Vec::new());
-    for (name, value) in table.rest() {
-        match is_scale(&name, &value) {
-            true => scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?,
-            false => {
-                lines.push(value.at);
-                contexts.push(context(name, value)?);
-            }
-        }
-    }
-    if contexts.is_empty() {
-        return Err(table.error("[context] names no column"));
-    }
+    let table = file.need("context")?.table()?;
+    let under = table.place.section("context");
+    let (contexts, scale, places) = contexts(table)?;
     if let (Some(v), Some(name)) = (&cluster, &cluster_name)
-        && contexts.iter().any(|c: &Context| c.name == *name)
+        && contexts.iter().any(|c| c.name == *name)
     {
         return Err(v.error(format!(
             "{name:?} is a context column, too: another population has other clusters, so one cannot \
-             be what a policy or a model goes by; leave it out of [context]"
+             be what a policy or a model goes by; leave it out of {under}"
         )));
     }
 
     let actions = actions(file.need("action")?.table()?)?;
     let outcome = outcome(file.need("outcome")?.table()?)?;
-    for (context, &at) in contexts.iter().zip(&lines) {
+    for (context, place) in contexts.iter().zip(&places) {
         if let Some(why) = other_role(&context.name, &actions, &outcome.terms) {
-            let what = format!("the column {:?} is under [context], but {why}", context.name);
-            return Err(source.error(at, format!("{what}; leave it out of [context]")));
+            let what = format!("the column {:?} is under {under}, but {why}", context.name);
+            return Err(place.error(format!("{what}; leave it out of {under}")));
         }
     }
     let (model, predictions, unseen, deals) = model::parse(file.take("model"), &actions, folder)?;
@@ -103,19 +120,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     let target = target::parse(file.take("target"), folder, &contexts)?;
     let history = history::parse(file.take("history"), folder, &contexts)?;
     let report = report(file.take("report"))?;
-    file.finish(&[
-        "data",
-        "context",
-        "action",
-        "outcome",
-        "model",
-        "propensity",
-        "policy",
-        "robust",
-        "target",
-        "history",
-        "report",
-    ])?;
+    file.finish(&SECTIONS)?;
     let rows = RowSpec {
         filters,
         weight,
@@ -126,7 +131,7 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
     };
     Ok(Study {
         data: DataSpec {
-            declared: Declared { path: path.to_owned(), text: text.to_owned() },
+            declared: Declared { path: path.to_owned(), text, mentions },
             path: data_path,
             counted,
             rows,
@@ -150,6 +155,24 @@ pub fn study_of(path: &Path, folder: &Path, text: &str) -> Result<Study> {
         history,
         report,
     })
+}
+
+/// `[context]`: the columns, how they are scaled, and where each is said.
+fn contexts(mut table: DeclaredTable) -> Result<(Vec<Context>, Scale, Vec<Place>)> {
+    let (mut contexts, mut scale, mut places) = (Vec::new(), Scale::default(), Vec::new());
+    for (name, value) in table.rest() {
+        if is_scale(&name, &value) {
+            scale = value.word(&[("range", Scale::Range), ("spread", Scale::Spread)])?;
+        } else {
+            places.push(value.place.clone());
+            contexts.push(context(name, value)?);
+        }
+    }
+    if contexts.is_empty() {
+        let section = table.place.section("context");
+        return Err(table.error(format!("{section} names no column")));
+    }
+    Ok((contexts, scale, places))
 }
 
 /// Why a column cannot be a context, if it is the action, decides it, or is in the outcome.
@@ -178,13 +201,13 @@ fn other_role(name: &str, actions: &Actions, outcome: &[(String, Term)]) -> Opti
 
 /// Whether an entry of `[context]` says how columns are scaled: a column of that name would be a
 /// table or a kind.
-fn is_scale(name: &str, value: &Value<'_>) -> bool {
+fn is_scale(name: &str, value: &DeclaredValue) -> bool {
     let kind = |text: String| KINDS.iter().any(|kind| kind.0 == text);
     name == "scale" && value.is_text() && !value.text().is_ok_and(kind)
 }
 
 /// `[report]`
-fn report(value: Option<Value<'_>>) -> Result<ReportSpec> {
+fn report(value: Option<DeclaredValue>) -> Result<ReportSpec> {
     let Some(value) = value else { return Ok(ReportSpec::default()) };
     let mut table = value.table()?;
     let title = table.take("title").map(|v| v.text()).transpose()?;
@@ -194,7 +217,7 @@ fn report(value: Option<Value<'_>>) -> Result<ReportSpec> {
 }
 
 /// `{ COL = condition, ... }`
-pub(super) fn conditions(value: Value<'_>) -> Result<Vec<(String, Condition)>> {
+pub(super) fn conditions(value: DeclaredValue) -> Result<Vec<(String, Condition)>> {
     let mut all = Vec::new();
     for (name, value) in value.table()?.rest() {
         all.extend(of_column(value)?.into_iter().map(|condition| (name.clone(), condition)));
@@ -203,7 +226,7 @@ pub(super) fn conditions(value: Value<'_>) -> Result<Vec<(String, Condition)>> {
 }
 
 /// The conditions on one column; every one must hold.
-fn of_column(value: Value<'_>) -> Result<Vec<Condition>> {
+fn of_column(value: DeclaredValue) -> Result<Vec<Condition>> {
     if !value.is_table() {
         return Ok(vec![Condition::OneOf(value.texts()?)]);
     }
@@ -222,9 +245,9 @@ fn of_column(value: Value<'_>) -> Result<Vec<Condition>> {
 }
 
 /// `min = ..., max = ...` of a condition: numbers, or dates and times.
-fn within(table: &mut Table<'_>) -> Result<Option<Condition>> {
+fn within(table: &mut DeclaredTable) -> Result<Option<Condition>> {
     let (min, max) = (table.take("min"), table.take("max"));
-    let given: Vec<&Value<'_>> = min.iter().chain(&max).collect();
+    let given: Vec<&DeclaredValue> = min.iter().chain(&max).collect();
     if given.is_empty() {
         return Ok(None);
     }
@@ -232,10 +255,10 @@ fn within(table: &mut Table<'_>) -> Result<Option<Condition>> {
         let (min, max) = ends(table, min, max)?;
         return Ok((min.is_finite() || max.is_finite()).then_some(Condition::Range { min, max }));
     }
-    let moment = |v: &Value<'_>| {
+    let moment = |v: &DeclaredValue| {
         let expected = "expected a number, or a date or time like \"2019-11-27\" or \
                         \"2019-11-27T10:00:00\" (both ends alike)";
-        Moment::parse(&v.time_text().unwrap_or_default()).ok_or_else(|| v.error(expected))
+        Moment::parse(v.time_text().unwrap_or_default()).ok_or_else(|| v.error(expected))
     };
     let (min, max) = (min.as_ref().map(moment), max.as_ref().map(moment));
     let (min, max) = (min.transpose()?, max.transpose()?);
@@ -246,13 +269,17 @@ fn within(table: &mut Table<'_>) -> Result<Option<Condition>> {
 }
 
 /// `min = ..., max = ...`, infinite where not said.
-fn range(table: &mut Table<'_>) -> Result<(f64, f64)> {
+fn range(table: &mut DeclaredTable) -> Result<(f64, f64)> {
     let (min, max) = (table.take("min"), table.take("max"));
     ends(table, min, max)
 }
 
-fn ends(table: &Table<'_>, min: Option<Value<'_>>, max: Option<Value<'_>>) -> Result<(f64, f64)> {
-    let end = |v: Option<Value<'_>>, or: f64| v.map_or(Ok(or), |v| v.number());
+fn ends(
+    table: &DeclaredTable,
+    min: Option<DeclaredValue>,
+    max: Option<DeclaredValue>,
+) -> Result<(f64, f64)> {
+    let end = |v: Option<DeclaredValue>, or: f64| v.map_or(Ok(or), |v| v.number());
     let min = end(min, f64::NEG_INFINITY)?;
     let max = end(max, f64::INFINITY)?;
     if min > max || min.is_nan() || max.is_nan() {
@@ -268,7 +295,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("fixed", Kind::Fixed),
 ];
 
-fn context(name: String, value: Value<'_>) -> Result<Context> {
+fn context(name: String, value: DeclaredValue) -> Result<Context> {
     if value.is_text() {
         let kind = value.word(&KINDS)?;
         return Ok(Context {
@@ -316,7 +343,7 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     if range != (f64::NEG_INFINITY, f64::INFINITY) && kind != Kind::Numeric {
         return Err(table.error("min and max belong to a numeric feature"));
     }
-    let at_least_0 = |v: &Value<'_>| match v.number()? {
+    let at_least_0 = |v: &DeclaredValue| match v.number()? {
         x if x >= 0.0 && x.is_finite() => Ok(x),
         x => Err(v.error(format!("{x}; expected a finite number ≥ 0"))),
     };
@@ -330,35 +357,39 @@ fn context(name: String, value: Value<'_>) -> Result<Context> {
     Ok(Context { name, kind, levels, positions, bin, range, weight, missing })
 }
 
-fn actions(mut table: Table<'_>) -> Result<Actions> {
+fn actions(mut table: DeclaredTable) -> Result<Actions> {
     if let Some(column) = table.take("column") {
         let column = column.text()?;
         let propensity = table.take("propensity").map(|v| v.text()).transpose()?;
         table.finish(&["column", "propensity"])?;
         return Ok(Actions::Column { column, propensity });
     }
-    let at = table.at;
     let rules: Vec<_> =
         table.rest().into_iter().map(|(n, v)| Ok((n, conditions(v)?))).collect::<Result<_>>()?;
     if rules.len() < 2 {
-        table.at = at;
-        return Err(table.error(format!(
-            "[action] names {} actions; expected two or more, or \
-                                        column = \"...\"",
-            rules.len()
-        )));
+        let (section, count) = (table.place.section("action"), rules.len());
+        let or = match table.place {
+            Place::Line(..) => "column = \"...\"",
+            Place::Argument(_) => "the name of a column",
+        };
+        return Err(
+            table.error(format!("{section} names {count} actions; expected two or more, or {or}"))
+        );
     }
     Ok(Actions::Rules(rules))
 }
 
-fn outcome(mut table: Table<'_>) -> Result<OutcomeSpec> {
+fn outcome(mut table: DeclaredTable) -> Result<OutcomeSpec> {
     let (direction, value) = match (table.take("cost"), table.take("reward")) {
         (Some(cost), None) => (Direction::Cost, cost),
         (None, Some(reward)) => (Direction::Reward, reward),
         (Some(_), Some(reward)) => {
             return Err(reward.error("an outcome is a cost or a reward, not both"));
         }
-        (None, None) => return Err(table.error("[outcome] needs cost = ... or reward = ...")),
+        (None, None) => {
+            let section = table.place.section("outcome");
+            return Err(table.error(format!("{section} needs cost = ... or reward = ...")));
+        }
     };
     let missing = table.take("missing");
     table.finish(&["cost", "reward", "missing"])?;
@@ -367,19 +398,18 @@ fn outcome(mut table: Table<'_>) -> Result<OutcomeSpec> {
         let missing = missing_outcome(missing, &terms)?;
         return Ok(OutcomeSpec { direction, terms, missing });
     }
-    let term = |(name, v): (String, Value<'_>)| {
+    let term = |(name, v): (String, DeclaredValue)| {
         if v.is_number() {
             return Ok((name, Term::Weight(v.number()?)));
         }
-        let level = |(level, v): (String, Value<'_>)| Ok((level, v.number()?));
+        let level = |(level, v): (String, DeclaredValue)| Ok((level, v.number()?));
         let levels = v.table()?.rest().into_iter().map(level).collect::<Result<_>>()?;
         Ok((name, Term::Levels(levels)))
     };
-    let (at, name) = (value.at, value.name.clone());
+    let name = value.name.clone();
     let mut value = value.table()?;
     let terms: Vec<_> = value.rest().into_iter().map(term).collect::<Result<_>>()?;
     if terms.is_empty() {
-        value.at = at;
         return Err(value.error(format!("{name:?} names no column")));
     }
     let missing = missing_outcome(missing, &terms)?;
@@ -388,11 +418,11 @@ fn outcome(mut table: Table<'_>) -> Result<OutcomeSpec> {
 
 /// `missing = "drop"`, `missing = 0`, or `missing = { COL = "drop", ... }`; refused where nothing is said.
 fn missing_outcome(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     terms: &[(String, Term)],
 ) -> Result<Vec<MissingOutcome>> {
     let Some(value) = value else { return Ok(vec![MissingOutcome::Refused; terms.len()]) };
-    let one = |v: &Value<'_>| match (v.text(), v.number()) {
+    let one = |v: &DeclaredValue| match (v.text(), v.number()) {
         (Ok(word), _) if word == "drop" => Ok(MissingOutcome::Dropped),
         (_, Ok(0.0)) => Ok(MissingOutcome::Zero),
         _ => Err(v.error("expected \"drop\" (leave such rows out) or 0 (count them as 0)")),

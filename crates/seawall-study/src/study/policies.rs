@@ -1,8 +1,8 @@
 //! `[propensity]` and `[policy]`: how decisions were made, and how others would be.
 
 use super::Actions;
+use super::declared::DeclaredValue;
 use super::model::check_action;
-use super::toml_file::Value;
 use seawall::Result;
 use seawall::policy::file::PolicyFile;
 use seawall_table::words::commands;
@@ -84,7 +84,7 @@ impl PolicySpec {
 }
 
 /// `[policy]`, or several `[[policy]]`.
-pub(super) fn policies(value: Option<Value<'_>>, folder: &Path) -> Result<Vec<PolicySpec>> {
+pub(super) fn policies(value: Option<DeclaredValue>, folder: &Path) -> Result<Vec<PolicySpec>> {
     let Some(value) = value else { return Ok(vec![PolicySpec::Uniform]) };
     let mut policies: Vec<PolicySpec> = Vec::new();
     let mut names = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn policies(value: Option<Value<'_>>, folder: &Path) -> Result<Vec<Po
 }
 
 /// What people call a policy.
-fn name(value: &Value<'_>) -> Result<String> {
+fn name(value: &DeclaredValue) -> Result<String> {
     let name = value.text()?;
     if name.trim().is_empty() {
         return Err(value.error("is empty; expected a name, or no key"));
@@ -143,7 +143,7 @@ fn name(value: &Value<'_>) -> Result<String> {
 }
 
 pub(super) fn propensity(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     actions: &Actions,
 ) -> Result<(PropensitySpec, Option<f64>)> {
     let logged = matches!(actions, Actions::Column { propensity: Some(_), .. });
@@ -166,14 +166,12 @@ pub(super) fn propensity(
             return Err(v.error("propensities are by design or estimated, not both"));
         }
         (Some(v), None) => {
-            let at = v.at;
             let mut shares = Vec::new();
             let mut table = v.table()?;
             for (name, v) in table.rest() {
                 check_action(actions, &name, &v)?;
                 shares.push((name, v.number()?));
             }
-            table.at = at;
             let total: f64 = shares.iter().map(|s| s.1).sum();
             if shares.iter().any(|s| s.1.is_nan() || s.1 <= 0.0) || (total - 1.0).abs() > 1e-9 {
                 return Err(table.error(format!(

@@ -4,8 +4,7 @@
 //! or one for each of some columns.
 
 use super::Context;
-use super::toml_file::{Table, Value};
-use crate::fields::FrontEnd;
+use super::declared::{DeclaredTable, DeclaredValue, front_end};
 use seawall::evaluate::Support;
 use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
 
@@ -35,16 +34,16 @@ impl SetSpec {
 }
 
 pub(super) fn parse(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     contexts: &[Context],
 ) -> Result<(SetSpec, SetSpec, Support)> {
     let Some(value) = value else {
         return Ok((SetSpec::nothing(), SetSpec::nothing(), Support::All));
     };
     let mut table = value.table()?;
-    let set = |v: Option<Value<'_>>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
+    let set = |v: Option<DeclaredValue>| v.map_or(Ok(SetSpec::nothing()), |v| set(v, contexts));
     let (context, cost) = (table.take("context"), table.take("cost"));
-    let cost_place = cost.as_ref().map(Value::place);
+    let cost_place = cost.as_ref().map(DeclaredValue::whole_place);
     let (context, cost) = (set(context)?, set(cost)?);
     if let (true, Some(place)) = (cost.set.needs_known() || cost.set.needs_actions(), cost_place) {
         let (name, why) = (cost.set.name(), no_cost_set(cost.set));
@@ -57,7 +56,7 @@ pub(super) fn parse(
     Ok((context, cost, support))
 }
 
-fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
+fn set(value: DeclaredValue, contexts: &[Context]) -> Result<SetSpec> {
     let mut table = value.table()?;
     let named = table.take("set");
     let text = named.as_ref().map_or(Ok("wasserstein".to_owned()), |v| v.text())?;
@@ -80,7 +79,7 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
     }
     let own = Set::parameters_of(name).unwrap_or_default();
     known.extend(own.iter().map(|p| p.name));
-    let refused = |e: Error| table.error(e.worded(&FrontEnd::Study));
+    let refused = |e: Error| table.error(e.worded(&front_end(&table.place)));
     let set = match (text.contains(':'), given.first()) {
         (true, Some((other, _))) => {
             let what = format!("{other} is given apart, and {text:?} has its parameters with it");
@@ -95,7 +94,7 @@ fn set(value: Value<'_>, contexts: &[Context]) -> Result<SetSpec> {
 }
 
 /// A set with its radii, or those of single columns.
-fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<SetSpec> {
+fn with_radii(table: &mut DeclaredTable, set: Set, contexts: &[Context]) -> Result<SetSpec> {
     let none = |column_radii| SetSpec { set, radii: vec![f64::INFINITY], column_radii };
     let radius = match (set.needs_known(), table.take("radius")) {
         (true, None) => return Ok(none(Vec::new())),
@@ -118,7 +117,7 @@ fn with_radii(table: &mut Table<'_>, set: Set, contexts: &[Context]) -> Result<S
 }
 
 /// One radius for each column that is named.
-fn by_column(value: Value<'_>, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
+fn by_column(value: DeclaredValue, contexts: &[Context]) -> Result<Vec<(String, f64)>> {
     let all: Vec<&str> = contexts.iter().map(|c| c.name.as_str()).collect();
     let mut table = value.table()?;
     let mut radii = Vec::new();

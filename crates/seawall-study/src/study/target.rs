@@ -1,9 +1,9 @@
 //! `[target]`: another population, of which contexts are known: a sample of them, or numbers about
 //! single columns.
 
+use super::declared::DeclaredValue;
 use super::known::{self, KnownSpec};
 use super::parse::conditions;
-use super::toml_file::Value;
 use super::{Condition, Context};
 use seawall::Result;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,21 @@ pub enum Beyond {
     Error,
 }
 
+/// What arguments of a front end's call say of single columns of a target, and from how many people that is.
+pub fn known_from(
+    known: Option<DeclaredValue>,
+    size: Option<DeclaredValue>,
+) -> Result<(Vec<KnownSpec>, Option<f64>)> {
+    Ok((known.map(known::parse).transpose()?.unwrap_or_default(), people(size)?))
+}
+
+/// How many people.
+fn people(size: Option<DeclaredValue>) -> Result<Option<f64>> {
+    size.map(|v| known::size(v.number()?).map_err(|what| v.error(what))).transpose()
+}
+
 pub(super) fn parse(
-    value: Option<Value<'_>>,
+    value: Option<DeclaredValue>,
     folder: &Path,
     contexts: &[Context],
 ) -> Result<TargetSpec> {
@@ -48,13 +61,13 @@ pub(super) fn parse(
     let beyond = table.take("beyond").map(|v| v.word(&words)).transpose()?;
     let (size, known) = (table.take("size"), table.take("known"));
     if let (Some(_), Some(numbers)) = (&path, known.as_ref().or(size.as_ref())) {
-        return Err(numbers.error(
+        let section = numbers.place.section("target.known");
+        return Err(numbers.error(format!(
             "a sample of the target is named too (path), and says more than numbers about it; leave \
-             out path, or [target.known] and size",
-        ));
+             out path, or {section} and size"
+        )));
     }
-    let people = |v: Value<'_>| known::size(v.number()?).map_err(|what| v.error(what));
-    let size = size.map(people).transpose()?;
+    let size = people(size)?;
     let known = known.map(known::parse).transpose()?.unwrap_or_default();
     known::check(&known, contexts)?;
     table.finish(&["path", "where", "weight", "beyond", "size", "known"])?;

@@ -1,267 +1,193 @@
-//! TOML values that know their line.
+//! Study files: from a TOML text to a declaration whose places are lines, and from a declaration to a text.
 
-use seawall::{Error, Result};
+use super::Place;
+use super::declared::{DeclaredValue, Said};
+use seawall::Result;
+use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
-/// A file, for messages.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub path: &'a Path,
-    pub text: &'a str,
+/// Where the lines of a file begin.
+struct Lines {
+    file: Arc<str>,
+    starts: Vec<usize>,
 }
 
-impl<'a> Source<'a> {
-    /// The line of a place, counted from 1.
-    fn line(self, at: usize) -> usize {
-        1 + self.text[..at.min(self.text.len())].matches('\n').count()
-    }
-
-    /// An error about the place of a value.
-    pub fn error(self, at: usize, what: impl std::fmt::Display) -> Error {
-        let line = self.line(at);
-        Error::config(format!("{}: line {line}: {what}", self.path.display()))
-    }
-
-    /// The file as a table.
-    pub fn parse(self) -> Result<Table<'a>> {
-        let table = DeTable::parse(self.text).map_err(|e| {
-            let at = e.span().map_or(0, |s| s.start);
-            self.error(at, e.message().lines().next().unwrap_or("not TOML"))
-        })?;
-        let at = table.span().start;
-        Ok(Table { source: self, name: String::new(), at, entries: entries(table.into_inner()) })
+impl Lines {
+    fn place(&self, at: usize) -> Place {
+        Place::Line(self.file.clone(), self.starts.partition_point(|&start| start <= at))
     }
 }
 
-fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
-    let mut entries = Vec::new();
-    for (key, value) in table {
-        let (name, at) = (key.get_ref().to_string(), key.span().start);
-        entries.push(Entry { name, at, value, used: false });
-    }
-    entries
+/// A file's text as a declaration; messages call it `path`.
+pub(super) fn parse(path: &Path, text: &str) -> Result<DeclaredValue> {
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+    let lines = Lines { file: path.display().to_string().into(), starts };
+    let table = DeTable::parse(text).map_err(|e| {
+        let at = e.span().map_or(0, |s| s.start);
+        lines.place(at).error(e.message().lines().next().unwrap_or("not TOML"))
+    })?;
+    let place = lines.place(table.span().start);
+    Ok(DeclaredValue::new(place, entries(&lines, table.into_inner())))
 }
 
-struct Entry<'a> {
-    name: String,
-    at: usize,
-    value: Spanned<DeValue<'a>>,
-    used: bool,
+fn entries(lines: &Lines, table: DeTable<'_>) -> Said {
+    // A value stands where its key does: that of a table may be lines below.
+    let entry = |(key, value): (Spanned<_>, Spanned<DeValue<'_>>)| {
+        let place = lines.place(key.span().start);
+        let name = std::borrow::Cow::into_owned(key.into_inner());
+        (name, DeclaredValue::new(place, said(lines, value.into_inner())))
+    };
+    Said::Table(table.into_iter().map(entry).collect())
 }
 
-/// A table whose keys are taken one by one; what is left over is an error.
-pub(super) struct Table<'a> {
-    source: Source<'a>,
-    name: String,
-    /// Where it stands in the file.
-    pub at: usize,
-    entries: Vec<Entry<'a>>,
-}
-
-/// A value and what it is called.
-pub(super) struct Value<'a> {
-    source: Source<'a>,
-    pub name: String,
-    pub at: usize,
-    value: DeValue<'a>,
-}
-
-impl<'a> Table<'a> {
-    /// An error about this table.
-    pub fn error(&self, what: impl std::fmt::Display) -> Error {
-        self.source.error(self.at, what)
-    }
-
-    /// A key's value, if it is there.
-    pub fn take(&mut self, key: &str) -> Option<Value<'a>> {
-        let entry = self.entries.iter_mut().find(|e| e.name == key && !e.used)?;
-        entry.used = true;
-        let value = std::mem::replace(entry.value.get_mut(), DeValue::Boolean(false));
-        Some(Value { source: self.source, name: joined(&self.name, key), at: entry.at, value })
-    }
-
-    /// A key's value, which must be there.
-    pub fn need(&mut self, key: &str) -> Result<Value<'a>> {
-        self.take(key)
-            .ok_or_else(|| self.error(format!("{:?} is missing", joined(&self.name, key))))
-    }
-
-    /// Every key that is left, in the file's order.
-    pub fn rest(&mut self) -> Vec<(String, Value<'a>)> {
-        let names: Vec<String> =
-            self.entries.iter().filter(|e| !e.used).map(|e| e.name.clone()).collect();
-        names.into_iter().filter_map(|name| Some((name.clone(), self.take(&name)?))).collect()
-    }
-
-    /// Refuses keys that were not taken.
-    pub fn finish(self, known: &[&str]) -> Result<()> {
-        match self.entries.iter().find(|e| !e.used) {
-            None => Ok(()),
-            Some(entry) => {
-                let near = seawall_table::read::nearest(&entry.name, known)
-                    .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-                let place = if self.name.is_empty() {
-                    "a study file".to_owned()
-                } else {
-                    format!("[{}]", self.name)
-                };
-                let what = format!(
-                    "unknown key {:?} in {place}{near} (known: {})",
-                    entry.name,
-                    known.join(", ")
-                );
-                Err(self.source.error(entry.at, what))
-            }
-        }
-    }
-}
-
-fn joined(table: &str, key: &str) -> String {
-    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
-}
-
-impl<'a> Value<'a> {
-    /// An error about this value.
-    pub fn error(&self, what: impl std::fmt::Display) -> Error {
-        Error::config(format!("{}: {what}", self.place()))
-    }
-
-    /// What a message about it begins with: the file, the line and its name.
-    pub fn place(&self) -> String {
-        format!("{}: line {}: {:?}", self.source.path.display(), self.line(), self.name)
-    }
-
-    /// Its line, counted from 1.
-    pub fn line(&self) -> usize {
-        self.source.line(self.at)
-    }
-
-    fn expected(&self, what: &str) -> Error {
-        self.error(format!("expected {what}"))
-    }
-
-    /// As a table.
-    pub fn table(self) -> Result<Table<'a>> {
-        match self.value {
-            DeValue::Table(table) => {
-                let (source, name, at) = (self.source, self.name, self.at);
-                Ok(Table { source, name, at, entries: entries(table) })
-            }
-            _ => Err(self.expected("a table")),
-        }
-    }
-
-    /// As one table or a list of them.
-    pub fn tables(self) -> Result<Vec<Table<'a>>> {
-        let (source, name, at) = (self.source, self.name.clone(), self.at);
-        match self.value {
-            DeValue::Array(values) => values
-                .into_iter()
-                .map(|v| {
-                    let at = v.span().start;
-                    let value = v.into_inner();
-                    Value { source, name: name.clone(), at, value }.table()
-                })
-                .collect(),
-            value => Ok(vec![Value { source, name, at, value }.table()?]),
-        }
-    }
-
-    /// Whether it is a table.
-    pub fn is_table(&self) -> bool {
-        matches!(self.value, DeValue::Table(_))
-    }
-
-    /// Whether it is a number.
-    pub fn is_number(&self) -> bool {
-        matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
-    }
-
-    /// Whether it is a text.
-    pub fn is_text(&self) -> bool {
-        matches!(self.value, DeValue::String(_))
-    }
-
-    /// A date or a time as text, quoted or not.
-    pub fn time_text(&self) -> Option<String> {
-        match &self.value {
-            DeValue::String(text) => Some(text.to_string()),
-            DeValue::Datetime(time) => Some(time.to_string()),
-            _ => None,
-        }
-    }
-
-    /// As text.
-    pub fn text(&self) -> Result<String> {
-        match &self.value {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.expected("a text in quotes")),
-        }
-    }
-
-    /// As true or false.
-    pub fn truth(&self) -> Result<bool> {
-        match &self.value {
-            DeValue::Boolean(truth) => Ok(*truth),
-            _ => Err(self.expected("true or false")),
-        }
-    }
-
-    /// As a number.
-    pub fn number(&self) -> Result<f64> {
-        as_number(&self.value).ok_or_else(|| self.expected("a number"))
-    }
-
-    /// As one number or a list of them.
-    pub fn numbers(&self) -> Result<Vec<f64>> {
-        let each = |v: &Spanned<DeValue<'_>>| as_number(v.get_ref());
-        let all = match &self.value {
-            DeValue::Array(values) => values.iter().map(each).collect(),
-            one => as_number(one).map(|x| vec![x]),
-        };
-        all.ok_or_else(|| self.expected("a number or a list of numbers"))
-    }
-
-    /// As one text or number, or a list of them, all as text.
-    pub fn texts(&self) -> Result<Vec<String>> {
-        let each = |v: &DeValue<'_>| match v {
-            DeValue::String(text) => Some(text.to_string()),
-            DeValue::Boolean(truth) => Some(truth.to_string()),
-            DeValue::Datetime(time) => Some(time.to_string()),
-            // As it is written: a float would lose the last digits of a long one.
-            DeValue::Integer(x) if x.radix() == 10 => {
-                Some(x.as_str().replace('_', "").trim_start_matches('+').to_owned())
-            }
-            other => as_number(other).map(|x| x.to_string()),
-        };
-        let all = match &self.value {
-            DeValue::Array(values) => values.iter().map(|v| each(v.get_ref())).collect(),
-            one => each(one).map(|text| vec![text]),
-        };
-        all.ok_or_else(|| self.expected("a text, a number, or a list of them"))
-    }
-
-    /// As one of a few words.
-    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T> {
-        let found = self.text()?;
-        words.iter().find(|w| w.0 == found).map(|w| w.1).ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|w| w.0).collect();
-            let near = seawall_table::read::nearest(&found, &known)
-                .map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-            self.error(format!("{found:?} is not one of {}{near}", known.join(", ")))
-        })
-    }
-}
-
-fn as_number(value: &DeValue<'_>) -> Option<f64> {
+fn said(lines: &Lines, value: DeValue<'_>) -> Said {
     match value {
-        DeValue::Integer(x) => {
-            let whole = i64::from_str_radix(&x.as_str().replace('_', ""), x.radix());
-            whole.ok().map(|x| x as f64)
+        DeValue::String(text) => Said::Text(text.into_owned()),
+        DeValue::Integer(x) => Said::Whole(whole(&x)),
+        DeValue::Float(x) => {
+            // TOML's own numbers are Rust's, but for underscores.
+            let text = x.as_str().replace('_', "");
+            text.parse().map_or(Said::Text(text), Said::Number)
         }
-        DeValue::Float(x) => x.as_str().replace('_', "").parse().ok(),
-        _ => None,
+        DeValue::Boolean(truth) => Said::Truth(truth),
+        DeValue::Datetime(time) => Said::Time(time.to_string()),
+        DeValue::Array(values) => {
+            let each = |value: Spanned<DeValue<'_>>| {
+                let place = lines.place(value.span().start);
+                DeclaredValue::new(place, said(lines, value.into_inner()))
+            };
+            Said::List(values.into_iter().map(each).collect())
+        }
+        DeValue::Table(table) => entries(lines, table),
+    }
+}
+
+/// A whole number in decimal digits.
+fn whole(x: &DeInteger<'_>) -> String {
+    let digits = x.as_str().replace('_', "");
+    let text = digits.trim_start_matches('+');
+    match x.radix() {
+        10 => text.to_owned(),
+        radix => i64::from_str_radix(text, radix).map_or(digits.clone(), |x| x.to_string()),
+    }
+}
+
+/// The study file that says the same as a declaration.
+pub(super) fn written(declared: &DeclaredValue) -> String {
+    let Said::Table(sections) = &declared.said else { return String::new() };
+    let (mut first, mut parts) = (String::new(), Vec::new());
+    for (name, value) in sections {
+        let is_section = |value: &DeclaredValue| matches!(value.said, Said::Table(_));
+        match &value.said {
+            Said::Table(entries) => parts.push(section(&format!("[{}]", key(name)), entries)),
+            Said::List(values) if !values.is_empty() && values.iter().all(is_section) => {
+                let head = format!("[[{}]]", key(name));
+                parts.extend(values.iter().filter_map(|value| match &value.said {
+                    Said::Table(entries) => Some(section(&head, entries)),
+                    _ => None,
+                }));
+            }
+            said => first.push_str(&line(name, said)),
+        }
+    }
+    if !first.is_empty() {
+        parts.insert(0, first);
+    }
+    parts.join("\n")
+}
+
+fn section(head: &str, entries: &[(String, DeclaredValue)]) -> String {
+    let lines = entries.iter().map(|(name, value)| line(name, &value.said));
+    std::iter::once(format!("{head}\n")).chain(lines).collect()
+}
+
+fn line(name: &str, said: &Said) -> String {
+    format!("{} = {}\n", key(name), inline(said))
+}
+
+fn inline(said: &Said) -> String {
+    match said {
+        Said::Truth(truth) => truth.to_string(),
+        Said::Whole(text) | Said::Time(text) => text.clone(),
+        Said::Number(x) if x.is_nan() => "nan".to_owned(),
+        Said::Number(x) => format!("{x:?}"),
+        Said::Text(text) => quoted(text),
+        Said::List(values) => {
+            let all: Vec<String> = values.iter().map(|value| inline(&value.said)).collect();
+            format!("[{}]", all.join(", "))
+        }
+        Said::Table(entries) => {
+            let entry = |(name, value): &(String, DeclaredValue)| {
+                format!("{} = {}", key(name), inline(&value.said))
+            };
+            let all: Vec<String> = entries.iter().map(entry).collect();
+            format!("{{ {} }}", all.join(", "))
+        }
+    }
+}
+
+/// A key, bare where it may be.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+}
+
+/// A text in quotes.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                // Writing to a text does not fail.
+                let _ = write!(out, "\\u{:04X}", u32::from(letter));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// What a declaration says, whatever the places.
+    fn bare(declared: &DeclaredValue) -> String {
+        inline(&declared.said)
+    }
+
+    #[test]
+    fn what_is_written_says_the_same() {
+        let text = "title = \"a \\\"b\\\" \\u0007\"\n[data]\nwhere = { \"x y\" = { min = -1.5e-7, max = 2019-11-27 } }\n\
+                    n = 0xff\nlong = 12345678901234567890\nlist = [1, +2, true, inf]\n[[policy]]\nkind = \"a\"\n\
+                    [[policy]]\nkind = \"b\"\n";
+        let found = parse(Path::new("s.toml"), text).unwrap();
+        let again = parse(Path::new("t.toml"), &written(&found)).unwrap();
+        assert_eq!(bare(&found), bare(&again));
+        assert!(
+            bare(&found).contains("n = 255, long = 12345678901234567890, list = [1, 2, true, inf]")
+        );
+    }
+
+    #[test]
+    fn places_are_lines_or_arguments() {
+        let found =
+            parse(Path::new("s.toml"), "[a]\nb = 1\n\n[a.c]\nd = [\n 1,\n \"x\"]\n").unwrap();
+        let mentions = found.mentions();
+        let line = |name: &str| mentions.place(name).unwrap().to_string();
+        assert_eq!(
+            [line("b"), line("d"), line("x")],
+            ["s.toml: line 2", "s.toml: line 5", "s.toml: line 7"]
+        );
+        let argument = Place::Argument(String::new()).child("context").child("age");
+        assert_eq!(argument.to_string(), "context[\"age\"]");
     }
 }

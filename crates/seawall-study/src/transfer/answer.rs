@@ -7,6 +7,7 @@ use std::fmt;
 
 /// How a bound is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// What past groups needed, by rank.
@@ -40,6 +41,7 @@ impl fmt::Display for Method {
 
 /// What policies would cost in the target.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transfers {
     /// Whether lower or higher is better.
     pub direction: Direction,
@@ -65,6 +67,7 @@ pub struct Transfers {
 
 /// Groups that are not counted, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutGroups {
     /// Too few rows.
     pub few_rows: usize,
@@ -76,6 +79,7 @@ pub struct LeftOutGroups {
 
 /// What a policy would cost in the target, or by how much more than another.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transfer {
     /// The policy.
     pub policy: String,
@@ -105,6 +109,7 @@ pub struct Transfer {
 
 /// What an allowance is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllowanceParts {
     /// Noise of the estimate and of what groups really cost.
     pub sampling: f64,
@@ -123,6 +128,7 @@ impl AllowanceParts {
 
 /// A past group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupScore {
     /// Its name.
     pub group: String,

@@ -47,6 +47,7 @@ pub struct Retrial {
 
 /// A way to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Procedure {
     /// Nothing shifts.
@@ -85,6 +86,7 @@ impl fmt::Display for Procedure {
 
 /// How every procedure did on every past group.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backtest {
     /// What groups are recorded by.
     pub by: String,
@@ -112,6 +114,7 @@ pub struct Backtest {
 
 /// How a procedure did.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcedureRecord {
     /// The procedure.
     pub name: Procedure,
@@ -127,6 +130,7 @@ pub struct ProcedureRecord {
 
 /// A group, and every procedure's bound.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupBounds {
     /// Its name.
     pub group: String,
@@ -135,6 +139,7 @@ pub struct GroupBounds {
     /// What it really cost.
     pub real: f64,
     /// The bounds, by procedure.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub bounds: BTreeMap<Procedure, f64>,
 }
 

@@ -139,18 +139,13 @@ pub fn check_named(data: &DataSpec, name: &Path, columns: &[String]) -> Result<(
     check_columns(data, name, columns, &Counter::new(data, columns).names)
 }
 
-/// Refuses a column that the data do not have, by the line of the study that names it.
+/// Refuses a column that the data do not have, by the place that names it.
 fn check_columns(data: &DataSpec, file: &Path, all: &[String], names: &[String]) -> Result<()> {
     let known: HashSet<&str> = all.iter().map(String::as_str).collect();
     let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) else {
         return Ok(());
     };
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let is_name = |word: &str| word == name.as_str();
-    let ends = |c: char| c.is_whitespace() || "\"'=,{}[]".contains(c);
-    // A name with such characters in it is quoted: then the whole line is looked at.
-    let named =
-        |line: &str| line.split(ends).any(is_name) || (name.contains(ends) && line.contains(name));
     if data.counted {
         let what = unknown_column(name, &all);
         return Err(Error::input(format!(
@@ -160,14 +155,11 @@ fn check_columns(data: &DataSpec, file: &Path, all: &[String], names: &[String])
             data.declared.path.display()
         )));
     }
-    let line = data.declared.text.lines().position(|l| named(l.split('#').next().unwrap_or(l)));
-    let line = line.map_or(String::new(), |at| format!("line {}: ", at + 1));
-    let what = unknown_column(name, &all);
-    Err(Error::config(format!(
-        "{}: {line}{}: {what}",
-        data.declared.path.display(),
-        file.display()
-    )))
+    let what = format!("{}: {}", file.display(), unknown_column(name, &all));
+    Err(match data.declared.mentions.place(name) {
+        Some(place) => place.error(what),
+        None => Error::config(format!("{}: {what}", data.declared.path.display())),
+    })
 }
 
 struct Counter<'s> {

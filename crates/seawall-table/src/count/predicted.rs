@@ -9,7 +9,7 @@
 
 use crate::combine::ExactSum;
 use crate::read::{Columns, named};
-use crate::spec::DataSpec;
+use crate::spec::{DataSpec, PredictionColumns};
 use seawall::{Error, Matrix, Result, Space};
 use std::path::Path;
 
@@ -183,11 +183,10 @@ impl Predicted {
 
     /// For each action of the log the place of its column; every one must have one, and no other may.
     fn order(&self, data: &DataSpec, actions: &[String]) -> Result<Vec<usize>> {
-        let line = data.predictions.as_ref().map_or(0, |said| said.line);
-        let wrong = |what: String| {
-            let path = data.declared.path.display();
-            Error::config(format!("{path}: line {line}: \"model.predictions\": {what}"))
+        let Some(PredictionColumns { place, .. }) = &data.predictions else {
+            return Ok(Vec::new());
         };
+        let wrong = |what: String| Error::config(format!("{place}: {what}"));
         let known = || actions.join(", ");
         if let Some((name, _)) = self.columns.iter().find(|(n, _)| named(actions, n).is_none()) {
             return Err(wrong(format!("no such action {name:?}; there are {}", known())));

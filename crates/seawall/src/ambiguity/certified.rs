@@ -11,6 +11,7 @@ const SMALL: f64 = 1e-4;
 
 /// A number that an optimisation found, with bounds on the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertifiedValue {
     /// The number: of a worst case the bound on the safe side.
     pub value: f64,

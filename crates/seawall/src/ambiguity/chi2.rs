@@ -14,76 +14,26 @@
 //! Each floor is a point of the curve and a line of slope λ above it: the bounds come from the
 //! population itself.
 
-use super::Set;
-use super::curve::{Curve, Vertices};
-use super::divergence::Power;
-use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::worst_case::{Certificate, WorstCase};
+use super::solve::{PriceOracle, Solution};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::kernel::sum::{sum, sums};
 
-/// Every reweighting of the observed points whose χ² divergence is at most the radius.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Chi2;
-
-impl Chi2 {
-    pub(super) const ABOUT: About = About {
-        name: "chi2",
-        away: "“Away” is a χ² divergence: nobody moves, people are weighed anew, and contexts that \
-               nobody was seen in keep no weight.",
-        parameters: &[],
-        make: |_| Set::Chi2(Chi2),
-    };
-}
-
-impl Shift for Chi2 {
-    fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
-    fn method(&self) -> Option<String> {
-        Some("χ², solved exactly".to_owned())
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
-        Ok(Some(Power::new(2.0, 2.0).between(geometry.population().weights(), other)))
-    }
-
-    fn solver<'a>(
-        &self,
-        problem: &Problem<'a>,
-        settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings)))
-    }
-}
-
 /// Floors tried for one answer at most: each leaves other people above it.
 const FLOORS: usize = 200;
 
 /// A problem, and the two ends of its curve.
-struct Solver<'a> {
+pub(super) struct Chi2Solver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
+    /// A radius is this many times its χ²: inside, costs and prices are those of χ² itself.
+    unit: f64,
     weights: Vec<f64>,
     values: Vec<f64>,
     mean: f64,
@@ -108,14 +58,14 @@ struct Above {
 
 /// A population: `q/p = 1 + (f − mean)/(mass δ) + below/mass` where that is positive.
 #[derive(Clone, Copy, Debug)]
-struct Tilt {
+struct Chi2Tilt {
     mean: f64,
     delta: f64,
     below: f64,
     mass: f64,
 }
 
-impl Tilt {
+impl Chi2Tilt {
     #[inline(always)]
     fn ratio(&self, f: f64) -> f64 {
         (1.0 + self.change(f)).max(0.0)
@@ -128,8 +78,8 @@ impl Tilt {
     }
 }
 
-impl<'a> Solver<'a> {
-    fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Self {
+impl<'a> Chi2Solver<'a> {
+    pub fn new(problem: &Problem<'a>, settings: Settings<'a>, unit: f64) -> Self {
         let (heights, all) = (problem.heights, problem.population().weights());
         let sources = problem.sources();
         let values: Vec<f64> = sources.iter().map(|&i| heights.at(i as usize)).collect();
@@ -145,9 +95,10 @@ impl<'a> Solver<'a> {
         let cost = if constant { 0.0 } else { 1.0 / top - 1.0 };
         // A floor between the largest value and the next leaves the largest alone.
         let price = if constant { Price::Zero } else { Price::At(0.5 * top * (highest - next)) };
-        Solver {
+        Chi2Solver {
             problem: problem.clone(),
             settings,
+            unit,
             weights,
             values,
             mean,
@@ -182,12 +133,13 @@ impl<'a> Solver<'a> {
             return self.everyone();
         }
         let (weights, values, mean) = (&self.weights, &self.values, above.floor + above.off);
-        let [variance, off] = sums(values.len(), &|s: usize| match values[s] > above.floor {
-            true => {
+        let [variance, off] = sums(values.len(), &|s: usize| {
+            if values[s] > above.floor {
                 let away = values[s] - mean;
                 [weights[s] * away * away, weights[s] * away]
+            } else {
+                [0.0; 2]
             }
-            false => [0.0; 2],
         });
         let (mass, off) = (above.mass, off / above.mass);
         Above { off: above.off + off, variance: (variance / mass - off * off).max(0.0), ..above }
@@ -195,14 +147,15 @@ impl<'a> Solver<'a> {
 
     /// `P (1 + ε) − 1`: not above 0 if too few people are left to spend only so much.
     fn room(above: &Above, radius: f64) -> f64 {
-        match above.mass < 0.5 {
-            true => above.mass * (1.0 + radius) - 1.0,
-            false => radius - above.below * (1.0 + radius),
+        if above.mass < 0.5 {
+            above.mass * (1.0 + radius) - 1.0
+        } else {
+            radius - above.below * (1.0 + radius)
         }
     }
 
     /// The population that spends the radius, if the people above some floor are the right ones.
-    fn spending(&mut self, radius: f64) -> Tilt {
+    fn spending(&mut self, radius: f64) -> Chi2Tilt {
         let mut above = self.everyone();
         // The floor is between these.
         let (mut low, mut high) = (f64::NEG_INFINITY, self.end.value);
@@ -242,7 +195,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The population at a price: `Σ p max(f − c, 0) = 2λ`, which is convex in c.
-    fn priced(&mut self, price: f64) -> Tilt {
+    fn priced(&mut self, price: f64) -> Chi2Tilt {
         let mut above = self.everyone();
         for _ in 0..FLOORS {
             let floor = above.floor + above.off - 2.0 * price / above.mass;
@@ -259,14 +212,14 @@ impl<'a> Solver<'a> {
         self.tilt(above, |sharp| 2.0 * price / sharp.mass)
     }
 
-    fn tilt(&self, above: Above, delta: impl Fn(&Above) -> f64) -> Tilt {
+    fn tilt(&self, above: Above, delta: impl Fn(&Above) -> f64) -> Chi2Tilt {
         let sharp = self.sharpened(above);
         let mean = if sharp.below == 0.0 { self.mean } else { sharp.floor + sharp.off };
-        Tilt { mean, delta: delta(&sharp), below: sharp.below, mass: sharp.mass }
+        Chi2Tilt { mean, delta: delta(&sharp), below: sharp.below, mass: sharp.mass }
     }
 
     /// What the population itself spends and reaches.
-    fn vertex(&mut self, tilt: &Tilt) -> Vertex {
+    fn vertex(&mut self, tilt: &Chi2Tilt) -> Vertex {
         self.evaluations += 1;
         let (weights, values) = (&self.weights, &self.values);
         let [cost, off] = sums(values.len(), &|s: usize| {
@@ -277,6 +230,15 @@ impl<'a> Solver<'a> {
         Vertex::new(Price::At(price), cost, tilt.mean + off)
     }
 
+    /// A vertex whose cost and price are in the units of the radius.
+    fn in_radii(&self, vertex: Vertex) -> Vertex {
+        let price = match vertex.price {
+            Price::At(price) => Price::At(price / self.unit),
+            end => end,
+        };
+        Vertex::new(price, vertex.cost * self.unit, vertex.value)
+    }
+
     fn plan(&self, ratio: impl Fn(f64) -> f64) -> Plan {
         let mut plan = Plan::new(self.problem.space());
         if self.settings.detail > Detail::Value {
@@ -284,15 +246,20 @@ impl<'a> Solver<'a> {
             for ((&i, &f), p) in each {
                 let ratio = ratio(f);
                 // Σ q (q/p − 1) is what is spent.
-                plan.push_paid(i, i, p * ratio, ratio - 1.0);
+                plan.push_paid(i, i, p * ratio, (ratio - 1.0) * self.unit);
             }
         }
         plan
     }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for Chi2Solver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.problem.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
+        let radius = radius / self.unit;
         self.evaluations = 0;
         let end = self.end;
         let (mut certificate, plan) = if radius >= end.cost {
@@ -312,54 +279,47 @@ impl Solve for Solver<'_> {
                 bracket.insert(vertex);
             }
             let (upper, price) = bracket.upper;
-            let (lower, plan) = match finite {
-                true => {
-                    // What it spends too much by rounding, a mixture with the observed population does
-                    // not.
-                    let share = if vertex.cost > radius { radius / vertex.cost } else { 1.0 };
-                    let plan = self.plan(|f| match share {
-                        1.0 => tilt.ratio(f),
-                        _ => share * tilt.ratio(f) + (1.0 - share),
-                    });
-                    (self.mean + share * (vertex.value - self.mean), plan)
-                }
+            let (lower, plan) = if finite {
+                // What it spends too much by rounding, a mixture with the observed population does
+                // not.
+                let share = if vertex.cost > radius { radius / vertex.cost } else { 1.0 };
+                let plan = self.plan(|f| match share {
+                    1.0 => tilt.ratio(f),
+                    _ => share * tilt.ratio(f) + (1.0 - share),
+                });
+                (self.mean + share * (vertex.value - self.mean), plan)
+            } else {
                 // A weight so small that its square is lost: the mixture of both ends spends no more.
-                false => {
-                    let (share, most) = (radius / end.cost, 1.0 + end.cost);
-                    let of_top = |f: f64| if f == end.value { share * most } else { 0.0 };
-                    (bracket.lower(), self.plan(|f| of_top(f) + (1.0 - share)))
-                }
+                let (share, most) = (radius / end.cost, 1.0 + end.cost);
+                let of_top = |f: f64| if f == end.value { share * most } else { 0.0 };
+                (bracket.lower(), self.plan(|f| of_top(f) + (1.0 - share)))
             };
             (Certificate::new(lower, upper, price.get()), plan)
         };
         certificate.evaluations = self.evaluations.max(1);
-        Ok(certificate.into_worst_case(
-            self.problem.units(),
-            self.problem.population(),
-            &self.settings,
-            plan,
-        ))
+        certificate.lambda /= self.unit;
+        Ok(Solution { certificate, plan, nominal: self.problem.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.start.value)
+    fn start(&self) -> f64 {
+        self.start.value
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+    fn ends(&mut self) -> Vec<Vertex> {
         let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
-        let (problem, settings) = (self.problem.clone(), self.settings);
-        let mut evaluate = |&price: &f64| {
+        ends.into_iter().map(|vertex| self.in_radii(vertex)).collect()
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        let at = |price: &f64| {
+            let price = price * self.unit;
             if price <= self.end.price.get() {
-                return self.end;
+                return self.in_radii(self.end);
             }
             let tilt = self.priced(price);
-            self.vertex(&tilt)
+            let vertex = self.vertex(&tilt);
+            self.in_radii(vertex)
         };
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
-            settings,
-            problem.units(),
-            |prices| prices.iter().map(&mut evaluate).collect(),
-        );
-        Ok(vertices.into_curve(problem.units()))
+        prices.iter().map(at).collect()
     }
 }

@@ -10,8 +10,9 @@
 //! From the curve: the value at any radius, and the breakdown radius at which it crosses a limit
 //! or another curve.
 
-use super::problem::{Direction, Units};
+use super::polyline::Polyline;
 use super::settings::Settings;
+use super::values::{Direction, ValueUnits};
 use crate::kernel::bracket::{Vertex, uncertainty};
 use crate::progress::Stage;
 use std::cmp::Ordering;
@@ -21,8 +22,6 @@ use std::collections::BinaryHeap;
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// Stretches evaluated together.
 const BATCH: usize = 8;
-/// A difference between two curves smaller than this share of their values is no difference.
-const INDIFFERENT: f64 = 1e-12;
 
 /// Vertices of a curve being refined, in a solver's units, by falling cost.
 pub(super) struct Vertices {
@@ -51,7 +50,7 @@ impl Vertices {
     pub fn refine(
         mut self,
         settings: Settings<'_>,
-        units: Units,
+        units: ValueUnits,
         mut evaluate: impl FnMut(&[f64]) -> Vec<Vertex>,
     ) -> Self {
         let mut open = BinaryHeap::new();
@@ -142,7 +141,7 @@ impl Vertices {
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(mut self, units: Units) -> Curve {
+    pub fn into_curve(mut self, units: ValueUnits) -> Curve {
         let factor = units.scale();
         self.seen.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost));
         self.straight.sort_unstable_by(f64::total_cmp);
@@ -206,7 +205,7 @@ impl Sagging {
     }
 
     /// The curve in the user's units and direction.
-    pub fn into_curve(self, units: Units) -> Curve {
+    pub fn into_curve(self, units: ValueUnits) -> Curve {
         let vertex = |&(radius, value, slope): &(f64, f64, f64)| CurveVertex {
             radius,
             value: units.unscaled(value),
@@ -412,52 +411,6 @@ impl Curve {
         }
         lines.extend(chords.0.last());
         Polyline(lines).lowered(-self.excess)
-    }
-}
-
-/// A function of the radius: straight between its corners, constant after the last.
-struct Polyline(Vec<(f64, f64)>);
-
-impl Polyline {
-    /// The same line, lower by so much.
-    fn lowered(&self, by: f64) -> Self {
-        Polyline(self.0.iter().map(|&(r, v)| (r, v - by)).collect())
-    }
-
-    fn height(&self, radius: f64) -> f64 {
-        let at = self.0.partition_point(|&(r, _)| r <= radius);
-        match (at.checked_sub(1).map(|i| self.0[i]), self.0.get(at)) {
-            (Some((r0, v0)), Some(&(r1, v1))) => v0 + (v1 - v0) * ((radius - r0) / (r1 - r0)),
-            (Some((_, v)), None) => v,
-            // Before the first corner there is nothing.
-            (None, _) => f64::NAN,
-        }
-    }
-
-    /// The smallest radius after which this is above `other`.
-    fn first_above(&self, other: &Polyline) -> Option<f64> {
-        let mut corners: Vec<f64> = self.0.iter().chain(&other.0).map(|c| c.0).collect();
-        corners.sort_unstable_by(f64::total_cmp);
-        corners.dedup();
-        let largest = |p: &Polyline| p.0.iter().fold(0.0, |m: f64, c| m.max(c.1.abs()));
-        let slack = INDIFFERENT * largest(self).max(largest(other));
-        let mut before: Option<(f64, f64)> = None;
-        for radius in corners {
-            let above = self.height(radius) - other.height(radius);
-            if above.is_nan() {
-                continue;
-            }
-            if above > slack {
-                return Some(match before {
-                    // Below, then above: where the straight line between is 0.
-                    Some((r, d)) if d < 0.0 => r + (radius - r) * (-d / (above - d)),
-                    Some((r, _)) => r,
-                    None => radius,
-                });
-            }
-            before = Some((radius, above));
-        }
-        None
     }
 }
 

@@ -14,14 +14,14 @@
 //! exact; between them vertices are put, evenly in `1/√(1 − ε)`, until no piece sags by more than the
 //! tolerance.
 
-use super::Set;
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
 use super::curve::{Curve, Sagging};
 use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
+use super::solve::Solve;
 use super::worst_case::{Certificate, WorstCase};
 use crate::error::Result;
 use crate::kernel::sum::sum;
@@ -34,36 +34,25 @@ pub struct Cvar;
 impl Cvar {
     pub(super) const ABOUT: About = About {
         name: "cvar",
-        away: "“Away” is the share of the people who are left out (1 − α of CVaR at level α): nobody \
-               moves, people are weighed anew, and contexts that nobody was seen in keep no weight.",
         parameters: &[],
-        make: |_| Set::Cvar(Cvar),
+        capabilities: Capabilities::REWEIGHTS,
+        instead: &[("alpha", "the radius is 1 − alpha")],
     };
 }
 
-impl Shift for Cvar {
+impl AmbiguitySet for Cvar {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
+}
 
-    fn method(&self) -> Option<String> {
-        Some("conditional value at risk, solved exactly".to_owned())
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn instead_of(&self, parameter: &str) -> Option<&'static str> {
-        (parameter == "alpha").then_some("the radius is 1 − alpha")
+impl SolvableSet for Cvar {
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        Ok(Box::new(CvarSolver::new(problem, settings)))
     }
 
     fn refuses_radius(&self, radius: f64) -> Option<&'static str> {
@@ -78,28 +67,20 @@ impl Shift for Cvar {
         // No share at all is no population: whoever was not seen is out of reach.
         Ok(Some(if least > 0.0 { 1.0 - least } else { f64::INFINITY }))
     }
-
-    fn solver<'a>(
-        &self,
-        problem: &Problem<'a>,
-        settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings)))
-    }
 }
 
 /// A problem with its sources sorted, those of the same value together.
-struct Solver<'a> {
+struct CvarSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     /// Values, highest first, each once.
-    steps: Vec<Step>,
+    steps: Vec<CvarStep>,
     nominal: f64,
 }
 
 /// All people of one value.
 #[derive(Clone, Copy)]
-struct Step {
+struct CvarStep {
     value: f64,
     /// The share of people of higher values, and of these and higher ones.
     above: f64,
@@ -108,13 +89,13 @@ struct Step {
     excess: f64,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> CvarSolver<'a> {
     fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Self {
         let (heights, all) = (problem.heights, problem.population().weights());
         let mut points: Vec<(f64, f64)> =
             problem.sources().iter().map(|&i| (heights.at(i as usize), all[i as usize])).collect();
         points.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
-        let mut steps: Vec<Step> = Vec::with_capacity(points.len());
+        let mut steps: Vec<CvarStep> = Vec::with_capacity(points.len());
         for (value, p) in points {
             match steps.last_mut() {
                 Some(last) if last.value == value => last.with += p,
@@ -122,21 +103,21 @@ impl<'a> Solver<'a> {
                     let (above, excess) = last.map_or((0.0, 0.0), |last| {
                         (last.with, last.excess + last.with * (last.value - value))
                     });
-                    steps.push(Step { value, above, with: above + p, excess });
+                    steps.push(CvarStep { value, above, with: above + p, excess });
                 }
             }
         }
-        Solver { problem: problem.clone(), settings, steps, nominal: problem.nominal_height() }
+        CvarSolver { problem: problem.clone(), settings, steps, nominal: problem.nominal_height() }
     }
 
     /// The value at which the worst share `a` ends.
-    fn last(&self, a: f64) -> Step {
+    fn last(&self, a: f64) -> CvarStep {
         let at = self.steps.partition_point(|step| step.with < a);
         self.steps[at.min(self.steps.len() - 1)]
     }
 
     /// The population that holds the worst share alone, and what it spends.
-    fn plan(&self, last: &Step, a: f64) -> Plan {
+    fn plan(&self, last: &CvarStep, a: f64) -> Plan {
         let mut plan = Plan::new(self.problem.space());
         let weights = self.problem.population().weights();
         // Everyone above counts whole, and of those at the last value so much as is left.
@@ -156,7 +137,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-impl Solve for Solver<'_> {
+impl Solve for CvarSolver<'_> {
     fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
         let a = 1.0 - radius;
         let top = self.steps[0];
@@ -211,9 +192,10 @@ impl Solve for Solver<'_> {
             let wanted = (width * (step.excess / tolerance).sqrt()).ceil().max(1.0);
             let room = self.settings.max_vertices.saturating_sub(done + pair.len()).max(1);
             stopped |= !self.settings.go_on(Stage::Curve, done, 0.0);
-            let count = match passes && !stopped && 1.0 - a0 < self.settings.max_radius {
-                true => wanted.min(room as f64) as usize,
-                false => 1,
+            let count = if passes && !stopped && 1.0 - a0 < self.settings.max_radius {
+                wanted.min(room as f64) as usize
+            } else {
+                1
             };
             curve.piece(step.value, step.excess, (a0, a1), count);
             done += count;

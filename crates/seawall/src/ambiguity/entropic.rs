@@ -8,17 +8,17 @@
 //! alone is no bound on the safe side, so the bounds of the exact worst case stand beside it.
 //! `lower` and `upper` bound `V_η` itself.
 
-use super::Set;
-use super::curve::{Curve, Vertices};
-use super::engine::soft::{Of, Softmax, exponents, log_reference};
-use super::gibbs::{Part, SETTLED, list, shares};
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
+use super::engine::soft::{Of, Softmax};
+use super::gibbs::{GibbsPart, SETTLED, exponents, list, log_reference, shares};
+use super::parameters::{Argument, Parameter, Takes};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Argument, Parameter, Shift, Takes};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::wasserstein::{AWAY, Wasserstein};
-use super::worst_case::{Certificate, Smoothed, WorstCase};
+use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
+use super::values::ValueUnits;
+use super::worst_case::{Certificate, Smoothed};
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
@@ -36,7 +36,6 @@ pub struct Entropic {
 impl Entropic {
     pub(super) const ABOUT: About = About {
         name: "entropic",
-        away: AWAY,
         parameters: &[Parameter {
             name: "eta",
             hint: "larger is closer to exact",
@@ -44,11 +43,16 @@ impl Entropic {
             takes: Takes::Positive,
             optional: false,
         }],
-        make: |given| Set::Entropic(Entropic { eta: given.number(0) }),
+        capabilities: Capabilities {
+            smoothed: true,
+            stays_at_zero: false,
+            ..Capabilities::MOVES_MASS
+        },
+        instead: &[],
     };
 }
 
-impl Shift for Entropic {
+impl AmbiguitySet for Entropic {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
@@ -56,37 +60,20 @@ impl Shift for Entropic {
     fn arguments(&self) -> Vec<Option<Argument>> {
         vec![Some(Argument::Number(self.eta))]
     }
+}
 
-    fn method(&self) -> Option<String> {
-        Some(format!("entropic Wasserstein, η = {}", self.eta))
-    }
-
-    fn moves_mass(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn smoothing(&self, points: usize) -> f64 {
-        (points as f64).ln() / self.eta
-    }
-
-    fn smooths(&self) -> Option<Set> {
-        Some(Wasserstein.into())
-    }
-
+impl SolvableSet for Entropic {
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings, self.eta)?))
+        let oracle = EntropicSolver::new(problem, settings, self.eta)?;
+        Ok(Box::new(PricedSolver::new(oracle, settings)))
+    }
+
+    fn smoothing(&self, points: usize) -> f64 {
+        (points as f64).ln() / self.eta
     }
 }
 
@@ -94,7 +81,7 @@ impl Shift for Entropic {
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A problem with its engine and the two ends of its curve.
-struct Solver<'a> {
+struct EntropicSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     /// η for the scaled values.
@@ -109,7 +96,7 @@ struct Solver<'a> {
     halted: bool,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> EntropicSolver<'a> {
     fn new(problem: &Problem<'a>, settings: Settings<'a>, eta: f64) -> Result<Self> {
         let scaled = eta / problem.heights.scale();
         // Twice the largest value times η must exist, and one over it.
@@ -123,14 +110,14 @@ impl<'a> Solver<'a> {
         let eta = scaled;
         let geometry = &problem.geometry;
         let engine = geometry.soft_engine()?.clone();
-        let mut engine = engine.load(geometry, exponents(problem, eta), settings.watch);
+        let mut engine = engine.load(geometry.indexed(), exponents(problem, eta), settings.watch);
         let start = vertex(Price::Infinite, smoothed(&mut *engine, eta, Price::Infinite));
         let soft = smoothed(&mut *engine, eta, Price::Zero);
         if engine.stopped() {
             return Err(Error::stopped());
         }
         let end = vertex(Price::Zero, soft);
-        Ok(Solver {
+        Ok(EntropicSolver {
             problem: problem.clone(),
             settings,
             eta,
@@ -143,7 +130,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    fn evaluate(&mut self, price: Price) -> Dual {
+    fn evaluate(&mut self, price: Price) -> EntropicDual {
         smoothed(&mut *self.engine, self.eta, price)
     }
 
@@ -205,7 +192,7 @@ impl<'a> Solver<'a> {
             weights.iter_mut().zip(arrived).for_each(|(w, x)| *w += share * x);
             entropy += share * spread;
             let sharpness = self.eta * price.get();
-            parts.push(Part { share, exponents: exponents.clone(), sharpness, totals });
+            parts.push(GibbsPart { share, exponents: exponents.clone(), sharpness, totals });
         }
         if self.settings.detail == Detail::Plan {
             match list(&self.problem, &self.settings, &parts) {
@@ -251,8 +238,12 @@ impl<'a> Solver<'a> {
     }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for EntropicSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.problem.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         let before = self.evaluations;
         let (bracket, stopped) = if radius >= self.end.cost {
             (Bracket::new(self.end, self.end, self.end.cost), false)
@@ -281,38 +272,27 @@ impl Solve for Solver<'_> {
             smoothed: Some(self.exact_bounds(&bracket, entropy)),
             ..Certificate::new(bracket.lower(), upper, price.get())
         };
-        Ok(certificate.into_worst_case(
-            self.problem.units(),
-            self.problem.population(),
-            &self.settings,
-            plan,
-        ))
+        Ok(Solution { certificate, plan, nominal: self.problem.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.start.value)
+    fn start(&self) -> f64 {
+        self.start.value
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        let (problem, settings) = (self.problem.clone(), self.settings);
-        let nowhere = self.end.cost <= self.start.cost;
-        let ends = if nowhere { vec![self.start] } else { vec![self.end, self.start] };
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
-            settings,
-            problem.units(),
-            |prices| {
-                let at = |&price: &f64| vertex(Price::At(price), self.evaluate(Price::At(price)));
-                let found = prices.iter().map(at).collect();
-                if self.engine.stopped() { Vec::new() } else { found }
-            },
-        );
-        Ok(vertices.into_curve(problem.units()))
+    fn ends(&mut self) -> Vec<Vertex> {
+        if self.end.cost <= self.start.cost { vec![self.start] } else { vec![self.end, self.start] }
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        let at = |&price: &f64| vertex(Price::At(price), self.evaluate(Price::At(price)));
+        let found = prices.iter().map(at).collect();
+        if self.engine.stopped() { Vec::new() } else { found }
     }
 }
 
 /// The smoothed dual at a price, less `ελ`.
 #[derive(Clone, Copy)]
-struct Dual {
+struct EntropicDual {
     /// `Σ p_i (1/η) log Σ_j …`
     value: f64,
     /// Minus its slope: the mean cost `C(λ)`.
@@ -322,14 +302,14 @@ struct Dual {
 }
 
 /// Value, slope and curvature at a price, from one pass.
-fn smoothed(engine: &mut dyn Softmax, eta: f64, price: Price) -> Dual {
+fn smoothed(engine: &mut dyn Softmax, eta: f64, price: Price) -> EntropicDual {
     let soft = engine.evaluate(eta * price.get(), Of::Cost);
-    Dual { value: soft.log / eta, cost: soft.mean, curvature: eta * soft.variance }
+    EntropicDual { value: soft.log / eta, cost: soft.mean, curvature: eta * soft.variance }
 }
 
 /// The point of the curve that an evaluation shows: the smoothed plan at this price is optimal
 /// for the radius that it spends.
-fn vertex(price: Price, soft: Dual) -> Vertex {
+fn vertex(price: Price, soft: EntropicDual) -> Vertex {
     let (cost, spent) = match price {
         Price::Infinite => (0.0, 0.0),
         _ => (soft.cost, price.get() * soft.cost),

@@ -3,7 +3,7 @@
 //!
 //! What the sets whose populations are such plans share. How they find the exponents is their own.
 
-use super::engine::{Scan, Source};
+use super::engine::{PairScan, Source};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::settings::Settings;
@@ -11,14 +11,29 @@ use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::kernel::scan::{TILE, costs};
+use crate::kernel::sum::sums;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A population spends the radius to this share of it.
 pub(super) const SETTLED: f64 = 1e-13;
 
+/// `η f_j + log w_j` for every point.
+pub(super) fn exponents(problem: &Problem<'_>, eta: f64) -> Vec<f64> {
+    let log_reference = log_reference(problem);
+    (0..problem.heights.len()).map(|j| eta * problem.heights.at(j) + log_reference(j)).collect()
+}
+
+/// `log w_j`, uniform unless given.
+pub(super) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(usize) -> f64 + 'a {
+    let reference = problem.reference;
+    let total: f64 =
+        reference.map_or(problem.heights.len() as f64, |w| sums(w.len(), &|j: usize| [w[j]])[0]);
+    move |j| reference.map_or(1.0, |w| w[j]).ln() - total.ln()
+}
+
 /// One of the Gibbs plans that a mixture is made of.
-pub(super) struct Part {
+pub(super) struct GibbsPart {
     /// Its share of the mixture.
     pub share: f64,
     /// `e_j` for each point.
@@ -45,8 +60,12 @@ pub(super) fn shares(bracket: &Bracket) -> Vec<(f64, Price)> {
 }
 
 /// Lists the entries of a mixture of Gibbs plans that are not too light; None if it was stopped.
-pub(super) fn list(problem: &Problem<'_>, settings: &Settings<'_>, parts: &[Part]) -> Option<Plan> {
-    let scan = Scan::new(&problem.geometry);
+pub(super) fn list(
+    problem: &Problem<'_>,
+    settings: &Settings<'_>,
+    parts: &[GibbsPart],
+) -> Option<Plan> {
+    let scan = PairScan::new(problem.geometry.indexed());
     let nominal = problem.population().weights();
     let floor = settings.plan_floor;
     let patience = scan.patience(settings.watch);
@@ -62,7 +81,7 @@ pub(super) fn list(problem: &Problem<'_>, settings: &Settings<'_>, parts: &[Part
             cost.resize(members.len(), 0.0);
             costs(&scan.metrics, &group.columns, x, at * TILE, cost);
             for (&j, &c) in members.iter().zip(cost.iter()) {
-                let log = |part: &Part| {
+                let log = |part: &GibbsPart| {
                     p - part.totals[s] + part.exponents[j as usize] - penalty(part.sharpness, c)
                 };
                 // The exponential is only worth taking where it may matter.

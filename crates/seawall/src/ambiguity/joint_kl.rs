@@ -12,54 +12,56 @@
 //! people of one context. It is asked of a log and a policy, in `evaluate::joint`; contexts and values
 //! alone do not say what it is.
 
-use super::Set;
-use super::problem::Problem;
-use super::set::{About, Shift, asked_of_a_log};
-use super::settings::Settings;
-use super::solver::Solve;
-use crate::error::Result;
+use super::ambiguity_set::{About, AmbiguitySet};
+use super::capabilities::Capabilities;
 
-/// Every reweighting of people with their outcomes whose KL divergence is at most the radius, in nats;
-/// valued by inverse propensity weights.
+/// How the outcomes that a policy would have met are estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JointEstimator {
+    /// By inverse propensity weights alone.
+    #[default]
+    Weighted,
+    /// Doubly robustly (Kallus, Mao, Wang and Zhou 2022): from an outcome model, too.
+    ///
+    /// Where they localise the nuisance `E[e^{Y/α}|x, a]` at a first guess of `α`, here the whole
+    /// *distribution* of the outcomes that the policy would have met is estimated doubly robustly, because a
+    /// leaf keeps its outcomes; every `α` follows from it at once, and nothing is iterated that could
+    /// diverge.
+    DoublyRobust,
+}
+
+/// Every reweighting of people with their outcomes whose KL divergence is at most the radius, in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct JointKl;
+pub struct JointKl {
+    /// How it is valued.
+    pub estimator: JointEstimator,
+}
 
 impl JointKl {
     pub(super) const ABOUT: About = About {
         name: "joint-kl",
-        away: "“Away” is a Kullback–Leibler divergence, in nats: nobody moves; people and what happens \
-               to them are weighed anew together, so that outcomes too may be worse than those seen.",
         parameters: &[],
-        make: |_| Set::JointKl(JointKl),
+        capabilities: Capabilities { needs_log: true, ..Capabilities::REWEIGHTS },
+        instead: &[],
+    };
+
+    /// With the outcome model; written by a name of its own.
+    pub(super) const ABOUT_DOUBLY_ROBUST: About = About {
+        name: "joint-kl-dr",
+        capabilities: Capabilities {
+            gradient: false,
+            needs_outcomes: true,
+            ..Self::ABOUT.capabilities
+        },
+        ..Self::ABOUT
     };
 }
 
-impl Shift for JointKl {
+impl AmbiguitySet for JointKl {
     fn about(&self) -> &'static About {
-        &Self::ABOUT
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn needs_actions(&self) -> bool {
-        true
-    }
-
-    fn fears(&self) -> Option<&'static str> {
-        Some("more people with bad outcomes")
-    }
-
-    fn solver<'a>(&self, _: &Problem<'a>, _: Settings<'a>) -> Result<Box<dyn Solve + 'a>> {
-        Err(asked_of_a_log(Self::ABOUT.name))
+        match self.estimator {
+            JointEstimator::Weighted => &Self::ABOUT,
+            JointEstimator::DoublyRobust => &Self::ABOUT_DOUBLY_ROBUST,
+        }
     }
 }

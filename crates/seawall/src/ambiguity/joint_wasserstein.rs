@@ -2,7 +2,7 @@
 //! 2022): people may move, and what would happen to them may change, a unit of outcome at the price κ.
 //!
 //! ```text
-//! V(ε) = min_{λ≥0} ελ + Σ_x p(x) max over couplings of E max_k ( … )        (see [`people`])
+//! V(ε) = min_{λ≥0} ελ + Σ_x p(x) max over couplings of E max_k ( … )        (see [`joint_sets`])
 //! ```
 //!
 //! Straight lines in λ, so `V` is made of finitely many straight lines, each price giving a point of
@@ -12,17 +12,17 @@
 //! Without moves of contexts every such policy loses the same, `ε/κ` (their theorem). With them a policy
 //! whose regions are near each other loses more.
 //!
-//! [`people`]: super::people
+//! [`joint_sets`]: super::joint_sets
 
-use super::Set;
-use super::curve::{Curve, Vertices};
-use super::people::{Coupling, People};
+use super::ambiguity_set::{About, AmbiguitySet};
+use super::capabilities::Capabilities;
+use super::joint_sets::{Coupling, JointPeople};
+use super::parameters::{Argument, Parameter, Takes};
 use super::plan::Plan;
-use super::problem::Problem;
-use super::set::{About, Argument, Parameter, Shift, Takes, asked_of_a_log};
 use super::settings::{Detail, Settings};
-use super::solver::{Solve, Solver};
-use super::worst_case::{Certificate, WorstCase};
+use super::solve::{PriceOracle, Solution};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
@@ -39,9 +39,6 @@ pub struct JointWasserstein {
 impl JointWasserstein {
     pub(super) const ABOUT: About = About {
         name: "joint-wasserstein",
-        away: "“Away” is measured by what it costs to turn one population into the other: people move to \
-               other contexts at the ground cost, and what would happen to them under each action may \
-               change, each unit of it at a price, kappa, that says how dear that is.",
         parameters: &[Parameter {
             name: "kappa",
             hint: "what a unit of outcome moved costs, in units of the ground cost",
@@ -49,60 +46,24 @@ impl JointWasserstein {
             takes: Takes::Positive,
             optional: false,
         }],
-        make: |given| Set::JointWasserstein(JointWasserstein { kappa: given.number(0) }),
+        capabilities: Capabilities {
+            exact_curve: true,
+            gradient: false,
+            needs_log: true,
+            needs_outcomes: true,
+            ..Capabilities::MOVES_MASS
+        },
+        instead: &[],
     };
-
-    /// A solver for people and a policy.
-    pub(crate) fn solver_for<'a>(
-        self,
-        people: People,
-        settings: Settings<'a>,
-    ) -> Result<Solver<'a>> {
-        let set = Set::from(self);
-        set.check()?;
-        Ok(Solver::new(Box::new(PeopleSolver::new(people, self.kappa, settings)?), set))
-    }
 }
 
-impl Shift for JointWasserstein {
+impl AmbiguitySet for JointWasserstein {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
 
     fn arguments(&self) -> Vec<Option<Argument>> {
         vec![Some(Argument::Number(self.kappa))]
-    }
-
-    fn moves_mass(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        true
-    }
-
-    fn has_gradient(&self) -> bool {
-        false
-    }
-
-    fn needs_actions(&self) -> bool {
-        true
-    }
-
-    fn fears(&self) -> Option<&'static str> {
-        Some("worse outcomes for the same people")
-    }
-
-    fn needs_outcomes(&self) -> bool {
-        true
-    }
-
-    fn solver<'a>(
-        &self,
-        _problem: &Problem<'a>,
-        _settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        Err(asked_of_a_log(Self::ABOUT.name))
     }
 }
 
@@ -111,7 +72,7 @@ const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// What people reach at a price, under either end of what the coupling of their outcomes may be.
 struct Oracle<'a> {
-    people: People,
+    people: JointPeople,
     /// For heights.
     kappa: f64,
     settings: Settings<'a>,
@@ -138,7 +99,7 @@ struct Face {
 }
 
 /// Bounds, and the prices, with their shares of the people, whose plans attain the lower one.
-struct Found {
+struct PricedShares {
     certificate: Certificate,
     prices: Vec<(f64, Price)>,
 }
@@ -152,17 +113,17 @@ impl Face {
         Face { coupling, seen }
     }
 
-    fn at(&mut self, oracle: &mut Oracle<'_>, radius: f64) -> Found {
+    fn at(&mut self, oracle: &mut Oracle<'_>, radius: f64) -> PricedShares {
         let end = self.seen[0];
         if radius >= end.cost {
             let certificate = Certificate::new(end.value, end.value, 0.0);
-            return Found { certificate, prices: vec![(1.0, end.price)] };
+            return PricedShares { certificate, prices: vec![(1.0, end.price)] };
         }
         self.between(oracle, radius)
     }
 
     /// The search before the end of the curve.
-    fn between(&mut self, oracle: &mut Oracle<'_>, radius: f64) -> Found {
+    fn between(&mut self, oracle: &mut Oracle<'_>, radius: f64) -> PricedShares {
         let at = self.seen.partition_point(|v| v.cost > radius);
         let mut bracket = Bracket::new(self.seen[at - 1], self.seen[at], radius);
         let (mut stopped, mut minimiser) = (false, None);
@@ -195,12 +156,12 @@ impl Face {
         let Bracket { left, right, .. } = bracket;
         let share = (radius - right.cost) / (left.cost - right.cost);
         let prices = vec![(1.0 - share, right.price), (share, left.price)];
-        Found { certificate: Certificate { stopped, ..certificate }, prices }
+        PricedShares { certificate: Certificate { stopped, ..certificate }, prices }
     }
 }
 
 /// People, and the two ends of what the coupling of their outcomes may do.
-struct PeopleSolver<'a> {
+pub(super) struct PeopleSolver<'a> {
     oracle: Oracle<'a>,
     worst: Face,
     /// None where it is the worst one.
@@ -208,7 +169,7 @@ struct PeopleSolver<'a> {
 }
 
 impl<'a> PeopleSolver<'a> {
-    fn new(people: People, kappa: f64, settings: Settings<'a>) -> Result<Self> {
+    pub fn new(people: JointPeople, kappa: f64, settings: Settings<'a>) -> Result<Self> {
         let scaled = kappa / people.units().scale();
         if !(scaled.is_normal() && scaled.recip().is_normal()) {
             let kappa = Argument::Number(kappa);
@@ -226,10 +187,14 @@ impl<'a> PeopleSolver<'a> {
     }
 }
 
-impl Solve for PeopleSolver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for PeopleSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.oracle.people.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         let before = self.oracle.evaluations;
-        let Found { certificate, prices } = self.worst.at(&mut self.oracle, radius);
+        let PricedShares { certificate, prices } = self.worst.at(&mut self.oracle, radius);
         let upper = certificate.upper.max(certificate.lower);
         let best = match &mut self.best {
             Some(face) => {
@@ -251,24 +216,21 @@ impl Solve for PeopleSolver<'_> {
             engine: Some(people.engine()),
             ..certificate
         };
-        Ok(certificate.into_worst_case(people.units(), people.population(), settings, plan))
+        Ok(Solution { certificate, plan, nominal: people.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        let start = self.worst.seen.last().map_or(f64::NAN, |start| start.value);
-        self.oracle.people.units().unscaled(start)
+    fn start(&self) -> f64 {
+        self.worst.seen.last().map_or(f64::NAN, |start| start.value)
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        // From its two ends alone, so that it does not depend on what was asked before.
+    fn ends(&mut self) -> Vec<Vertex> {
         let mut ends = self.worst.seen.clone();
         ends.drain(1..(ends.len() - 1).max(1));
+        ends
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
         let (oracle, coupling) = (&mut self.oracle, self.worst.coupling);
-        let (settings, units) = (oracle.settings, oracle.people.units());
-        let vertices =
-            Vertices::new(ends, tolerance * units.scale()).refine(settings, units, |prices| {
-                prices.iter().map(|&price| oracle.vertex(coupling, Price::At(price))).collect()
-            });
-        Ok(vertices.into_curve(units))
+        prices.iter().map(|&price| oracle.vertex(coupling, Price::At(price))).collect()
     }
 }

@@ -8,15 +8,15 @@
 //! Nothing is clipped: small tilts are computed about the mean, so that a divergence of 1e-12
 //! keeps its digits, and large ones about the maximum.
 
-use super::Set;
-use super::curve::{Curve, Vertices};
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
 use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::worst_case::{Certificate, WorstCase};
+use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
@@ -28,34 +28,24 @@ use crate::progress::Stage;
 pub struct Kl;
 
 impl Kl {
-    pub(super) const ABOUT: About = About {
-        name: "kl",
-        away: "“Away” is a Kullback–Leibler divergence, in nats: nobody moves, people are weighed \
-               anew, and contexts that nobody was seen in keep no weight.",
-        parameters: &[],
-        make: |_| Set::Kl(Kl),
-    };
+    pub(super) const ABOUT: About =
+        About { name: "kl", parameters: &[], capabilities: Capabilities::REWEIGHTS, instead: &[] };
 }
 
-impl Shift for Kl {
+impl AmbiguitySet for Kl {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
+}
 
-    fn method(&self) -> Option<String> {
-        Some("Kullback–Leibler, solved exactly".to_owned())
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
+impl SolvableSet for Kl {
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let oracle = KlSolver::new(problem, settings);
+        Ok(Box::new(PricedSolver::new(oracle, settings)))
     }
 
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
@@ -65,14 +55,6 @@ impl Shift for Kl {
             (0.0, _) => f64::INFINITY,
             (p, q) => p * divergence((q / p).ln()),
         })))
-    }
-
-    fn solver<'a>(
-        &self,
-        problem: &Problem<'a>,
-        settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings)))
     }
 }
 
@@ -85,7 +67,7 @@ const SETTLED: f64 = 1e-13;
 const NEARLY: f64 = 1e-9;
 
 /// A problem, and the two ends of its curve.
-struct Solver<'a> {
+struct KlSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     start: Vertex,
@@ -94,7 +76,7 @@ struct Solver<'a> {
 }
 
 /// A tilted population.
-struct Tilt {
+struct KlTilt {
     beta: f64,
     /// `log Σ p_i exp(β (f_i − centre))`.
     log_total: f64,
@@ -104,14 +86,14 @@ struct Tilt {
     slope: f64,
 }
 
-impl Tilt {
+impl KlTilt {
     /// The logarithm of a point's new weight over its old one.
     fn log_ratio(&self, f: f64) -> f64 {
         self.beta * (f - self.centre) - self.log_total
     }
 }
 
-impl<'a> Solver<'a> {
+impl<'a> KlSolver<'a> {
     fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Self {
         let (sources, weights) = (problem.sources(), problem.population().weights());
         let value = |s: usize| problem.heights.at(sources[s] as usize);
@@ -122,7 +104,7 @@ impl<'a> Solver<'a> {
         let mean = problem.nominal_height();
         let end = Vertex::new(Price::Zero, -top.min(1.0).ln(), highest);
         let start = Vertex::new(Price::Infinite, 0.0, mean);
-        Solver { problem: problem.clone(), settings, start, end, evaluations: 0 }
+        KlSolver { problem: problem.clone(), settings, start, end, evaluations: 0 }
     }
 
     /// Sums over the sources of something of a source's weight and value.
@@ -134,7 +116,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    fn tilt(&mut self, beta: f64) -> Tilt {
+    fn tilt(&mut self, beta: f64) -> KlTilt {
         self.evaluations += 1;
         let mean = self.start.value;
         let small = beta * (self.end.value - mean) <= 0.5;
@@ -153,7 +135,7 @@ impl<'a> Solver<'a> {
             [share(p, f) * deviation * deviation, spent(p, log_ratio)]
         });
         let vertex = Vertex::new(Price::At(1.0 / beta), kl, centre + off);
-        Tilt { beta, log_total, centre, vertex, slope: beta * variance }
+        KlTilt { beta, log_total, centre, vertex, slope: beta * variance }
     }
 
     /// The population whose weights are these times the nominal ones, given by their logarithms.
@@ -173,9 +155,10 @@ impl<'a> Solver<'a> {
     /// lower bound. It spends no more than the chord does, for the divergence is convex.
     fn mixture(&mut self, bracket: &Bracket) -> Plan {
         let (left, right) = (bracket.left, bracket.right);
-        let share = match left.cost > right.cost {
-            true => (bracket.radius - right.cost) / (left.cost - right.cost),
-            false => 0.0,
+        let share = if left.cost > right.cost {
+            (bracket.radius - right.cost) / (left.cost - right.cost)
+        } else {
+            0.0
         };
         let (dear, cheap) = (self.log_ratio(left.price), self.log_ratio(right.price));
         self.plan(|f| {
@@ -201,7 +184,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Newton's method on `√KL(β) = √ε`, which is nearly straight, kept inside the bracket.
-    fn search(&mut self, radius: f64) -> (Tilt, Bracket, bool) {
+    fn search(&mut self, radius: f64) -> (KlTilt, Bracket, bool) {
         let mut bracket = Bracket::new(self.end, self.start, radius);
         let spread = self.total(|p, f| [p * (f - self.start.value).powi(2)])[0].sqrt();
         // For a small radius KL(β) = β² Var / 2.
@@ -238,8 +221,12 @@ impl<'a> Solver<'a> {
     }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for KlSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.problem.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         self.evaluations = 0;
         let (mut certificate, plan) = if radius >= self.end.cost {
             let end = self.end;
@@ -255,34 +242,24 @@ impl Solve for Solver<'_> {
             let mut found = Certificate::new(bracket.lower(), bracket.upper.0, lambda);
             found.stopped = stopped;
             let settled = (tilt.vertex.cost - radius).abs() <= NEARLY * radius;
-            let plan = match settled {
-                true => self.plan(|f| tilt.log_ratio(f)),
-                false => self.mixture(&bracket),
-            };
+            let plan =
+                if settled { self.plan(|f| tilt.log_ratio(f)) } else { self.mixture(&bracket) };
             (found, plan)
         };
         certificate.evaluations = self.evaluations.max(1);
-        Ok(certificate.into_worst_case(
-            self.problem.units(),
-            self.problem.population(),
-            &self.settings,
-            plan,
-        ))
+        Ok(Solution { certificate, plan, nominal: self.problem.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.start.value)
+    fn start(&self) -> f64 {
+        self.start.value
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        let ends = if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] };
-        let (problem, settings) = (self.problem.clone(), self.settings);
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
-            settings,
-            problem.units(),
-            |prices| prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect(),
-        );
-        Ok(vertices.into_curve(problem.units()))
+    fn ends(&mut self) -> Vec<Vertex> {
+        if self.end.cost > 0.0 { vec![self.end, self.start] } else { vec![self.start] }
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        prices.iter().map(|price| self.tilt(1.0 / price).vertex).collect()
     }
 }
 

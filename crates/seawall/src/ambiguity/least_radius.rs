@@ -9,7 +9,7 @@
 //! increasing, so false position between two radii of which one is too small and one large enough.
 
 use super::curve::{Breakdown, Curve};
-use super::problem::Direction;
+use super::values::Direction;
 use super::worst_case::{Status, WorstCase};
 use crate::error::{Error, Result};
 

@@ -18,79 +18,96 @@
 //! # Ok::<(), seawall::Error>(())
 //! ```
 //!
-//! Modules, each importing only from those before it: `settings`, `plan`, `problem`, `curve`, `worst_case`, `certified`,
-//! `least_radius`, `solver`, `reach`, `engine`, `geometry`, `gibbs`, `set`, `entropic`, `wasserstein`, `whole`, `tv`,
-//! `tilted`, `sinkhorn`, `people`, `ladder`, `moments`, `mmd`, `kl`, `divergence`, `hellinger`, `burg`,
-//! `chi2`, `cvar`, `cressie_read`, `joint_wasserstein`, `joint_kl`, `joint_kl_dr`, `couplings`.
+//! Modules, each importing only from those before it: `settings`, `plan`, `values`, `polyline`, `curve`,
+//! `worst_case`, `certified`, `least_radius`, `solve`, `transport_oracle`, `shape`, `indexed`, `whole_space`, `engine`, `geometry`, `problem`,
+//! `listed`, `parameters`, `capabilities`, `ambiguity_set`, `gibbs`, `tilted`, `curve_by_solves`, `wasserstein`,
+//! `entropic`, `sinkhorn`, `kl`, `tv`, `cvar`, `phi`, `poles`, `power_solver`, `chi2`, `power`, `whitened`,
+//! `moments`, `embedding`, `mmd`, `couplings`, `joint_sets`, `joint_kl`, `joint_wasserstein`, `set`, `spelling`,
+//! `solver`, `whole`, `trials`.
 //!
-//! A further set is one file of this folder and one line of the table below.
+//! A further set is one file of this folder, a variant and a row of the table in `set`, and a paragraph of
+//! text where people read of it.
 
+mod ambiguity_set;
+mod capabilities;
 mod certified;
+mod chi2;
+mod couplings;
 mod curve;
-mod divergence;
+mod curve_by_solves;
+mod cvar;
+mod embedding;
 pub(crate) mod engine;
+mod entropic;
 mod geometry;
 mod gibbs;
-mod ladder;
+mod indexed;
+mod joint_kl;
+mod joint_sets;
+mod joint_wasserstein;
+mod kl;
 mod least_radius;
-mod people;
+mod listed;
+mod mmd;
+mod moments;
+mod parameters;
+mod phi;
 mod plan;
+mod poles;
+mod polyline;
+mod power;
+mod power_solver;
 mod problem;
-mod reach;
 mod set;
 mod settings;
+mod shape;
+mod sinkhorn;
+mod solve;
 mod solver;
+mod spelling;
 mod tilted;
+mod transport_oracle;
+#[cfg(test)]
+mod trials;
+mod tv;
+mod values;
+mod wasserstein;
+mod whitened;
 mod whole;
+mod whole_space;
 mod worst_case;
 
 pub use crate::kernel::order::Price;
+pub use capabilities::Capabilities;
 pub use certified::CertifiedValue;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
-pub use engine::{Engine, EngineKind, Maxima, Sums};
+pub use embedding::Kernel;
+pub use engine::{Engine, EngineKind, InnerMaximizer, Sums};
 pub use geometry::Geometry;
+pub(crate) use joint_sets::{JointPeople, OutcomeMargins, PolicyRegions};
 pub use least_radius::{LeastRadius, least_radius};
-pub use mmd::Kernel;
-pub(crate) use people::{Margins, People, Ways};
+pub use parameters::{Argument, Parameter, Takes};
 pub use plan::{Move, Plan};
-pub use problem::{Direction, Heights, Problem};
-pub use set::{Ambiguity, Argument, Parameter, Takes};
+pub use problem::Problem;
+pub use set::{Ambiguity, ContextSet, JointSet, Set};
 pub use settings::{Detail, Settings};
 pub use solver::Solver;
+pub use values::{Direction, ScaledValues};
 pub(crate) use whole::Whole;
 pub use worst_case::{Marginal, Smoothed, Status, WorstCase};
 
-set::sets! {
-    /// Every population that moving mass can reach at a mean cost of at most the radius.
-    wasserstein::Wasserstein,
-    /// The same, with the adversary's choice smoothed.
-    entropic::Entropic,
-    /// Every reweighting of the observed points with a KL divergence of at most the radius.
-    kl::Kl,
-    /// Every population of which at most a share, the radius, are other people.
-    tv::TotalVariation,
-    /// Every reweighting of the observed points with a χ² divergence of at most the radius.
-    chi2::Chi2,
-    /// Every reweighting with a Cressie–Read divergence of some order of at most the radius.
-    cressie_read::CressieRead,
-    /// Every reweighting with a squared Hellinger distance of at most the radius.
-    hellinger::Hellinger,
-    /// Every reweighting with a reverse KL divergence of at most the radius.
-    burg::Burg,
-    /// Every reweighting that gives nobody more than `1/(1 − radius)` times the weight they had.
-    cvar::Cvar,
-    /// Every population that meets what is known of the target, within the radius or at all.
-    couplings::Couplings,
-    /// Every population that people reach at a small mean cost while each of them is spread out.
-    sinkhorn::Sinkhorn,
-    /// Every population whose means and second moments are near those observed.
-    moments::Moments,
-    /// Every population whose mean in a kernel's features is near that observed.
-    mmd::Mmd,
-    /// Every reweighting of people with their outcomes with a KL divergence of at most the radius.
-    joint_kl::JointKl,
-    /// The same, valued doubly robustly.
-    joint_kl_dr::JointKlDr,
-    /// Every population of people, contexts and potential outcomes, that moving both can reach.
-    joint_wasserstein::JointWasserstein,
+/// Every set, by its type.
+pub mod sets {
+    pub use super::couplings::Couplings;
+    pub use super::cvar::Cvar;
+    pub use super::entropic::Entropic;
+    pub use super::joint_kl::{JointEstimator, JointKl};
+    pub use super::joint_wasserstein::JointWasserstein;
+    pub use super::kl::Kl;
+    pub use super::mmd::Mmd;
+    pub use super::moments::Moments;
+    pub use super::power::PowerDivergence;
+    pub use super::sinkhorn::Sinkhorn;
+    pub use super::tv::TotalVariation;
+    pub use super::wasserstein::Wasserstein;
 }

@@ -13,7 +13,7 @@
 //! Coordinates. A numeric or ordinal column is its position. A nominal or fixed column is one indicator
 //! for each of its levels but the commonest. Where values are missing there is an indicator of that, and
 //! a missing number is at the mean of the others. Along directions in which the population does not vary
-//! nobody may: points off it get no mass, and a direction of which less than [`LEAST_SHARE`] of a column's
+//! nobody may: points off it get no mass, and a direction of which less than `LEAST_SHARE` of a column's
 //! squared range is seen counts as one.
 //!
 //! Both constraints are widened by [`WIDER`], of a standard deviation and of the second moments: bounds are
@@ -23,29 +23,27 @@
 //! in all but a few of random problems, which adds up to 1e-6 of the values' size. Such thin sets are solved
 //! in twice the digits of a double, which is slow: with more than some 20,000 points of 8 coordinates it is
 //! not done, they are widened as others are, by which bounds were up to 1e-4 of the values' size too high in
-//! random problems, and may stay far apart. At most [`MOST_COORDINATES`] coordinates and [`MOST_NUMBERS`]
+//! random problems, and may stay far apart. At most `MOST_COORDINATES` coordinates and `MOST_NUMBERS`
 //! numbers; more are refused.
 
-use super::Set;
-use super::curve::Curve;
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
+use super::curve_by_solves::{RadiusAnswer, RadiusOracle, RadiusSolver};
 use super::geometry::Geometry;
-use super::ladder::climb;
-use super::plan::Plan;
+use super::parameters::{Argument, Parameter, Takes};
 use super::problem::Problem;
-use super::set::{About, Argument, Parameter, SMALLER, Shift, Takes, smaller};
-use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::worst_case::{Certificate, WorstCase};
-use crate::error::{Error, Field, Result};
+use super::settings::Settings;
+use super::solve::Solve;
+use super::whitened::{LEAST_SHARE, WhitenedPoints};
+use crate::error::Result;
 use crate::kernel::bracket::Vertex;
 use crate::kernel::cholesky::dot;
 use crate::kernel::eigen::symmetric;
-use crate::kernel::interior::{Answer, Program, products, solve};
+use crate::kernel::interior::{Answer, solve};
 use crate::kernel::order::Price;
+use crate::kernel::program::BallProgram;
 use crate::kernel::sum::sum;
-use crate::population::Population;
 use crate::progress::Stage;
-use crate::space::{Kind, Space, bits};
 use std::sync::Arc;
 
 /// By how much `‖E z‖` and the bound on second moments are wider than stated.
@@ -55,17 +53,6 @@ const WIDER: f64 = 1e-8;
 const THIN: [f64; 7] = [1e-13, 3e-13, 1e-12, 3e-12, 1e-11, 1e-10, 1e-9];
 /// Moments of a given population are known to this.
 const ROUNDING: f64 = 1e-12;
-/// A variance below this share of the squared range is none.
-const LEAST_SHARE: f64 = 1e-12;
-/// An eigenvalue of the correlations below this is none.
-const LEAST_EIGENVALUE: f64 = 1e-10;
-/// A point this far along a direction in which nobody varies, in standard deviations of the columns, is
-/// off it.
-const OFF: f64 = 1e-6;
-/// Coordinates at most.
-const MOST_COORDINATES: usize = 30;
-/// Points times unknowns at most.
-const MOST_NUMBERS: usize = 20_000_000;
 /// Bounds this close, as a share of the values, are not tried for again.
 const CLOSE: f64 = 1e-7;
 /// Newton steps that an answer takes, about.
@@ -87,8 +74,6 @@ pub struct Moments {
 impl Moments {
     pub(super) const ABOUT: About = About {
         name: "moments",
-        away: "“Away” scales a moment set: at radius 1 means may shift by √gamma1 standard deviations and \
-               second moments grow by the factor gamma2, wherever people are then, seen or not.",
         parameters: &[
             Parameter {
                 name: "gamma1",
@@ -105,7 +90,14 @@ impl Moments {
                 optional: false,
             },
         ],
-        make: |given| Set::Moments(Moments { gamma1: given.number(0), gamma2: given.number(1) }),
+        capabilities: Capabilities {
+            reaches_unseen: true,
+            quick_curve: false,
+            gradient: false,
+            stays_at_zero: false,
+            ..Capabilities::REWEIGHTS
+        },
+        instead: &[],
     };
 
     /// The bounds on the mean and on second moments at a radius, so much wider.
@@ -115,16 +107,13 @@ impl Moments {
 
     /// The least radius at which a point or population of this mean and largest second moment is inside.
     fn radius(&self, mean: f64, second: f64) -> f64 {
-        let need = |amount: f64, rate: f64| match amount > 0.0 {
-            true => amount / rate,
-            false => 0.0,
-        };
+        let need = |amount: f64, rate: f64| if amount > 0.0 { amount / rate } else { 0.0 };
         let mean = (mean - WIDER).max(0.0);
         need(mean * mean, self.gamma1).max(need(second - 1.0 - WIDER, self.gamma2 - 1.0))
     }
 }
 
-impl Shift for Moments {
+impl AmbiguitySet for Moments {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
@@ -132,48 +121,23 @@ impl Shift for Moments {
     fn arguments(&self) -> Vec<Option<Argument>> {
         vec![Some(Argument::Number(self.gamma1)), Some(Argument::Number(self.gamma2))]
     }
+}
 
-    fn fate(&self) -> &'static str {
-        "means and spreads may shift, wherever people are then"
-    }
-
-    fn fixed(&self) -> Option<&'static str> {
-        Some("shares of its levels may shift, as any mean may")
-    }
-
-    fn coding(&self) -> Option<&'static str> {
-        Some(
-            "a nominal or fixed column counts as an indicator of each level but the commonest, a missing \
-             value as one of its own: its means are the shares of these levels, and may shift too",
-        )
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn reaches_unseen(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        false
-    }
-
-    fn quick_curve(&self) -> bool {
-        false
-    }
-
-    fn stays_at_zero(&self) -> bool {
-        false
+impl SolvableSet for Moments {
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let white = WhitenedPoints::of(&problem.geometry)?;
+        let heights = white.points.iter().map(|&j| problem.heights.at(j as usize)).collect();
+        let oracle =
+            MomentsSolver { set: *self, problem: problem.clone(), settings, white, heights };
+        Ok(Box::new(RadiusSolver::new(oracle, settings)))
     }
 
     fn work(&self, geometry: &Geometry) -> Option<f64> {
-        let white = Whitened::of(geometry).ok()?;
+        let white = WhitenedPoints::of(geometry).ok()?;
         let unknowns = white.columns.len() as f64 / white.points.len() as f64;
         Some(STEPS * white.columns.len() as f64 * unknowns / 2.0)
     }
@@ -186,7 +150,7 @@ impl Shift for Moments {
     }
 
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
-        let white = Whitened::of(geometry)?;
+        let white = WhitenedPoints::of(geometry)?;
         let (d, n) = (white.features, white.points.len());
         let q: Vec<f64> = white.points.iter().map(|&j| other[j as usize]).collect();
         let inside = sum(n, |j| q[j]);
@@ -205,206 +169,19 @@ impl Shift for Moments {
         let most = symmetric(d, second).values.into_iter().fold(0.0, f64::max);
         Ok(Some(self.radius((mean - ROUNDING).max(0.0).sqrt(), most - ROUNDING)))
     }
-
-    fn solver<'a>(
-        &self,
-        problem: &Problem<'a>,
-        settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        let white = Whitened::of(&problem.geometry)?;
-        let heights = white.points.iter().map(|&j| problem.heights.at(j as usize)).collect();
-        Ok(Box::new(Solver { set: *self, problem: problem.clone(), settings, white, heights }))
-    }
-}
-
-/// The points that may have mass, in coordinates in which the population has mean 0 and second moments I.
-struct Whitened {
-    points: Vec<u32>,
-    nominal: Vec<f64>,
-    features: usize,
-    /// Ones, the coordinates and their packed products, column by column.
-    columns: Vec<f64>,
-}
-
-impl Whitened {
-    /// That of a geometry, made once.
-    fn of(geometry: &Geometry) -> Result<Arc<Self>> {
-        geometry.prepared("moments", || Whitened::new(geometry.population()))
-    }
-
-    fn new(population: &Population) -> Result<Self> {
-        let (space, weights) = (population.space(), population.weights());
-        let coordinates = coordinates(space, weights)?;
-        let mut inside = vec![true; space.len()];
-        let mut columns: Vec<Vec<f64>> = Vec::new();
-        for mut column in coordinates {
-            let (least, largest) = column.iter().copied().fold(NOTHING, ends);
-            if largest == least {
-                continue;
-            }
-            // Twice: what rounding left of a large mean goes, too.
-            for _ in 0..2 {
-                let mean = sum(column.len(), |j| weights[j] * column[j]);
-                column.iter_mut().for_each(|x| *x -= mean);
-            }
-            let most = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-            let variance = sum(column.len(), |j| weights[j] * column[j] * column[j]);
-            if variance <= LEAST_SHARE * most * most {
-                let off = |x: f64| x.abs() > OFF * most;
-                inside.iter_mut().zip(&column).for_each(|(inside, x)| *inside &= !off(*x));
-            } else {
-                column.iter_mut().for_each(|x| *x /= variance.sqrt());
-                columns.push(column);
-            }
-        }
-        let k = columns.len();
-        let mut correlations = vec![0.0; k * k];
-        for i in 0..k {
-            for j in 0..=i {
-                let both = sum(weights.len(), |s| weights[s] * columns[i][s] * columns[j][s]);
-                (correlations[i * k + j], correlations[j * k + i]) = (both, both);
-            }
-        }
-        let eigen = symmetric(k, correlations);
-        let mut white = Vec::new();
-        for (v, &value) in eigen.values.iter().enumerate() {
-            let along =
-                |s: usize| (0..k).map(|i| eigen.vectors[i * k + v] * columns[i][s]).sum::<f64>();
-            if value <= LEAST_EIGENVALUE {
-                inside
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(s, inside)| *inside &= along(s).abs() <= OFF);
-            } else {
-                let root = value.sqrt();
-                white.push((0..space.len()).map(|s| along(s) / root).collect::<Vec<f64>>());
-            }
-        }
-        let points: Vec<u32> = (0..space.len() as u32).filter(|&j| inside[j as usize]).collect();
-        let total = sum(points.len(), |s| weights[points[s] as usize]);
-        let nominal: Vec<f64> = points.iter().map(|&j| weights[j as usize] / total).collect();
-        let (features, n) = (white.len(), points.len());
-        let mut columns = vec![1.0; n];
-        for column in white {
-            columns.extend(points.iter().map(|&j| column[j as usize]));
-        }
-        let unknowns = 1 + features + features * (features + 1) / 2;
-        if n * unknowns > MOST_NUMBERS {
-            let what = format!(
-                "{n} points of {features} coordinates, {n} × (1 + {features} + {features} × {} / 2) = {} \
-                 numbers",
-                features + 1,
-                n * unknowns
-            );
-            return Err(smaller(population, too_many(space, &what, SMALLER)));
-        }
-        let squares = products(&columns[n..], n);
-        columns.extend(squares);
-        Ok(Whitened { points, nominal, features, columns })
-    }
-}
-
-/// Refuses a space that is too large, saying what makes it so.
-fn too_many(space: &Space, what: &str, instead: &str) -> Error {
-    let mut levels: Vec<(usize, &str)> = (0..)
-        .zip(space.names())
-        .map(|(k, name)| (space.levels(k).len(), name))
-        .filter(|(count, _)| *count > 1)
-        .collect();
-    levels.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let most: Vec<String> =
-        levels.iter().take(3).map(|(count, name)| format!("{name:?} has {count} levels")).collect();
-    let told = if most.is_empty() { String::new() } else { format!(" ({})", most.join(", ")) };
-    Error::field(
-        Field::Set,
-        format!(
-            "is moments, which is solved for at most {MOST_COORDINATES} coordinates and \
-             {MOST_NUMBERS} numbers; here are {what}{told}: {instead}"
-        ),
-    )
-}
-
-/// The ends of no numbers.
-const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
-
-/// Ends that take in one more number; a missing one changes nothing.
-fn ends((least, most): (f64, f64), x: f64) -> (f64, f64) {
-    (least.min(x), most.max(x))
-}
-
-/// Every point's coordinates, column by column; see the module for how columns are coded.
-fn coordinates(space: &Space, weights: &[f64]) -> Result<Vec<Vec<f64>>> {
-    let mut all = Vec::new();
-    let indicator = |column: &[f64], level: u64| -> Vec<f64> {
-        column.iter().map(|x| if bits(*x) == level { 1.0 } else { 0.0 }).collect()
-    };
-    for k in 0..space.names().len() {
-        let column = space.column(k);
-        let missing = bits(f64::NAN);
-        match space.kind(k) {
-            Kind::Numeric | Kind::Ordinal => {
-                let known = |j: usize| if column[j].is_nan() { 0.0 } else { weights[j] };
-                let mass = sum(column.len(), known);
-                let total = sum(column.len(), |j| {
-                    if column[j].is_nan() { 0.0 } else { weights[j] * column[j] }
-                });
-                // Of equal values the mean is theirs: what rounding adds would be a coordinate.
-                let (least, most) = column.iter().copied().fold(NOTHING, ends);
-                let mean = if mass > 0.0 { (total / mass).max(least).min(most) } else { 0.0 };
-                if column.iter().any(|x| x.is_nan()) {
-                    all.push(indicator(&column, missing));
-                }
-                all.push(column.iter().map(|x| if x.is_nan() { mean } else { *x }).collect());
-            }
-            _ => {
-                let mut shares: Vec<(u64, f64)> = Vec::new();
-                for (x, p) in column.iter().zip(weights) {
-                    match shares.iter_mut().find(|(level, _)| *level == bits(*x)) {
-                        Some((_, share)) => *share += p,
-                        None => shares.push((bits(*x), *p)),
-                    }
-                }
-                let most = shares.iter().map(|s| s.1).fold(0.0, f64::max);
-                let commonest = shares.iter().position(|s| s.1 == most).unwrap_or(0);
-                shares.remove(commonest);
-                if all.len() + shares.len() > MOST_COORDINATES {
-                    let what = format!("more than {MOST_COORDINATES} coordinates");
-                    return Err(too_many(space, &what, "merge levels or leave columns out"));
-                }
-                all.extend(shares.iter().map(|(level, _)| indicator(&column, *level)));
-            }
-        }
-    }
-    match all.len() > MOST_COORDINATES {
-        true => {
-            let what = format!("{} coordinates", all.len());
-            Err(too_many(space, &what, "merge levels or leave columns out"))
-        }
-        false => Ok(all),
-    }
 }
 
 /// A problem in the coordinates of its population.
-struct Solver<'a> {
+struct MomentsSolver<'a> {
     set: Moments,
     problem: Problem<'a>,
     settings: Settings<'a>,
-    white: Arc<Whitened>,
+    white: Arc<WhitenedPoints>,
     /// Heights of the points that may have mass.
     heights: Vec<f64>,
 }
 
-/// Bounds in heights, their price and the population.
-struct Found {
-    lower: f64,
-    upper: f64,
-    lambda: f64,
-    weights: Vec<f64>,
-    steps: usize,
-    stopped: bool,
-}
-
-impl Solver<'_> {
+impl MomentsSolver<'_> {
     /// The squared length of a point.
     fn square(&self, j: usize) -> f64 {
         let n = self.heights.len();
@@ -435,20 +212,13 @@ impl Solver<'_> {
         }
     }
 
-    fn found(&self, radius: f64) -> Found {
+    fn found(&self, radius: f64) -> RadiusAnswer {
         let (top, enough) = self.highest();
         if radius >= enough {
             let mut weights = vec![0.0; self.heights.len()];
             weights[top] = 1.0;
             let most = self.heights[top];
-            return Found {
-                lower: most,
-                upper: most,
-                lambda: 0.0,
-                weights,
-                steps: 1,
-                stopped: false,
-            };
+            return RadiusAnswer::known(most, 0.0, weights);
         }
         let radius = radius.min(self.last());
         let (answer, mean) = self.solved(radius);
@@ -457,7 +227,7 @@ impl Solver<'_> {
         let trace: f64 = (0..d).map(|i| answer.dual[d + i * d - i * i.saturating_sub(1) / 2]).sum();
         let lambda =
             self.set.gamma1 / (2.0 * mean) * dot(q, q).sqrt() + (self.set.gamma2 - 1.0) * trace;
-        Found {
+        RadiusAnswer {
             lower: answer.lower,
             upper: answer.upper,
             lambda,
@@ -471,7 +241,7 @@ impl Solver<'_> {
     fn solved(&self, radius: f64) -> (Answer, f64) {
         let program = |wider: f64| {
             let (mean, second) = self.set.bounds(radius, wider);
-            Program {
+            BallProgram {
                 columns: &self.white.columns,
                 features: self.white.features,
                 heights: &self.heights,
@@ -511,47 +281,34 @@ impl Solver<'_> {
         }
         best
     }
-
-    fn vertex(&self, radius: f64) -> Vertex {
-        let found = self.found(radius);
-        let price = if found.lambda > 0.0 { Price::At(found.lambda) } else { Price::Zero };
-        let excess = (found.upper - found.lower).max(0.0);
-        Vertex { excess, ..Vertex::new(price, radius, found.lower) }
-    }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        let found = self.found(radius);
-        let certificate = Certificate {
-            evaluations: found.steps.max(1),
-            stopped: found.stopped,
-            ..Certificate::new(found.lower, found.upper, found.lambda)
-        };
-        let mut plan = Plan::new(self.problem.space());
-        if self.settings.detail > Detail::Value {
-            for (&j, &mass) in self.white.points.iter().zip(&found.weights) {
-                plan.push_paid(j, j, mass, 0.0);
-            }
-        }
-        let (units, population) = (self.problem.units(), self.problem.population());
-        Ok(certificate.into_worst_case(units, population, &self.settings, plan))
+impl RadiusOracle for MomentsSolver<'_> {
+    fn problem(&self) -> &Problem<'_> {
+        &self.problem
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.found(0.0).upper)
+    fn points(&self) -> &[u32] {
+        &self.white.points
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+    fn answer(&mut self, radius: f64) -> RadiusAnswer {
+        self.found(radius)
+    }
+
+    fn start(&self) -> f64 {
+        self.found(0.0).upper
+    }
+
+    fn ends(&mut self) -> (Vertex, Vertex) {
         let (top, enough) = self.highest();
-        let start = self.vertex(0.0);
         // Where no radius is enough, the curve ends where it is flat.
-        let end = match enough.is_finite() {
-            true => Vertex::new(Price::Zero, enough, self.heights[top]),
-            false => Vertex { price: Price::Zero, ..self.vertex(self.last()) },
+        let end = if enough.is_finite() {
+            Vertex::new(Price::Zero, enough, self.heights[top])
+        } else {
+            let last = self.last();
+            Vertex { price: Price::Zero, ..self.found(last).vertex(last) }
         };
-        let (units, settings) = (self.problem.units(), self.settings);
-        let tolerance = tolerance * self.problem.heights.scale();
-        climb((start, end), tolerance, settings, units, &mut |radius| Ok(self.vertex(radius)))
+        (self.found(0.0).vertex(0.0), end)
     }
 }

@@ -15,19 +15,20 @@
 //! the reference weights. Beyond `−κ Σ_i p_i log K_i(argmax f)` everybody is where f is largest. The
 //! value is exact for this set, which is no smoothed form of another.
 
-use super::Set;
-use super::curve::{Curve, Vertices};
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
 use super::engine::groups;
 use super::engine::soft::Of;
 use super::geometry::Geometry;
-use super::gibbs::{Part, SETTLED, list, shares};
+use super::gibbs::{GibbsPart, SETTLED, list, shares};
+use super::parameters::{Argument, Parameter, Takes};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Argument, Parameter, Shift, Takes};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
+use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
 use super::tilted::Tilted;
-use super::worst_case::{Certificate, WorstCase};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
@@ -45,9 +46,6 @@ pub struct Sinkhorn {
 impl Sinkhorn {
     pub(super) const ABOUT: About = About {
         name: "sinkhorn",
-        away: "“Away” is what it costs to move people who are spread out: everybody is spread over \
-               the places around where they were, at radius 0 too, and the further the larger kappa \
-               is; being anywhere more surely than that costs kappa for every nat.",
         parameters: &[Parameter {
             name: "kappa",
             hint: "how far everybody is spread out, in units of the ground cost; smaller is closer to \
@@ -56,11 +54,16 @@ impl Sinkhorn {
             takes: Takes::Positive,
             optional: false,
         }],
-        make: |given| Set::Sinkhorn(Sinkhorn { kappa: given.number(0) }),
+        capabilities: Capabilities {
+            contains_nominal: false,
+            stays_at_zero: false,
+            ..Capabilities::MOVES_MASS
+        },
+        instead: &[],
     };
 }
 
-impl Shift for Sinkhorn {
+impl AmbiguitySet for Sinkhorn {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
@@ -68,34 +71,22 @@ impl Shift for Sinkhorn {
     fn arguments(&self) -> Vec<Option<Argument>> {
         vec![Some(Argument::Number(self.kappa))]
     }
+}
 
-    fn moves_mass(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        false
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn contains_nominal(&self) -> bool {
-        false
-    }
-
-    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
-        Ok(nats_to(geometry, other, self.kappa)?.map(|nats| self.kappa * nats))
-    }
-
+impl SolvableSet for Sinkhorn {
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
         let tilted = Tilted::new(problem, self.kappa, settings.watch)?;
-        Ok(Box::new(Solver { problem: problem.clone(), settings, kappa: self.kappa, tilted }))
+        let problem = problem.clone();
+        let oracle = SinkhornSolver { problem, settings, kappa: self.kappa, tilted };
+        Ok(Box::new(PricedSolver::new(oracle, settings)))
+    }
+
+    fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
+        Ok(nats_to(geometry, other, self.kappa)?.map(|nats| self.kappa * nats))
     }
 }
 
@@ -103,14 +94,14 @@ impl Shift for Sinkhorn {
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// A problem and its tilts. Inside, radii are in nats, the radius over κ, and prices `1/β = λκ`.
-struct Solver<'a> {
+struct SinkhornSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     kappa: f64,
     tilted: Tilted<'a>,
 }
 
-impl Solver<'_> {
+impl SinkhornSolver<'_> {
     /// Newton's method on `√KL(β) = √ε`, which is nearly straight, kept inside the bracket. A small κ
     /// makes KL(β) a staircase: where a step gains little, the crossing of the two lines takes over,
     /// then the middle.
@@ -164,7 +155,7 @@ impl Solver<'_> {
         for (share, price) in shares(bracket) {
             let (exponents, totals, arrived) = self.tilted.plan(price);
             weights.iter_mut().zip(arrived).for_each(|(w, x)| *w += share * x);
-            parts.push(Part { share, exponents, sharpness, totals });
+            parts.push(GibbsPart { share, exponents, sharpness, totals });
         }
         if self.tilted.stopped() {
             return Err(Error::stopped());
@@ -207,8 +198,12 @@ fn middle(bracket: &Bracket) -> Option<f64> {
     })
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for SinkhornSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.problem.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         let before = self.tilted.evaluations;
         let (start, end, nats) = (self.tilted.start.vertex, self.tilted.end, radius / self.kappa);
         let (bracket, stopped) = if nats >= end.cost {
@@ -226,36 +221,26 @@ impl Solve for Solver<'_> {
             weights,
             ..Certificate::new(bracket.lower(), upper, price.get() / self.kappa)
         };
-        Ok(certificate.into_worst_case(
-            self.problem.units(),
-            self.problem.population(),
-            &self.settings,
-            plan,
-        ))
+        Ok(Solution { certificate, plan, nominal: self.problem.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.tilted.start.vertex.value)
+    fn start(&self) -> f64 {
+        self.tilted.start.vertex.value
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        let (problem, settings) = (self.problem.clone(), self.settings);
+    fn ends(&mut self) -> Vec<Vertex> {
         let (start, end) = (self.tilted.start.vertex, self.tilted.end);
         let ends = if end.cost > 0.0 { vec![end, start] } else { vec![start] };
-        let ends = ends.into_iter().map(|v| self.in_costs(v)).collect();
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
-            settings,
-            problem.units(),
-            |prices| {
-                let at = |price: &f64| {
-                    let tilt = self.tilted.tilt(price * self.kappa);
-                    Vertex { price: Price::At(*price), ..self.in_costs(tilt.vertex) }
-                };
-                let found = prices.iter().map(at).collect();
-                if self.tilted.stopped() { Vec::new() } else { found }
-            },
-        );
-        Ok(vertices.into_curve(problem.units()))
+        ends.into_iter().map(|v| self.in_costs(v)).collect()
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        let at = |price: &f64| {
+            let tilt = self.tilted.tilt(price * self.kappa);
+            Vertex { price: Price::At(*price), ..self.in_costs(tilt.vertex) }
+        };
+        let found = prices.iter().map(at).collect();
+        if self.tilted.stopped() { Vec::new() } else { found }
     }
 }
 
@@ -277,8 +262,11 @@ fn nats_to(geometry: &Geometry, other: &[f64], kappa: f64) -> Result<Option<f64>
     }
     let points = other.len();
     let (log_reference, sharpness) = (-(points as f64).ln(), 1.0 / kappa);
-    let mut engine =
-        geometry.soft_engine()?.clone().load(geometry, vec![log_reference; points], Watch::NOBODY);
+    let mut engine = geometry.soft_engine()?.clone().load(
+        geometry.indexed(),
+        vec![log_reference; points],
+        Watch::NOBODY,
+    );
     let untilted = engine.evaluate(sharpness, Of::Cost).log;
     let mut potential: Vec<f64> =
         other.iter().map(|q| if *q > 0.0 { 0.0 } else { f64::NEG_INFINITY }).collect();

@@ -1,22 +1,25 @@
 //! Solves one problem over sets of one kind at any number of radii.
 
-use super::Set;
+use super::couplings::Couplings;
 use super::curve::Curve;
-use super::set::Argument;
+use super::cvar::Cvar;
+use super::entropic::Entropic;
+use super::joint_sets::JointPeople;
+use super::joint_wasserstein::{JointWasserstein, PeopleSolver};
+use super::kl::Kl;
+use super::mmd::Mmd;
+use super::moments::Moments;
+use super::parameters::Argument;
+use super::power::PowerDivergence;
+use super::problem::Problem;
+use super::set::{Ambiguity, ContextSet, Set};
+use super::settings::Settings;
+use super::sinkhorn::Sinkhorn;
+use super::solve::{PricedSolver, Solve};
+use super::tv::TotalVariation;
+use super::wasserstein::Wasserstein;
 use super::worst_case::WorstCase;
 use crate::error::{Error, Field, Result};
-
-/// What every set's solver answers. The radius and the tolerance were checked.
-pub(super) trait Solve: Send {
-    /// The worst case at a radius.
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase>;
-
-    /// The value at radius 0; not a number where the set is empty there.
-    fn value_at_zero(&self) -> f64;
-
-    /// The whole curve to a tolerance.
-    fn curve(&mut self, tolerance: f64) -> Result<Curve>;
-}
 
 /// Solves one problem over sets of one kind at any number of radii: evaluations are shared
 /// between them.
@@ -56,7 +59,7 @@ impl<'a> Solver<'a> {
     /// The whole curve to a tolerance in the values' units.
     ///
     /// A tolerance of 0 asks for the exact curve, which only some sets have
-    /// ([`Set::has_exact_curve`](super::Set::has_exact_curve)); the others' are smooth and need a
+    /// ([`Capabilities::exact_curve`](super::Capabilities::exact_curve)); the others' are smooth and need a
     /// positive one.
     pub fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let smooth = !self.set.has_exact_curve();
@@ -68,5 +71,66 @@ impl<'a> Solver<'a> {
             ));
         }
         self.inner.curve(tolerance)
+    }
+}
+
+impl ContextSet {
+    /// A solver of a problem over sets of this kind, to be asked at any number of radii.
+    pub fn solver<'a>(&self, problem: &Problem<'a>, settings: Settings<'a>) -> Result<Solver<'a>> {
+        let set = Set::from(*self);
+        set.check()?;
+        Ok(Solver::new(self.solvable().solver(problem, settings)?, set))
+    }
+}
+
+impl Set {
+    /// A solver of a problem over sets of this kind, to be asked at any number of radii; refused for a set
+    /// that is about people with their actions and outcomes.
+    pub fn solver<'a>(&self, problem: &Problem<'a>, settings: Settings<'a>) -> Result<Solver<'a>> {
+        self.check()?;
+        self.of_contexts()?.solver(problem, settings)
+    }
+}
+
+impl Ambiguity {
+    /// The worst case over this set.
+    pub fn worst_case(&self, problem: &Problem<'_>, settings: Settings<'_>) -> Result<WorstCase> {
+        self.set.solver(problem, settings)?.worst_case(self.radius)
+    }
+}
+
+/// A solver of each type of set, without the way through the enum.
+macro_rules! solvers {
+    ($($name:ty),+ $(,)?) => {
+        $(
+            impl $name {
+                /// A solver of a problem, to be asked at any number of radii.
+                pub fn solver<'a>(
+                    self,
+                    problem: &Problem<'a>,
+                    settings: Settings<'a>,
+                ) -> Result<Solver<'a>> {
+                    ContextSet::from(self).solver(problem, settings)
+                }
+            }
+        )+
+    };
+}
+
+solvers! {
+    Wasserstein, Entropic, Kl, TotalVariation, PowerDivergence, Cvar, Couplings, Sinkhorn, Moments, Mmd,
+}
+
+impl JointWasserstein {
+    /// A solver for people and a policy.
+    pub(crate) fn solver_for<'a>(
+        self,
+        people: JointPeople,
+        settings: Settings<'a>,
+    ) -> Result<Solver<'a>> {
+        let set = Set::from(self);
+        set.check()?;
+        let oracle = PeopleSolver::new(people, self.kappa, settings)?;
+        Ok(Solver::new(Box::new(PricedSolver::new(oracle, settings)), set))
     }
 }

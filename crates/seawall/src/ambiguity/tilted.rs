@@ -15,9 +15,10 @@
 //! Not here: radii and prices in the units of costs.
 
 use super::engine::groups;
-use super::engine::soft::{Of, Soft, Softmax, log_reference};
+use super::engine::soft::{Of, Soft, Softmax};
+use super::gibbs::log_reference;
+use super::parameters::Argument;
 use super::problem::Problem;
-use super::set::Argument;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::Vertex;
 use crate::kernel::order::Price;
@@ -37,7 +38,7 @@ const NODES: [(f64, f64); 3] = [
 
 /// What one tilt shows. Costs are in nats, and a price is `1/β`.
 #[derive(Clone, Copy)]
-pub(super) struct Tilt {
+pub(super) struct SpreadTilt {
     /// The nats it spends, and the mean of the values that it reaches.
     pub vertex: Vertex,
     /// The variance of the values under it.
@@ -59,7 +60,7 @@ pub(super) struct Tilted<'a> {
     /// `Σ_i p_i log Σ_j w_j exp(−c_ij/κ)`.
     untilted: f64,
     /// No tilt: what it reaches.
-    pub start: Tilt,
+    pub start: SpreadTilt,
     /// The limit of all tilts: everybody where the values are largest.
     pub end: Vertex,
     /// Passes so far.
@@ -83,10 +84,10 @@ impl<'a> Tilted<'a> {
         let highest = sum(points, |i| weights[i] * tops[i]);
         let reached = (0..points).filter(|&j| log_reference[j] > f64::NEG_INFINITY);
         let range = reached.map(|j| -below[j]).fold(0.0, f64::max);
-        let nowhere = Tilt { vertex: Vertex::new(Price::Infinite, 0.0, 0.0), variance: 0.0 };
+        let nowhere = SpreadTilt { vertex: Vertex::new(Price::Infinite, 0.0, 0.0), variance: 0.0 };
         let engine = problem.geometry.soft_engine()?.clone();
         let mut tilted = Tilted {
-            engine: engine.load(&problem.geometry, log_reference.clone(), watch),
+            engine: engine.load(problem.geometry.indexed(), log_reference.clone(), watch),
             sharpness: 1.0 / kappa,
             log_reference,
             highest,
@@ -125,17 +126,18 @@ impl<'a> Tilted<'a> {
         }
         self.untilted = still.log;
         let vertex = Vertex::new(Price::Infinite, 0.0, value);
-        self.start = Tilt { vertex, variance: still.variance };
-        self.end = match self.highest > value {
-            true => Vertex::new(Price::Zero, cost, self.highest),
+        self.start = SpreadTilt { vertex, variance: still.variance };
+        self.end = if self.highest > value {
+            Vertex::new(Price::Zero, cost, self.highest)
+        } else {
             // Wherever people can go the values are the same.
-            false => Vertex::new(Price::Zero, 0.0, value),
+            Vertex::new(Price::Zero, 0.0, value)
         };
         Ok(())
     }
 
     /// The tilt at a price `1/β`.
-    pub fn tilt(&mut self, price: f64) -> Tilt {
+    pub fn tilt(&mut self, price: f64) -> SpreadTilt {
         let nats = (self.range <= SMALL * price).then(|| {
             let term = |(s, w): (f64, f64)| w * s * self.pass(Price::At(price / s)).variance;
             NODES.map(term).iter().sum::<f64>() / price / price
@@ -143,7 +145,7 @@ impl<'a> Tilted<'a> {
         let soft = self.pass(Price::At(price));
         let nats = nats.unwrap_or_else(|| soft.mean / price - (soft.log - self.untilted));
         let vertex = Vertex::new(Price::At(price), nats.max(0.0), self.highest + soft.mean);
-        Tilt { vertex, variance: soft.variance }
+        SpreadTilt { vertex, variance: soft.variance }
     }
 
     /// The Gibbs plan at a price: its exponents, each source's `log Σ_j …`, and where it leads.

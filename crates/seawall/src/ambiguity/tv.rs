@@ -9,15 +9,15 @@
 //! is made of as many straight lines as there are different values. Places never observed may gain
 //! mass; what it costs does not depend on how far they are.
 
-use super::Set;
-use super::curve::{Curve, Vertices};
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
 use super::geometry::Geometry;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::worst_case::{Certificate, WorstCase};
+use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::Result;
 use crate::kernel::bracket::Vertex;
 use crate::kernel::order::Price;
@@ -30,62 +30,40 @@ pub struct TotalVariation;
 impl TotalVariation {
     pub(super) const ABOUT: About = About {
         name: "tv",
-        away: "“Away” is the share of the people who are replaced by others, of any context there is, \
-               seen or not, however far it is.",
         parameters: &[],
-        make: |_| Set::TotalVariation(TotalVariation),
+        capabilities: Capabilities {
+            reaches_unseen: true,
+            exact_curve: true,
+            ..Capabilities::REWEIGHTS
+        },
+        instead: &[],
     };
 }
 
-impl Shift for TotalVariation {
+impl AmbiguitySet for TotalVariation {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
+}
 
-    fn method(&self) -> Option<String> {
-        Some("total variation, solved exactly".to_owned())
-    }
-
-    fn fate(&self) -> &'static str {
-        "people are replaced by others, wherever those are"
-    }
-
-    fn fixed(&self) -> Option<&'static str> {
-        Some("people are replaced by others of any level, of a fixed column too")
-    }
-
-    fn moves_mass(&self) -> bool {
-        false
-    }
-
-    fn reaches_unseen(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        true
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
+impl SolvableSet for TotalVariation {
+    fn solver<'a>(
+        &self,
+        problem: &Problem<'a>,
+        settings: Settings<'a>,
+    ) -> Result<Box<dyn Solve + 'a>> {
+        let oracle = ReplacementSolver::new(problem, settings);
+        Ok(Box::new(PricedSolver::new(oracle, settings)))
     }
 
     fn containing(&self, geometry: &Geometry, other: &[f64]) -> Result<Option<f64>> {
         let own = geometry.population().weights();
         Ok(Some(0.5 * sum(own.len(), |j| (other[j] - own[j]).abs())))
     }
-
-    fn solver<'a>(
-        &self,
-        problem: &Problem<'a>,
-        settings: Settings<'a>,
-    ) -> Result<Box<dyn Solve + 'a>> {
-        Ok(Box::new(Solver::new(problem, settings)))
-    }
 }
 
 /// A problem with its sources sorted.
-struct Solver<'a> {
+struct ReplacementSolver<'a> {
     problem: Problem<'a>,
     settings: Settings<'a>,
     /// The point of the largest value, the first of several.
@@ -99,7 +77,7 @@ struct Solver<'a> {
     nominal: f64,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> ReplacementSolver<'a> {
     fn new(problem: &Problem<'a>, settings: Settings<'a>) -> Self {
         let (heights, weights) = (problem.heights, problem.population().weights());
         let mut top = 0;
@@ -119,7 +97,7 @@ impl<'a> Solver<'a> {
             mass.push((mass[mass.len() - 1] + p).min(1.0));
             gain.push(gain[gain.len() - 1] + p * (highest - height(i)));
         }
-        Solver {
+        ReplacementSolver {
             problem: problem.clone(),
             settings,
             top: top as u32,
@@ -187,20 +165,27 @@ impl<'a> Solver<'a> {
     }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for ReplacementSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.problem.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         let end = self.vertex(Price::Zero);
-        let replaced = match radius >= end.cost {
-            true => self.worth(0.0),
-            false => self.mass.partition_point(|m| *m <= radius).saturating_sub(1),
+        let replaced = if radius >= end.cost {
+            self.worth(0.0)
+        } else {
+            self.mass.partition_point(|m| *m <= radius).saturating_sub(1)
         };
-        let price = match radius >= end.cost {
-            true => 0.0,
-            false => self.highest - self.problem.heights.at(self.order[replaced] as usize),
+        let price = if radius >= end.cost {
+            0.0
+        } else {
+            self.highest - self.problem.heights.at(self.order[replaced] as usize)
         };
-        let lower = match radius >= end.cost {
-            true => self.highest,
-            false => self.nominal + self.gain[replaced] + price * (radius - self.mass[replaced]),
+        let lower = if radius >= end.cost {
+            self.highest
+        } else {
+            self.nominal + self.gain[replaced] + price * (radius - self.mass[replaced])
         };
         let upper = if radius >= end.cost { self.highest } else { self.dual(radius, price) };
         let certificate = Certificate { evaluations: 1, ..Certificate::new(lower, upper, price) };
@@ -208,27 +193,19 @@ impl Solve for Solver<'_> {
             Detail::Value => Plan::new(self.problem.space()),
             _ => self.plan(replaced, radius.min(end.cost)),
         };
-        Ok(certificate.into_worst_case(
-            self.problem.units(),
-            self.problem.population(),
-            &self.settings,
-            plan,
-        ))
+        Ok(Solution { certificate, plan, nominal: self.problem.population().clone() })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        self.problem.heights.unscaled(self.nominal)
+    fn start(&self) -> f64 {
+        self.nominal
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
+    fn ends(&mut self) -> Vec<Vertex> {
         let (end, start) = (self.vertex(Price::Zero), self.vertex(Price::Infinite));
-        let ends = if end.cost > start.cost { vec![end, start] } else { vec![start] };
-        let (problem, settings) = (self.problem.clone(), self.settings);
-        let vertices = Vertices::new(ends, tolerance * problem.heights.scale()).refine(
-            settings,
-            problem.units(),
-            |prices| prices.iter().map(|&price| self.vertex(Price::At(price))).collect(),
-        );
-        Ok(vertices.into_curve(problem.units()))
+        if end.cost > start.cost { vec![end, start] } else { vec![start] }
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        prices.iter().map(|&price| self.vertex(Price::At(price))).collect()
     }
 }

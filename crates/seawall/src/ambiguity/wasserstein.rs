@@ -7,28 +7,25 @@
 //! times where a curve like a root would have the radius). When that
 //! evaluation finds nothing above the crossing, the crossing is the minimum.
 //!
-//! Not here: how the best targets are found (`reach`, `engine`).
+//! Not here: how the best targets are found (`transport_oracle`, `engine`).
 
-use super::Set;
-use super::curve::{Curve, Vertices};
-use super::entropic::Entropic;
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
+use super::listed::ListedSupport;
 use super::plan::Plan;
 use super::problem::Problem;
-use super::reach::{Landing, Listed, Reach, Reached, Ways};
-use super::set::{About, Shift};
+use super::solve::{PriceOracle, PricedSolver, Solution, Solve};
+use super::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
+
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
-use super::worst_case::{Certificate, WorstCase};
+use super::values::ValueUnits;
+use super::worst_case::Certificate;
 use crate::error::{Error, Result};
 use crate::kernel::bracket::{Bracket, Vertex};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sum;
 use crate::population::Population;
 use crate::progress::Stage;
-
-/// What a radius of moved mass measures.
-pub(super) const AWAY: &str = "“Away” is measured by what it costs to turn one population into the \
-    other.";
 
 /// Evaluations, at most, that go by how curves look as a rule.
 const GUESSES: usize = 4;
@@ -56,44 +53,27 @@ pub struct Wasserstein;
 impl Wasserstein {
     pub(super) const ABOUT: About = About {
         name: "wasserstein",
-        away: AWAY,
         parameters: &[],
-        make: |_| Set::Wasserstein(Wasserstein),
+        capabilities: Capabilities { exact_curve: true, ..Capabilities::MOVES_MASS },
+        instead: &[],
     };
 }
 
-impl Shift for Wasserstein {
+impl AmbiguitySet for Wasserstein {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
+}
 
-    fn method(&self) -> Option<String> {
-        Some("Wasserstein, solved exactly".to_owned())
-    }
-
-    fn moves_mass(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        true
-    }
-
-    fn has_gradient(&self) -> bool {
-        true
-    }
-
-    fn smoothed(&self, eta: f64) -> Option<Set> {
-        Some(Entropic { eta }.into())
-    }
-
+impl SolvableSet for Wasserstein {
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,
         settings: Settings<'a>,
     ) -> Result<Box<dyn Solve + 'a>> {
-        let listed = Listed::new(problem, settings.watch)?;
-        Ok(Box::new(Solver::new(Box::new(listed), settings)?))
+        let listed = ListedSupport::new(problem, settings.watch)?;
+        let oracle = WassersteinSolver::new(Box::new(listed), settings)?;
+        Ok(Box::new(PricedSolver::new(oracle, settings)))
     }
 }
 
@@ -105,19 +85,19 @@ const FURTHER: usize = 3;
 const CLOSE: f64 = 0.1;
 
 /// What sources reach, and all vertices seen so far: several radii share them.
-pub(super) struct Solver<'a> {
-    reach: Box<dyn Reach + 'a>,
+pub(super) struct WassersteinSolver<'a> {
+    oracle: Box<dyn TransportOracle + 'a>,
     settings: Settings<'a>,
     /// By falling cost: the first is the end of the curve, the last its beginning.
     seen: Vec<Vertex>,
     evaluations: usize,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> WassersteinSolver<'a> {
     /// Finds both ends of the curve.
-    pub fn new(mut reach: Box<dyn Reach + 'a>, settings: Settings<'a>) -> Result<Self> {
-        let start = vertex(Price::Infinite, reach.start());
-        let mut solver = Solver { reach, settings, seen: Vec::new(), evaluations: 0 };
+    pub fn new(mut oracle: Box<dyn TransportOracle + 'a>, settings: Settings<'a>) -> Result<Self> {
+        let start = vertex(Price::Infinite, oracle.start());
+        let mut solver = WassersteinSolver { oracle, settings, seen: Vec::new(), evaluations: 0 };
         solver.go_on()?;
         let start = sound(start)?;
         if start.cost > 0.0 {
@@ -141,53 +121,54 @@ impl<'a> Solver<'a> {
 
     /// An error if the engine gave up its last answer because it was told to stop.
     fn go_on(&self) -> Result<()> {
-        if self.reach.stopped() { Err(Error::stopped()) } else { Ok(()) }
+        if self.oracle.stopped() { Err(Error::stopped()) } else { Ok(()) }
     }
 
     fn evaluate(&mut self, price: Price) -> Vertex {
         self.evaluations += 1;
-        vertex(price, self.reach.evaluate(price))
+        vertex(price, self.oracle.evaluate(price))
     }
 
     /// The vertices at several prices.
     fn evaluate_all(&mut self, prices: &[f64]) -> Vec<Vertex> {
         self.evaluations += prices.len();
         let prices: Vec<Price> = prices.iter().map(|&price| Price::At(price)).collect();
-        let found = self.reach.evaluate_all(&prices);
-        if self.reach.stopped() {
+        let found = self.oracle.evaluate_all(&prices);
+        if self.oracle.stopped() {
             return Vec::new();
         }
         prices.iter().zip(found).map(|(&price, reached)| vertex(price, reached)).collect()
     }
 
     /// Where each source goes at a price.
-    fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
+    fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
         self.evaluations += 1;
-        self.reach.landings(price)
+        self.oracle.assignments(price)
     }
 
     /// Beyond the end of the curve: everyone is at the largest value within reach.
-    fn at_the_end(&mut self) -> Result<Found> {
+    fn at_the_end(&mut self) -> Result<Solution> {
         let end = self.seen[0];
         let high = end.value + end.excess;
         if self.settings.detail == Detail::Value {
             return Ok(self.found(Certificate::new(end.value, high, 0.0), None));
         }
-        let landings = self.landings(end.price)?;
+        let assignments = self.assignments(end.price)?;
         // If that is one value for all it is the answer, whatever the weights' sum rounds to.
-        let reached = landings[0].height;
-        let same = landings.iter().all(|l| l.height == reached);
-        let (lower, upper) = match same {
-            true => (reached, reached + end.excess),
-            false => (self.mean(&landings, None), high),
+        let reached = assignments[0].height;
+        let same = assignments.iter().all(|l| l.height == reached);
+        let (lower, upper) = if same {
+            (reached, reached + end.excess)
+        } else {
+            (self.mean(&assignments, None), high)
         };
-        let to = landings.iter().map(|l| l.to).collect();
-        drop(landings);
-        let plan = self.reach.plan(Ways { to, split: None })?;
+        let to = assignments.iter().map(|l| l.to).collect();
+        drop(assignments);
+        let plan = self.oracle.plan(AssignmentPlan { to, split: None })?;
         Ok(self.found(Certificate::new(lower, upper, 0.0), Some(plan)))
     }
 
-    fn between(&mut self, radius: f64) -> Result<Found> {
+    fn between(&mut self, radius: f64) -> Result<Solution> {
         let at = self.seen.partition_point(|v| v.cost > radius);
         let mut bracket = Bracket::new(self.seen[at - 1], self.seen[at], radius);
         let (mut stopped, mut minimiser) = (false, None);
@@ -196,7 +177,7 @@ impl<'a> Solver<'a> {
             let Some(price) = guess.or_else(|| bracket.crossing()) else { break };
             let height = bracket.lower();
             let vertex = self.evaluate(Price::At(price));
-            if self.reach.stopped() {
+            if self.oracle.stopped() {
                 stopped = true;
                 break;
             }
@@ -215,7 +196,7 @@ impl<'a> Solver<'a> {
                 minimiser = Some(price);
                 break;
             }
-            let gap = bracket.gap() / self.reach.units().scale();
+            let gap = bracket.gap() / self.oracle.units().scale();
             if !self.settings.go_on(Stage::Solving, self.evaluations, gap) {
                 stopped = true;
                 break;
@@ -230,12 +211,12 @@ impl<'a> Solver<'a> {
         if self.settings.detail == Detail::Value {
             return Ok(self.found(certificate, None));
         }
-        let (landings, split) = self.mixture(&bracket)?;
-        certificate.lower = self.mean(&landings, split);
-        let to = landings.iter().map(|l| l.to).collect();
-        drop(landings);
-        let split = split.map(|(source, share, landing)| (source, share, landing.to));
-        let plan = self.reach.plan(Ways { to, split })?;
+        let (assignments, split) = self.mixture(&bracket)?;
+        certificate.lower = self.mean(&assignments, split);
+        let to = assignments.iter().map(|l| l.to).collect();
+        drop(assignments);
+        let split = split.map(|(source, share, assignment)| (source, share, assignment.to));
+        let plan = self.oracle.plan(AssignmentPlan { to, split })?;
         Ok(self.found(certificate, Some(plan)))
     }
 
@@ -247,7 +228,7 @@ impl<'a> Solver<'a> {
             for _ in 0..FURTHER {
                 let (upper, Price::At(price)) = bracket.upper else { break };
                 let vertex = self.evaluate(Price::At(price * factor));
-                if self.reach.stopped() {
+                if self.oracle.stopped() {
                     return Ok(true);
                 }
                 bracket.lower_line(sound(vertex)?);
@@ -262,12 +243,12 @@ impl<'a> Solver<'a> {
     /// The mixture of the two ends' plans that spends exactly the radius: sources are switched
     /// from the cheap plan to the dear one, those with the best return first, and the last one
     /// that can still be paid for is split.
-    fn mixture(&mut self, bracket: &Bracket) -> Result<(Vec<Landing>, Split)> {
-        let cheap = self.landings(bracket.right.price)?;
-        let dear = self.landings(bracket.left.price)?;
-        self.reach.rest();
-        let reach = &self.reach;
-        let spent = sum_of(reach.len(), |s| reach.mass(s) * cheap[s].cost);
+    fn mixture(&mut self, bracket: &Bracket) -> Result<(Vec<Assignment>, SplitSource)> {
+        let cheap = self.assignments(bracket.right.price)?;
+        let dear = self.assignments(bracket.left.price)?;
+        self.oracle.rest();
+        let oracle = &self.oracle;
+        let spent = sum_of(oracle.len(), |s| oracle.mass(s) * cheap[s].cost);
         let mut left = bracket.radius - spent;
         let mut switches: Vec<(f64, u32, f64)> = (0..cheap.len())
             .filter(|&s| dear[s].height > cheap[s].height)
@@ -278,102 +259,101 @@ impl<'a> Solver<'a> {
             })
             .collect();
         switches.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut landings = cheap;
+        let mut assignments = cheap;
         let mut split = None;
         for (_, s, more) in switches {
             let s = s as usize;
-            let price = self.reach.mass(s) * more.max(0.0);
+            let price = self.oracle.mass(s) * more.max(0.0);
             if price <= left {
-                landings[s] = dear[s];
+                assignments[s] = dear[s];
                 left -= price;
             } else {
                 split = (left > 0.0).then(|| (s, left / price, dear[s]));
                 break;
             }
         }
-        Ok((landings, split))
+        Ok((assignments, split))
     }
 
-    /// The mean that landings reach.
-    fn mean(&self, landings: &[Landing], split: Split) -> f64 {
-        let reach = &self.reach;
-        let whole = sum_of(landings.len(), |s| {
+    /// The mean that assignments reach.
+    fn mean(&self, assignments: &[Assignment], split: SplitSource) -> f64 {
+        let oracle = &self.oracle;
+        let whole = sum_of(assignments.len(), |s| {
             let share =
                 split.filter(|(source, ..)| *source == s).map_or(0.0, |(_, share, _)| share);
-            reach.mass(s) * (1.0 - share) * landings[s].height
+            oracle.mass(s) * (1.0 - share) * assignments[s].height
         });
-        whole + split.map_or(0.0, |(s, share, there)| reach.mass(s) * share * there.height)
+        whole + split.map_or(0.0, |(s, share, there)| oracle.mass(s) * share * there.height)
     }
 
-    fn found(&self, certificate: Certificate, plan: Option<(Plan, Population)>) -> Found {
+    fn found(&self, certificate: Certificate, plan: Option<(Plan, Population)>) -> Solution {
         let nowhere = || {
-            let population = self.reach.population();
+            let population = self.oracle.population();
             (Plan::new(population.space()), population.clone())
         };
         let (plan, nominal) = plan.unwrap_or_else(nowhere);
-        Found { certificate, plan, nominal }
+        Solution { certificate, plan, nominal }
     }
 }
 
 /// A source whose mass is split: which, the share that goes elsewhere, and where.
-type Split = Option<(usize, f64, Landing)>;
-
-/// Bounds, the plan that attains the lower one, and the population that it starts from.
-struct Found {
-    certificate: Certificate,
-    plan: Plan,
-    nominal: Population,
-}
+type SplitSource = Option<(usize, f64, Assignment)>;
 
 /// What was reached at a price, as a vertex.
-fn vertex(price: Price, reached: Reached) -> Vertex {
-    let Reached { value, cost, excess } = reached;
+fn vertex(price: Price, reached: OracleSums) -> Vertex {
+    let OracleSums { value, cost, excess } = reached;
     Vertex { price, cost, value, excess }
 }
 
-/// One thread after the other: what is summed may ask a reach that is not shared.
+/// One thread after the other: what is summed may ask an oracle that is not shared.
 fn sum_of(count: usize, term: impl Fn(usize) -> f64) -> f64 {
     let terms: Vec<f64> = (0..count).map(term).collect();
     sum(count, |i| terms[i])
 }
 
-/// Refuses a cost that is none, which only an engine that was handed in can answer.
+/// Rejects NaN or negative costs; only an engine of the user's can return one.
 fn sound(vertex: Vertex) -> Result<Vertex> {
-    match vertex.cost >= 0.0 {
-        true => Ok(vertex),
-        false => Err(Error::internal(format!(
+    if vertex.cost >= 0.0 {
+        Ok(vertex)
+    } else {
+        Err(Error::internal(format!(
             "the engine spends {} at the price {}; expected a number ≥ 0",
             vertex.cost,
             vertex.price.get()
-        ))),
+        )))
     }
 }
 
-impl Solve for Solver<'_> {
-    fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
+impl PriceOracle for WassersteinSolver<'_> {
+    fn units(&self) -> ValueUnits {
+        self.oracle.units()
+    }
+
+    fn solution(&mut self, radius: f64) -> Result<Solution> {
         let before = self.evaluations;
-        let Found { certificate, plan, nominal } =
+        let Solution { certificate, plan, nominal } =
             if radius >= self.seen[0].cost { self.at_the_end()? } else { self.between(radius)? };
-        let (evaluations, engine) = (self.evaluations - before, Some(self.reach.engine()));
-        let anywhere = self.reach.is_anywhere();
+        let (evaluations, engine) = (self.evaluations - before, Some(self.oracle.engine()));
+        let anywhere = self.oracle.is_anywhere();
         let certificate = Certificate { evaluations, engine, anywhere, ..certificate };
-        Ok(certificate.into_worst_case(self.reach.units(), &nominal, &self.settings, plan))
+        Ok(Solution { certificate, plan, nominal })
     }
 
-    fn value_at_zero(&self) -> f64 {
-        let start = self.seen[self.seen.len() - 1];
-        self.reach.units().unscaled(start.value)
+    fn start(&self) -> f64 {
+        self.seen[self.seen.len() - 1].value
     }
 
-    fn curve(&mut self, tolerance: f64) -> Result<Curve> {
-        // From its two ends alone, so that it does not depend on what was asked before.
+    fn ends(&mut self) -> Vec<Vertex> {
         let mut ends = self.seen.clone();
-        ends.drain(1..(self.seen.len() - 1).max(1));
-        let (mut settings, units) = (self.settings, self.reach.units());
-        settings.max_vertices = settings.max_vertices.min(self.reach.vertices());
-        let vertices =
-            Vertices::new(ends, tolerance * units.scale())
-                .refine(settings, units, |prices| self.evaluate_all(prices));
-        Ok(vertices.into_curve(units))
+        ends.drain(1..(ends.len() - 1).max(1));
+        ends
+    }
+
+    fn vertices(&mut self, prices: &[f64]) -> Vec<Vertex> {
+        self.evaluate_all(prices)
+    }
+
+    fn most_vertices(&self) -> usize {
+        self.oracle.vertices()
     }
 }

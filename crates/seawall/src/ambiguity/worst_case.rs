@@ -1,8 +1,8 @@
 //! What an ambiguity set answers: the worst case, its bounds, and the population that is it.
 
 use super::plan::Plan;
-use super::problem::{Direction, Units};
 use super::settings::{Detail, Settings};
+use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
 use crate::population::Population;
@@ -13,6 +13,7 @@ use std::fmt;
 
 /// How a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Status {
@@ -348,7 +349,7 @@ impl Certificate {
     /// The worst case in the user's units and direction.
     pub fn into_worst_case(
         self,
-        units: Units,
+        units: ValueUnits,
         nominal: &Population,
         settings: &Settings<'_>,
         plan: Plan,

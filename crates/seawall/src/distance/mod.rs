@@ -102,9 +102,10 @@ pub fn distance(from: &Population, to: &Population, watch: Watch<'_>) -> Result<
 /// the time for their distance goes with; on a line, where quantiles are coupled, as many as points.
 pub fn work(from: &Population, to: &Population) -> f64 {
     let points = |population: &Population| population.observed() as f64;
-    match line::on_a_line(from.space()) {
-        true => points(from) + points(to),
-        false => points(from) * points(to),
+    if line::on_a_line(from.space()) {
+        points(from) + points(to)
+    } else {
+        points(from) * points(to)
     }
 }
 

@@ -67,13 +67,15 @@ pub fn entropic(
         return Err(Error::field(Field::Eta, what));
     }
     // The distance is the same both ways; the matrix of Newton's method is the second one's.
-    let dual = match from.observed() >= to.observed() {
-        true => Dual::new(from, to)?,
-        false => Dual::new(to, from)?,
+    let dual = if from.observed() >= to.observed() {
+        SinkhornDual::new(from, to)?
+    } else {
+        SinkhornDual::new(to, from)?
     };
-    let found = match from.weights() == to.weights() {
-        true => dual.itself(eta, watch)?,
-        false => dual.solve(eta, watch)?,
+    let found = if from.weights() == to.weights() {
+        dual.itself(eta, watch)?
+    } else {
+        dual.solve(eta, watch)?
     };
     let settled = found.lacking <= TOLERANCE;
     // The dual at these potentials: below W_η, and by no more than the mass that is wrong times
@@ -91,7 +93,7 @@ pub fn entropic(
 }
 
 /// The dual problem: `max Σ p_i f_i + Σ q_j g_j` over potentials.
-struct Dual {
+struct SinkhornDual {
     /// log p and log q of the points with mass.
     rows: Vec<f64>,
     columns: Vec<f64>,
@@ -109,7 +111,7 @@ struct Potentials {
     lacking: f64,
 }
 
-impl Dual {
+impl SinkhornDual {
     fn new(from: &Population, to: &Population) -> Result<Self> {
         let points = |p: &Population| -> Vec<(usize, f64)> {
             let all = p.weights().iter().copied().enumerate();
@@ -130,7 +132,7 @@ impl Dual {
             .collect();
         let largest = costs.iter().copied().filter(|c| c.is_finite()).fold(1e-300, f64::max);
         let logs = |points: &[(usize, f64)]| points.iter().map(|(_, w)| w.ln()).collect();
-        Ok(Dual { rows: logs(&a), columns: logs(&b), costs, largest })
+        Ok(SinkhornDual { rows: logs(&a), columns: logs(&b), costs, largest })
     }
 
     fn few(&self) -> bool {
@@ -141,9 +143,10 @@ impl Dual {
     fn soft_rows(&self, g: &[f64], eta: f64) -> Vec<f64> {
         let h: Vec<f64> = self.columns.iter().zip(g).map(|(log, g)| log + eta * g).collect();
         let each = |row: &[f64]| -log_sum_less(&h, eta, row) / eta;
-        match self.few() {
-            true => self.costs.chunks_exact(h.len()).map(each).collect(),
-            false => self.costs.par_chunks_exact(h.len()).map(each).collect(),
+        if self.few() {
+            self.costs.chunks_exact(h.len()).map(each).collect()
+        } else {
+            self.costs.par_chunks_exact(h.len()).map(each).collect()
         }
     }
 
@@ -156,9 +159,10 @@ impl Dual {
             log_sum_columns(&h, eta, &self.costs, columns, at * BLOCK, out);
             out.iter_mut().for_each(|g| *g /= -eta);
         };
-        match self.few() {
-            true => g.chunks_mut(BLOCK).enumerate().for_each(block),
-            false => g.par_chunks_mut(BLOCK).enumerate().for_each(block),
+        if self.few() {
+            g.chunks_mut(BLOCK).enumerate().for_each(block)
+        } else {
+            g.par_chunks_mut(BLOCK).enumerate().for_each(block)
         }
         g
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 /// How the strata of fixed columns shift.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrataShift {
     /// The fixed columns.
     pub columns: Vec<String>,

@@ -20,6 +20,7 @@ const LEVEL: f64 = 0.95;
 
 /// An estimate with its standard error and 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,

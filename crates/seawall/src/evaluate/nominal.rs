@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 /// How well the log covers a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overlap {
     /// `(Σ w)² / Σ w²`: how many rows the weighted ones are worth.
     pub effective_sample_size: f64,
@@ -47,6 +48,7 @@ pub struct Overlap {
 /// All nominal estimates of one policy. All but the direct method's are NaN where the log has no
 /// row of what the policy does; the doubly robust one also where the log is too small to fold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nominal {
     /// The direct method.
     pub dm: Estimate,
@@ -63,6 +65,7 @@ pub struct Nominal {
 
 /// By how much one policy's value is above another's, if nothing shifts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NominalDifference {
     /// The direct method.
     pub dm: Estimate,

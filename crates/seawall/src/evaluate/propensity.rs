@@ -21,6 +21,7 @@ const ITERATIONS: usize = 2000;
 
 /// A kind of source of propensities, as it is written everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum PropensitySource {

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 /// Which contexts mass may move to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub enum Support {
     /// Every point of the context space.

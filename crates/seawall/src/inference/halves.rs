@@ -82,6 +82,7 @@ pub struct SplitNoise {
 
 /// One-sided limits of a worst case: together an interval of their level, each alone of more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// The lower limit.
     pub lower: f64,

@@ -49,9 +49,12 @@ impl Flow {
     pub fn new(supply: &[f64], demand: &[f64], dear: f64) -> Self {
         let (sources, nodes) = (supply.len(), supply.len() + demand.len());
         let root = nodes as u32;
-        let artificial = |node: usize| match node < sources {
-            true => Arc { from: node as u32, to: root, cost: dear },
-            false => Arc { from: root, to: node as u32, cost: dear },
+        let artificial = |node: usize| {
+            if node < sources {
+                Arc { from: node as u32, to: root, cost: dear }
+            } else {
+                Arc { from: root, to: node as u32, cost: dear }
+            }
         };
         let mut flow = Flow {
             sources,

@@ -17,12 +17,10 @@
 //!
 //! Points that the caller knows to be out of reach are not given.
 
-use super::cholesky::dot;
-use super::cones::{Ball, Definite, inner, triangle, unpacked};
-use super::eigen::symmetric;
-use super::newton::{Digits, Newton, Parts};
+use super::cones::{Ball, Definite};
+use super::newton::{Digits, Newton};
+use super::program::{BallProgram, ConeParts};
 use super::sum::sum;
-use rayon::prelude::*;
 
 /// Steps at most.
 const STEPS: usize = 150;
@@ -40,28 +38,6 @@ const INSIDE: f64 = 1000.0;
 const WIDE: f64 = 10.0;
 /// Before so many steps a search is not given up.
 const UNDER_WAY: usize = 25;
-/// Products of a step in twice the digits at most: some seconds for an answer.
-const MOST_PRECISE: usize = 30_000_000;
-/// Rows worked on by one thread at a time.
-const ROWS: usize = 1024;
-
-/// The problem.
-#[derive(Clone, Copy)]
-pub struct Program<'a> {
-    /// Column by column: ones, the features z, and, where second moments are bounded, their packed
-    /// products ([`products`]).
-    pub columns: &'a [f64],
-    /// How many features there are.
-    pub features: usize,
-    /// f.
-    pub heights: &'a [f64],
-    /// The nominal weights, of mean 0 and second moments I.
-    pub nominal: &'a [f64],
-    /// a, above 0.
-    pub mean: f64,
-    /// ρ, above 1, if second moments are bounded.
-    pub second: Option<f64>,
-}
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -80,33 +56,19 @@ pub struct Answer {
     pub stopped: bool,
 }
 
-/// Columns of the packed products of features that are given column by column.
-pub fn products(features: &[f64], rows: usize) -> Vec<f64> {
-    let count = features.len() / rows.max(1);
-    let column = |k: usize| &features[k * rows..][..rows];
-    let mut out = Vec::with_capacity(triangle(count) * rows);
-    for i in 0..count {
-        for j in i..count {
-            let factor = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
-            out.extend(column(i).iter().zip(column(j)).map(|(x, y)| factor * x * y));
-        }
-    }
-    out
-}
-
 /// Solves; `go_on` is told the steps taken and the gap left, and says whether to.
-pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
+pub fn solve(program: &BallProgram<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -> Answer {
     let nominal = sum(program.rows(), |j| program.nominal[j] * program.heights[j]);
     let away = program.heights.iter().fold(0.0, |most: f64, f| most.max((f - nominal).abs()));
     let scale = if away > 0.0 { away } else { 1.0 };
     let heights: Vec<f64> = program.heights.iter().map(|f| (f - nominal) / scale).collect();
-    let scaled = Program { heights: &heights, ..*program };
+    let scaled = BallProgram { heights: &heights, ..*program };
     let precise = scaled.precise();
     let waits = if precise { PATIENCE } else { LONG_PATIENCE };
     let mut go_on = |steps: usize, gap: f64| go_on(steps, gap * scale);
-    let mut answer = Search::new(scaled, Digits::Single).run(waits, &mut go_on);
+    let mut answer = InteriorSearch::new(scaled, Digits::Single).run(waits, &mut go_on);
     if precise && !answer.stopped && answer.upper - answer.lower > CLOSE {
-        let again = Search { best: answer, ..Search::new(scaled, Digits::Twofold) };
+        let again = InteriorSearch { best: answer, ..InteriorSearch::new(scaled, Digits::Double) };
         answer = again.run(LONG_PATIENCE, &mut go_on);
     }
     answer.lower = nominal + scale * answer.lower;
@@ -115,107 +77,24 @@ pub fn solve(program: &Program<'_>, go_on: &mut dyn FnMut(usize, f64) -> bool) -
     answer
 }
 
-impl Program<'_> {
-    /// Points.
-    pub fn rows(&self) -> usize {
-        self.heights.len()
-    }
-
-    /// Unknowns, without the ball's slack.
-    pub fn width(&self) -> usize {
-        self.columns.len() / self.rows()
-    }
-
-    /// Whether steps in twice the digits may be taken.
-    pub fn precise(&self) -> bool {
-        self.rows().saturating_mul(self.width() * self.width() / 2) <= MOST_PRECISE
-    }
-
-    /// A column of Φ.
-    pub fn column(&self, k: usize) -> &[f64] {
-        &self.columns[k * self.rows()..][..self.rows()]
-    }
-
-    /// `Φ x` at every point.
-    pub fn at_points(&self, x: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.rows()];
-        out.par_chunks_mut(ROWS).enumerate().for_each(|(block, out)| {
-            for (k, x) in x.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                let column = &self.column(k)[block * ROWS..][..out.len()];
-                out.iter_mut().zip(column).for_each(|(out, phi)| *out += x * phi);
-            }
-        });
-        out
-    }
-
-    /// `Φᵀ w`.
-    fn means(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.width()).into_par_iter().map(|k| dot(self.column(k), w)).collect()
-    }
-
-    /// The dual's objective: t, then q, then Q; the ball's slack comes last.
-    fn objective(&self) -> Vec<f64> {
-        let mut c = vec![0.0; self.width() + 1];
-        c[0] = 1.0;
-        if let Some(second) = self.second {
-            self.diagonal().for_each(|k| c[k] = second);
-        }
-        c[self.width()] = self.mean;
-        c
-    }
-
-    /// Where Q's diagonal is among the unknowns.
-    fn diagonal(&self) -> impl Iterator<Item = usize> + use<> {
-        let d = self.features;
-        (0..d).map(move |i| 1 + d + i * d - i * i.saturating_sub(1) / 2)
-    }
-
-    /// The value of a dual point, t being what the inequalities need; and t.
-    fn upper(&self, x: &[f64]) -> (f64, f64) {
-        let mut without = x.to_vec();
-        without[0] = 0.0;
-        let high = self.at_points(&without);
-        let most = |m: f64, (f, h): (&f64, &f64)| m.max(f - h);
-        let t = self.heights.iter().zip(&high).fold(f64::NEG_INFINITY, most);
-        let q = &x[1..=self.features];
-        let trace: f64 = self.diagonal().filter(|_| self.second.is_some()).map(|k| x[k]).sum();
-        (t + self.mean * inner(q, q).sqrt() + self.second.unwrap_or(0.0) * trace, t)
-    }
-
-    /// The part of the way from the nominal population to another that stays inside.
-    fn share(&self, means: &[f64]) -> f64 {
-        let d = self.features;
-        let length = inner(&means[1..=d], &means[1..=d]).sqrt();
-        let mut share = if length > self.mean { self.mean / length } else { 1.0 };
-        if let Some(second) = self.second {
-            let most = symmetric(d, unpacked(d, &means[1 + d..])).values;
-            let most = most.into_iter().fold(0.0, f64::max);
-            if most > second {
-                share = share.min((second - 1.0) / (most - 1.0));
-            }
-        }
-        share
-    }
-}
-
 /// The state of the search: a dual point, its slacks and their multipliers.
-struct Search<'a> {
-    program: Program<'a>,
+struct InteriorSearch<'a> {
+    program: BallProgram<'a>,
     digits: Digits,
     /// t, q, Q packed, and the ball's slack.
     x: Vec<f64>,
-    slack: Parts,
-    multiplier: Parts,
+    slack: ConeParts,
+    multiplier: ConeParts,
     best: Answer,
 }
 
-impl<'a> Search<'a> {
+impl<'a> InteriorSearch<'a> {
     /// From the middle: every inequality as far from its end as any other.
-    fn new(program: Program<'a>, digits: Digits) -> Self {
+    fn new(program: BallProgram<'a>, digits: Digits) -> Self {
         let (n, d) = (program.rows(), program.features);
         let (inside, wide) = match digits {
             Digits::Single => (1.0, program.mean),
-            Digits::Twofold => (INSIDE, program.mean.max(WIDE)),
+            Digits::Double => (INSIDE, program.mean.max(WIDE)),
         };
         let each = inside / n as f64;
         let highest = program.heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -227,8 +106,8 @@ impl<'a> Search<'a> {
             all[0] = first;
             all
         };
-        let mut slack = Parts { points: Vec::new(), ball: ball(each / wide), matrix: vec![] };
-        let mut multiplier = Parts { points: vec![each; n], ball: ball(wide), matrix: vec![] };
+        let mut slack = ConeParts { points: Vec::new(), ball: ball(each / wide), matrix: vec![] };
+        let mut multiplier = ConeParts { points: vec![each; n], ball: ball(wide), matrix: vec![] };
         if let Some(second) = program.second {
             let first = 1 + d;
             program.diagonal().for_each(|k| x[k] = each / second);
@@ -245,7 +124,7 @@ impl<'a> Search<'a> {
             steps: 0,
             stopped: false,
         };
-        Search { program, digits, x, slack, multiplier, best }
+        InteriorSearch { program, digits, x, slack, multiplier, best }
     }
 
     /// Steps until bounds are closed, or until so many have brought nothing.
@@ -322,7 +201,7 @@ impl<'a> Search<'a> {
             s.inner(z) + far_s * ds.inner(z) + far_z * s.inner(&dz) + far_s * far_z * ds.inner(&dz);
         let centre = mu * (after / degree / mu).clamp(0.0, 1.0).powi(3);
         // The step itself: to the middle, and with what the first one left curved.
-        let toward = Parts {
+        let toward = ConeParts {
             points: (0..program.rows())
                 .map(|j| (centre - ds.points[j] * dz.points[j]) / s.points[j] - z.points[j])
                 .collect(),
@@ -364,7 +243,7 @@ impl<'a> Search<'a> {
     }
 
     /// How far slacks and multipliers may go.
-    fn reach(&self, ds: &Parts, dz: &Parts, matrix: Option<&Definite>) -> (f64, f64) {
+    fn reach(&self, ds: &ConeParts, dz: &ConeParts, matrix: Option<&Definite>) -> (f64, f64) {
         let line = |x: &[f64], d: &[f64]| {
             let each = x.iter().zip(d).filter(|(_, d)| **d < 0.0);
             each.fold(f64::INFINITY, |least, (x, d)| least.min(-x / d))

@@ -17,9 +17,9 @@ const LEAF: usize = 8;
 #[derive(Clone, Debug)]
 pub struct KdTree {
     metrics: Vec<Metric>,
-    nodes: Vec<Node>,
+    nodes: Vec<KdNode>,
     /// For each node and feature: lowest and highest coordinate, and whether any is missing.
-    boxes: Vec<Extent>,
+    boxes: Vec<KdExtent>,
     /// Coordinates in tree order, one array per feature.
     coords: Vec<Vec<f64>>,
     values: Vec<f64>,
@@ -32,7 +32,7 @@ pub struct KdTree {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct KdNode {
     largest: f64,
     from: u32,
     to: u32,
@@ -42,14 +42,14 @@ struct Node {
 
 /// What a node's points span along one feature. `low > high`: only missing values.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
+struct KdExtent {
     low: f64,
     high: f64,
     missing: bool,
 }
 
-impl Extent {
-    const NONE: Extent = Extent { low: f64::INFINITY, high: f64::NEG_INFINITY, missing: false };
+impl KdExtent {
+    const NONE: KdExtent = KdExtent { low: f64::INFINITY, high: f64::NEG_INFINITY, missing: false };
 
     fn include(&mut self, x: f64) {
         if x.is_nan() {
@@ -89,7 +89,7 @@ impl Extent {
 
 /// The best target of one source.
 #[derive(Clone, Copy, Debug)]
-pub struct Best {
+pub struct BestTarget {
     /// The target, by the caller's name for it.
     pub target: u32,
     /// Its value.
@@ -100,7 +100,7 @@ pub struct Best {
 
 impl KdTree {
     /// Builds a tree over points with coordinates `columns[feature][point]`; `names` is what
-    /// [`Best::target`] calls them. Every value is 0 until some are [loaded](Self::loaded).
+    /// [`BestTarget::target`] calls them. Every value is 0 until some are [loaded](Self::loaded).
     pub fn new(metrics: &[Metric], columns: &[Vec<f64>], names: &[u32]) -> Self {
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
         let mut tree = KdTree {
@@ -149,7 +149,7 @@ impl KdTree {
         }
         // Children follow their parents, so from the last node to the first both are known.
         for at in (0..tree.nodes.len()).rev() {
-            let Node { from, to, right, .. } = tree.nodes[at];
+            let KdNode { from, to, right, .. } = tree.nodes[at];
             tree.nodes[at].largest = match right {
                 0 => tree.values[from as usize..to as usize]
                     .iter()
@@ -175,7 +175,7 @@ impl KdTree {
     /// A node's points, and its right child, 0 for a leaf.
     #[inline(always)]
     pub(super) fn node(&self, node: u32) -> (usize, usize, u32) {
-        let Node { from, to, right, .. } = self.nodes[node as usize];
+        let KdNode { from, to, right, .. } = self.nodes[node as usize];
         (from as usize, to as usize, right)
     }
 
@@ -207,8 +207,8 @@ impl KdTree {
     fn grow(&mut self, columns: &[Vec<f64>], order: &mut [u32], from: usize) {
         let at = self.nodes.len();
         let span = (from as u32, (from + order.len()) as u32);
-        self.nodes.push(Node { largest: 0.0, from: span.0, to: span.1, right: 0 });
-        let extents: Vec<Extent> = columns.iter().map(|c| extent(c, order)).collect();
+        self.nodes.push(KdNode { largest: 0.0, from: span.0, to: span.1, right: 0 });
+        let extents: Vec<KdExtent> = columns.iter().map(|c| extent(c, order)).collect();
         let worth = |k: usize| extents[k].worth(self.metrics[k]);
         let axis = (0..columns.len()).max_by(|&a, &b| worth(a).total_cmp(&worth(b)));
         let splits = axis.filter(|&k| order.len() > LEAF && worth(k) > 0.0);
@@ -225,7 +225,13 @@ impl KdTree {
     }
 
     /// The best target of a source at `x`, given one that is known.
-    pub fn best<O: Order>(&self, order: O, x: &[f64], known: Best, stack: &mut Stack) -> Best {
+    pub fn best<O: Order>(
+        &self,
+        order: O,
+        x: &[f64],
+        known: BestTarget,
+        stack: &mut Stack,
+    ) -> BestTarget {
         let mut best = known;
         let mut key = order.key(known.value, known.cost);
         stack.0.clear();
@@ -267,9 +273,9 @@ impl KdTree {
     fn scan<O: Order>(
         &self,
         order: O,
-        node: Node,
+        node: KdNode,
         x: &[f64],
-        best: &mut Best,
+        best: &mut BestTarget,
         key: &mut (f64, f64),
     ) {
         for i in node.from as usize..node.to as usize {
@@ -285,7 +291,7 @@ impl KdTree {
             let candidate = order.key(value, cost);
             if better(candidate, *key) {
                 *key = candidate;
-                *best = Best { target: self.names[i], value, cost };
+                *best = BestTarget { target: self.names[i], value, cost };
             }
         }
     }
@@ -313,8 +319,8 @@ fn plain(metrics: &[Metric], columns: &[Vec<f64>]) -> Option<Vec<f64>> {
     metrics.iter().zip(columns).map(weight).collect()
 }
 
-fn extent(column: &[f64], order: &[u32]) -> Extent {
-    let mut extent = Extent::NONE;
+fn extent(column: &[f64], order: &[u32]) -> KdExtent {
+    let mut extent = KdExtent::NONE;
     order.iter().for_each(|&i| extent.include(column[i as usize]));
     extent
 }

@@ -8,7 +8,7 @@
 //!
 //! Worth it while all layers fit in a cache and sources are few among the cells.
 
-use super::max_plus::{Axis, Method};
+use super::max_plus::{MaxPlusAxis, PassMethod};
 use super::pass::{Pass, Tiles};
 use super::pull::Pull;
 
@@ -46,17 +46,17 @@ pub struct Layers {
 }
 
 /// Whether keeping layers beats carrying what is asked for through every pass.
-pub fn suit(axes: &[Axis], cells: usize, sources: usize) -> bool {
-    let short = |a: &Axis| !matches!(a.method, Method::Envelope { .. });
+pub fn suit(axes: &[MaxPlusAxis], cells: usize, sources: usize) -> bool {
+    let short = |a: &MaxPlusAxis| !matches!(a.method, PassMethod::Envelope { .. });
     let work = axes.iter().map(|a| a.levels.saturating_mul(cells)).max().unwrap_or(0);
     work < MOST_WORK && sources.saturating_mul(FEW) <= cells && axes.iter().all(short)
 }
 
 impl Layers {
     /// Over a grid of so many cells with these axes (each with its stride); nothing is loaded.
-    pub fn new(axes: Vec<(Axis, usize)>, cells: usize, sources: Vec<u32>) -> Self {
+    pub fn new(axes: Vec<(MaxPlusAxis, usize)>, cells: usize, sources: Vec<u32>) -> Self {
         let start = vec![0.0; cells];
-        let moving = axes.into_iter().filter(|(a, _)| !matches!(a.method, Method::Still));
+        let moving = axes.into_iter().filter(|(a, _)| !matches!(a.method, PassMethod::Still));
         let passes: Vec<Pass> = moving.map(|(axis, inner)| Pass::new(axis, inner)).collect();
         let levels = passes.iter().flat_map(|p| sources.iter().map(|&s| p.level(s) as u32));
         let levels = levels.collect();
@@ -252,10 +252,10 @@ mod tests {
     }
 
     /// A grid's axes, their strides and the number of cells.
-    fn axes(features: &[Feature]) -> (Vec<(Axis, usize)>, usize) {
+    fn axes(features: &[Feature]) -> (Vec<(MaxPlusAxis, usize)>, usize) {
         let (mut all, mut cells) = (Vec::new(), 1);
         for (metric, coords) in features.iter().rev() {
-            all.push((Axis::new(*metric, coords), cells));
+            all.push((MaxPlusAxis::new(*metric, coords), cells));
             cells *= coords.len();
         }
         all.reverse();

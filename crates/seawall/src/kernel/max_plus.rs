@@ -25,7 +25,7 @@ const LANES: usize = 32;
 /// axes stay small.
 const FEW: usize = 8;
 /// One level of the lines of a vector kernel.
-type Row = [f64; LANES];
+type LineRow = [f64; LANES];
 type Tile = lines::Tile<2, LANES>;
 /// A line by itself.
 type Line = lines::Tile<2, 1>;
@@ -41,14 +41,14 @@ pub enum Carry {
 
 /// One axis, prepared.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub struct MaxPlusAxis {
     pub(super) levels: usize,
     pub(super) metric: Metric,
-    pub(super) method: Method,
+    pub(super) method: PassMethod,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Method {
+pub(super) enum PassMethod {
     /// No move is possible, or there is nowhere to go.
     Still,
     /// All pairs: `costs[k · levels + j]`.
@@ -59,28 +59,28 @@ pub(super) enum Method {
     Envelope { order: Vec<usize>, positions: Vec<f64>, missing: Option<usize> },
 }
 
-impl Axis {
+impl MaxPlusAxis {
     /// Prepares the axis of a feature whose levels have these coordinates.
     pub fn new(metric: Metric, coords: &[f64]) -> Self {
         let levels = coords.len();
         let missing = coords.iter().position(|x| x.is_nan());
         let method = match metric {
-            Metric::Wall => Method::Still,
-            _ if levels < 2 => Method::Still,
-            Metric::Flat { .. } if levels > SHORT => Method::Flat { missing },
+            Metric::Wall => PassMethod::Still,
+            _ if levels < 2 => PassMethod::Still,
+            Metric::Flat { .. } if levels > SHORT => PassMethod::Flat { missing },
             Metric::Square { .. } if levels > LONG => {
                 let mut order: Vec<usize> = (0..levels).filter(|&k| !coords[k].is_nan()).collect();
                 order.sort_by(|&a, &b| coords[a].total_cmp(&coords[b]));
                 let positions = order.iter().map(|&k| coords[k]).collect();
-                Method::Envelope { order, positions, missing }
+                PassMethod::Envelope { order, positions, missing }
             }
             _ => {
                 let cost = |k: usize, j: usize| metric.cost(coords[k], coords[j]);
                 let pairs = (0..levels).flat_map(|k| (0..levels).map(move |j| (k, j)));
-                Method::Dense { costs: pairs.map(|(k, j)| cost(k, j)).collect() }
+                PassMethod::Dense { costs: pairs.map(|(k, j)| cost(k, j)).collect() }
             }
         };
-        Axis { levels, metric, method }
+        MaxPlusAxis { levels, metric, method }
     }
 
     /// Transforms every line of the grid in place at a price λ from 0 to ∞.
@@ -90,15 +90,15 @@ impl Axis {
         let alone = h.len() < FEW * self.levels;
         let arch = Arch::new();
         match &self.method {
-            Method::Still => {}
-            Method::Dense { costs } => {
+            PassMethod::Still => {}
+            PassMethod::Dense { costs } => {
                 let moves: Vec<(f64, f64)> =
                     costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
                 lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
                     arch.dispatch(Dense { moves: &moves, tile });
                 });
             }
-            Method::Flat { missing } => {
+            PassMethod::Flat { missing } => {
                 let missing = missing.map(|at| (at, self.metric.missing()));
                 let weight = match self.metric {
                     Metric::Flat { weight, .. } => weight,
@@ -114,7 +114,7 @@ impl Axis {
                     arch.dispatch(Flat { price, keep, weight, missing, tile });
                 });
             }
-            Method::Envelope { order, positions, missing } => {
+            PassMethod::Envelope { order, positions, missing } => {
                 let missing = missing.map(|at| (at, self.metric.missing()));
                 let weight = match self.metric {
                     Metric::Square { weight, .. } => weight,
@@ -151,16 +151,16 @@ pub fn steps(metric: Metric, levels: usize) -> usize {
 const HELD: usize = 4;
 
 /// Heights and rides of a few vectors' worth of lanes.
-struct Best<S: Simd> {
+struct LineBest<S: Simd> {
     height: [S::f64s; HELD],
     ride: [S::f64s; HELD],
 }
 
-impl<S: Simd> Best<S> {
+impl<S: Simd> LineBest<S> {
     /// The lanes of block `b` of a row.
     #[inline(always)]
-    fn load(h: &Row, from: &Row, b: usize) -> Self {
-        Best { height: block::<S>(h, b), ride: block::<S>(from, b) }
+    fn load(h: &LineRow, from: &LineRow, b: usize) -> Self {
+        LineBest { height: block::<S>(h, b), ride: block::<S>(from, b) }
     }
 
     /// Takes the candidate where it is strictly higher.
@@ -177,7 +177,7 @@ impl<S: Simd> Best<S> {
     }
 
     #[inline(always)]
-    fn store(self, out: &mut Row, ride: &mut Row, b: usize) {
+    fn store(self, out: &mut LineRow, ride: &mut LineRow, b: usize) {
         S::as_mut_simd_f64s(out).0[b * HELD..][..HELD].copy_from_slice(&self.height);
         S::as_mut_simd_f64s(ride).0[b * HELD..][..HELD].copy_from_slice(&self.ride);
     }
@@ -185,7 +185,7 @@ impl<S: Simd> Best<S> {
 
 /// Block `b` of a row, as vectors.
 #[inline(always)]
-fn block<S: Simd>(row: &Row, b: usize) -> [S::f64s; HELD] {
+fn block<S: Simd>(row: &LineRow, b: usize) -> [S::f64s; HELD] {
     let vectors = &S::as_simd_f64s(row).0[b * HELD..][..HELD];
     std::array::from_fn(|v| vectors[v])
 }
@@ -212,9 +212,9 @@ impl WithSimd for Dense<'_> {
         let levels = h.len();
         for b in 0..blocks::<S>() {
             for (k, moves) in self.moves.chunks_exact(levels).enumerate() {
-                let mut best = Best::<S>::load(&h[k], &from[k], b);
+                let mut best = LineBest::<S>::load(&h[k], &from[k], b);
                 for ((h, from), &(penalty, step)) in h.iter().zip(from).zip(moves) {
-                    best.take(simd, &Best::load(h, from, b), penalty, step);
+                    best.take(simd, &LineBest::load(h, from, b), penalty, step);
                 }
                 best.store(&mut out[k], &mut ride[k], b);
             }
@@ -241,20 +241,20 @@ impl WithSimd for Flat<'_> {
         let (hole, to_missing) = self.missing.unwrap_or((usize::MAX, self.weight));
         let present = usize::from(hole == 0);
         for b in 0..blocks::<S>() {
-            let mut top = Best::<S>::load(&h[present], &from[present], b);
+            let mut top = LineBest::<S>::load(&h[present], &from[present], b);
             for (k, (h, from)) in h.iter().zip(from).enumerate() {
                 if k != hole {
-                    top.take(simd, &Best::load(h, from, b), 0.0, 0.0);
+                    top.take(simd, &LineBest::load(h, from, b), 0.0, 0.0);
                 }
             }
             for k in 0..h.len() {
-                let mut best = Best::<S>::load(&h[k], &from[k], b);
+                let mut best = LineBest::<S>::load(&h[k], &from[k], b);
                 let to_top = if k == hole { to_missing } else { self.weight };
                 best.take(simd, &top, penalty(self.price, to_top), self.keep * to_top);
                 if let Some((at, cost)) = self.missing
                     && at != k
                 {
-                    let candidate = Best::load(&h[at], &from[at], b);
+                    let candidate = LineBest::load(&h[at], &from[at], b);
                     best.take(simd, &candidate, penalty(self.price, cost), self.keep * cost);
                 }
                 best.store(&mut out[k], &mut ride[k], b);
@@ -301,23 +301,23 @@ struct Long<'a> {
 
 /// Room for one line, kept by each thread.
 #[derive(Default)]
-struct Room {
+struct LineRoom {
     envelope: Envelope,
     h: Vec<f64>,
 }
 
 thread_local! {
-    static ROOM: RefCell<Room> = RefCell::default();
+    static ROOM: RefCell<LineRoom> = RefCell::default();
 }
 
 impl Long<'_> {
-    fn run<const L: usize>(&self, room: &mut Room, tile: &mut lines::Tile<2, L>) {
+    fn run<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>) {
         for lane in 0..L {
             self.line(room, tile, lane);
         }
     }
 
-    fn line<const L: usize>(&self, room: &mut Room, tile: &mut lines::Tile<2, L>, l: usize) {
+    fn line<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>, l: usize) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {
@@ -370,11 +370,12 @@ mod tests {
             if round % 3 == 0 {
                 coords[levels / 2] = f64::NAN;
             }
-            let metric = match round % 2 == 0 {
-                true => Metric::Flat { weight: 0.5, missing: 0.25 },
-                false => Metric::Square { weight: 0.5, missing: 0.25 },
+            let metric = if round % 2 == 0 {
+                Metric::Flat { weight: 0.5, missing: 0.25 }
+            } else {
+                Metric::Square { weight: 0.5, missing: 0.25 }
             };
-            let axis = Axis::new(metric, &coords);
+            let axis = MaxPlusAxis::new(metric, &coords);
             // Ties, and places that do not exist.
             let height = |_| match random.below(9) {
                 0 => f64::NEG_INFINITY,

@@ -1,53 +1,28 @@
 //! The system of an interior-point step, `Φᵀ W⁻² Φ dx = r`, in doubles or in twice their digits.
 
 use super::cholesky::{Cholesky, dot};
-use super::cones::{Ball, Definite, inner};
+use super::cones::{Ball, Definite};
 use super::gram::gram;
-use super::interior::Program;
 use super::precise::Precise;
-use super::sum::sum;
-
-/// Slacks, or multipliers, of all inequalities: of the points, of the ball, of the matrix.
-#[derive(Clone)]
-pub struct Parts {
-    pub points: Vec<f64>,
-    pub ball: Vec<f64>,
-    pub matrix: Vec<f64>,
-}
-
-impl Parts {
-    pub fn inner(&self, other: &Parts) -> f64 {
-        let points = sum(self.points.len(), |j| self.points[j] * other.points[j]);
-        points + inner(&self.ball, &other.ball) + inner(&self.matrix, &other.matrix)
-    }
-
-    pub fn step(&mut self, length: f64, by: &Parts) {
-        let add = |x: &mut Vec<f64>, d: &[f64]| {
-            x.iter_mut().zip(d).for_each(|(x, d)| *x += length * d);
-        };
-        add(&mut self.points, &by.points);
-        add(&mut self.ball, &by.ball);
-        add(&mut self.matrix, &by.matrix);
-    }
-}
+use super::program::{BallProgram, ConeParts};
 
 /// In how many digits a system is taken.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Digits {
     Single,
-    Twofold,
+    Double,
 }
 
 /// A system, factored.
 pub enum Newton<'a> {
-    Plain(Box<Plain<'a>>),
+    Plain(Box<PlainSystem<'a>>),
     Precise(Box<Precise<'a>>),
 }
 
 impl<'a> Newton<'a> {
     /// The system of a scaling, `ratio` being that of the points; None where rounding makes it indefinite.
     pub fn new(
-        program: Program<'a>,
+        program: BallProgram<'a>,
         ratio: &'a [f64],
         ball: &'a Ball,
         definite: Option<&'a Definite>,
@@ -55,10 +30,10 @@ impl<'a> Newton<'a> {
     ) -> Option<Self> {
         match digits {
             Digits::Single => {
-                let plain = Plain::new(program, ratio, ball, definite)?;
+                let plain = PlainSystem::new(program, ratio, ball, definite)?;
                 Some(Newton::Plain(Box::new(plain)))
             }
-            Digits::Twofold => {
+            Digits::Double => {
                 let precise = Precise::new(program, ratio, ball, definite)?;
                 Some(Newton::Precise(Box::new(precise)))
             }
@@ -66,7 +41,7 @@ impl<'a> Newton<'a> {
     }
 
     /// The step of the unknowns, that of the slacks, and `W⁻²` times it.
-    pub fn solve(&self, right: Vec<f64>) -> (Vec<f64>, Parts, Parts) {
+    pub fn solve(&self, right: Vec<f64>) -> (Vec<f64>, ConeParts, ConeParts) {
         match self {
             Newton::Plain(plain) => plain.solve(right),
             Newton::Precise(precise) => precise.solve(&right),
@@ -75,8 +50,8 @@ impl<'a> Newton<'a> {
 }
 
 /// `Φᵀ W⁻² Φ` and its factor, every unknown in units in which its own entry is 1.
-pub struct Plain<'a> {
-    program: Program<'a>,
+pub struct PlainSystem<'a> {
+    program: BallProgram<'a>,
     ratio: &'a [f64],
     ball: &'a Ball,
     definite: Option<&'a Definite>,
@@ -85,9 +60,9 @@ pub struct Plain<'a> {
     factor: Cholesky,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainSystem<'a> {
     fn new(
-        program: Program<'a>,
+        program: BallProgram<'a>,
         ratio: &'a [f64],
         ball: &'a Ball,
         definite: Option<&'a Definite>,
@@ -143,7 +118,7 @@ impl<'a> Plain<'a> {
             (0..size).for_each(|k| more[k * size + k] += ridge);
             Cholesky::new(size, more)
         })?;
-        Some(Plain { program, ratio, ball, definite, matrix, unit, factor })
+        Some(PlainSystem { program, ratio, ball, definite, matrix, unit, factor })
     }
 
     fn unknowns(&self, mut right: Vec<f64>) -> Vec<f64> {
@@ -161,16 +136,16 @@ impl<'a> Plain<'a> {
         x
     }
 
-    fn solve(&self, right: Vec<f64>) -> (Vec<f64>, Parts, Parts) {
+    fn solve(&self, right: Vec<f64>) -> (Vec<f64>, ConeParts, ConeParts) {
         let (d, width) = (self.program.features, self.program.width());
         let dx = self.unknowns(right);
         let mut ball = vec![dx[width]];
         ball.extend(&dx[1..=d]);
         let points = self.program.at_points(&dx[..width]);
-        let slacks = Parts { points, ball, matrix: dx[1 + d..width].to_vec() };
+        let slacks = ConeParts { points, ball, matrix: dx[1 + d..width].to_vec() };
         let points = slacks.points.iter().zip(self.ratio);
         let matrix = |definite: &Definite| definite.inverse_square(&slacks.matrix);
-        let scaled = Parts {
+        let scaled = ConeParts {
             points: points.map(|(ds, ratio)| ratio * ds).collect(),
             ball: self.ball.inverse_square(&slacks.ball),
             matrix: self.definite.map_or_else(Vec::new, matrix),

@@ -6,7 +6,7 @@
 //! differences with nothing missing; [`KdTree::best`] serves the rest. The arithmetic is the
 //! same, operation by operation, so the answers are too.
 
-use super::kd_tree::{Best, KdTree};
+use super::kd_tree::{BestTarget, KdTree};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Vectors in a packet.
@@ -16,7 +16,7 @@ const HELD: usize = 2;
 ///
 /// `rows` holds the queries' coordinates, one row each. The tree must be
 /// [plain](KdTree::is_plain).
-pub fn best_all(tree: &KdTree, price: f64, rows: &[f64], found: &mut [Best]) {
+pub fn best_all(tree: &KdTree, price: f64, rows: &[f64], found: &mut [BestTarget]) {
     Arch::new().dispatch(Packets { tree, price, rows, found });
 }
 
@@ -24,12 +24,12 @@ struct Packets<'a> {
     tree: &'a KdTree,
     price: f64,
     rows: &'a [f64],
-    found: &'a mut [Best],
+    found: &'a mut [BestTarget],
 }
 
 /// What each lane of a packet knows: its best height, that target's cost, and which it is.
 #[derive(Clone, Copy)]
-struct Known<S: Simd> {
+struct PacketKnown<S: Simd> {
     height: [S::f64s; HELD],
     cost: [S::f64s; HELD],
     target: [S::f64s; HELD],
@@ -58,7 +58,7 @@ impl WithSimd for Packets<'_> {
             for (k, x) in x.iter_mut().enumerate() {
                 *x = fill::<S>(simd, |l| rows[query(l) * features + k]);
             }
-            let mut known = Known::<S> {
+            let mut known = PacketKnown::<S> {
                 height: fill::<S>(simd, |l| {
                     let best = found[query(l)];
                     best.value - self.price * best.cost
@@ -72,7 +72,7 @@ impl WithSimd for Packets<'_> {
                 if target >= 0.0 {
                     let at = target as usize;
                     let (target, value) = self.tree.point(at);
-                    *best = Best { target, value, cost: lane::<S>(&known.cost, l) };
+                    *best = BestTarget { target, value, cost: lane::<S>(&known.cost, l) };
                 }
             }
         }
@@ -86,7 +86,7 @@ impl KdTree {
         simd: S,
         price: f64,
         x: &[[S::f64s; HELD]],
-        known: &mut Known<S>,
+        known: &mut PacketKnown<S>,
         stack: &mut Vec<Open<S>>,
     ) {
         stack.clear();
@@ -142,7 +142,7 @@ impl KdTree {
         price: f64,
         leaf: std::ops::Range<usize>,
         x: &[[S::f64s; HELD]],
-        known: &mut Known<S>,
+        known: &mut PacketKnown<S>,
     ) {
         let zero = [simd.splat_f64s(0.0); HELD];
         let price = simd.splat_f64s(price);
@@ -172,7 +172,7 @@ impl KdTree {
     }
 }
 
-impl<S: Simd> Known<S> {
+impl<S: Simd> PacketKnown<S> {
     /// Where a candidate is strictly higher, or as high and cheaper.
     #[inline(always)]
     fn better(&self, simd: S, height: S::f64s, cost: S::f64s, v: usize) -> S::m64s {

@@ -3,7 +3,7 @@
 //! The same for one cell, and where its height came from.
 
 use super::lines::{gather, scatter};
-use super::max_plus::{Axis, Method};
+use super::max_plus::{MaxPlusAxis, PassMethod};
 use super::metric::{Metric, penalty};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -18,7 +18,7 @@ pub type Tiles = [Vec<[f64; LANES]>; 2];
 /// One axis that can be moved along, at a price.
 #[derive(Clone)]
 pub struct Pass {
-    pub axis: Axis,
+    pub axis: MaxPlusAxis,
     /// How far apart the cells of a line are.
     pub inner: usize,
     /// Minus the penalties at the price, for a dense axis.
@@ -26,12 +26,12 @@ pub struct Pass {
     /// For each level, the first and one past the last level that it may pay to come from.
     pub windows: Vec<(usize, usize)>,
     /// For an axis of equal costs: minus what a move takes off.
-    flat: Option<Flat>,
+    flat: Option<FlatPass>,
 }
 
 /// Moves of equal cost: to the best level, and to or from the missing one.
 #[derive(Clone, Copy)]
-struct Flat {
+struct FlatPass {
     to_top: f64,
     hole: usize,
     to_hole: f64,
@@ -39,7 +39,7 @@ struct Flat {
 
 impl Pass {
     /// Along an axis whose lines' cells are `inner` apart; it has no price yet.
-    pub fn new(axis: Axis, inner: usize) -> Self {
+    pub fn new(axis: MaxPlusAxis, inner: usize) -> Self {
         let windows = vec![(0, 0); axis.levels];
         Pass { axis, inner, moves: Vec::new(), windows, flat: None }
     }
@@ -56,15 +56,17 @@ impl Pass {
         let levels = self.axis.levels;
         self.flat = match (&self.axis.method, self.axis.metric) {
             // Every move is free: the highest level is best for all.
-            _ if price == 0.0 => Some(Flat { to_top: 0.0, hole: none, to_hole: 0.0 }),
-            (Method::Flat { missing }, Metric::Flat { weight, missing: cost }) => Some(Flat {
-                to_top: -penalty(price, weight),
-                hole: missing.unwrap_or(none),
-                to_hole: -penalty(price, cost),
-            }),
+            _ if price == 0.0 => Some(FlatPass { to_top: 0.0, hole: none, to_hole: 0.0 }),
+            (PassMethod::Flat { missing }, Metric::Flat { weight, missing: cost }) => {
+                Some(FlatPass {
+                    to_top: -penalty(price, weight),
+                    hole: missing.unwrap_or(none),
+                    to_hole: -penalty(price, cost),
+                })
+            }
             _ => None,
         };
-        let Method::Dense { costs } = &self.axis.method else { return };
+        let PassMethod::Dense { costs } = &self.axis.method else { return };
         self.moves.clear();
         self.moves.extend(costs.iter().map(|&c| -penalty(price, c)));
         for (row, window) in self.moves.chunks_exact(levels).zip(&mut self.windows) {
@@ -77,7 +79,7 @@ impl Pass {
     /// Whether no move pays at the price, so that everything stays.
     pub fn stays(&self) -> bool {
         match self.flat {
-            Some(Flat { to_top, to_hole, .. }) => to_top.max(to_hole) == f64::NEG_INFINITY,
+            Some(FlatPass { to_top, to_hole, .. }) => to_top.max(to_hole) == f64::NEG_INFINITY,
             None => self.windows.iter().enumerate().all(|(k, w)| *w == (k, k + 1)),
         }
     }
@@ -114,9 +116,10 @@ impl Pass {
         let (top, to_top) = (self.top(below, first, flat), flat.to_top);
         let to_top = if level == flat.hole { flat.to_hole } else { to_top };
         let best = higher(below[cell], below[first + top * self.inner] + to_top);
-        match flat.hole < self.axis.levels && level != flat.hole {
-            true => higher(best, below[first + flat.hole * self.inner] + flat.to_hole),
-            false => best,
+        if flat.hole < self.axis.levels && level != flat.hole {
+            higher(best, below[first + flat.hole * self.inner] + flat.to_hole)
+        } else {
+            best
         }
     }
 
@@ -124,7 +127,7 @@ impl Pass {
     /// that gives it, and the cost of that move.
     pub fn origin(&self, below: &[f64], cell: usize, level: usize, height: f64) -> (usize, f64) {
         let first = cell - level * self.inner;
-        if let (None, Method::Dense { costs }) = (self.flat, &self.axis.method) {
+        if let (None, PassMethod::Dense { costs }) = (self.flat, &self.axis.method) {
             let (start, end) = self.windows[level];
             let row = level * self.axis.levels;
             let moves = &self.moves[row..][..end];
@@ -149,13 +152,13 @@ impl Pass {
     /// What a move between two levels of a dense axis costs.
     pub fn cost(&self, level: usize, from: usize) -> f64 {
         match &self.axis.method {
-            Method::Dense { costs } => costs[level * self.axis.levels + from],
+            PassMethod::Dense { costs } => costs[level * self.axis.levels + from],
             _ => 0.0,
         }
     }
 
     /// The first of the highest levels of a line, the missing one apart.
-    fn top(&self, below: &[f64], first: usize, flat: Flat) -> usize {
+    fn top(&self, below: &[f64], first: usize, flat: FlatPass) -> usize {
         let height = |j: usize| below[first + j * self.inner];
         let mut top = usize::from(flat.hole == 0);
         for j in (0..self.axis.levels).filter(|&j| j != flat.hole) {
@@ -257,7 +260,7 @@ impl Columns<'_> {
     }
 
     #[inline(always)]
-    fn flat<S: Simd>(mut self, simd: S, flat: Flat) {
+    fn flat<S: Simd>(mut self, simd: S, flat: FlatPass) {
         let levels = self.below.len() / self.inner;
         let mut top = self.load::<S>(usize::from(flat.hole == 0));
         for j in (0..levels).filter(|&j| j != flat.hole) {

@@ -30,7 +30,7 @@ const HINTS: usize = 256;
 
 /// Which plateau is the highest where.
 #[derive(Clone, Debug)]
-pub struct Envelope {
+pub struct PlateauEnvelope {
     /// Where each stretch begins, by rising number; one more that is never reached ends them.
     starts: Vec<f64>,
     /// The stretches' plateaus, and which of those given they are.
@@ -42,7 +42,7 @@ pub struct Envelope {
     parts: f64,
 }
 
-impl Envelope {
+impl PlateauEnvelope {
     /// Of plateaus that do not overlap, by rising number; `steepness` is positive. With none the
     /// envelope is nowhere.
     pub fn new(plateaus: &[Plateau], steepness: f64) -> Self {
@@ -89,7 +89,7 @@ impl Envelope {
             at.min(tops.len().saturating_sub(1)) as u32
         };
         let hints = (0..HINTS).map(hint).collect();
-        Envelope { starts, tops, hints, origin, parts }
+        PlateauEnvelope { starts, tops, hints, origin, parts }
     }
 
     /// Whether there is nothing.
@@ -183,7 +183,7 @@ mod tests {
         for _ in 0..2000 {
             let plateaus = drawn(&mut random);
             let steepness = (random.normal() * 3.0).exp();
-            let envelope = Envelope::new(&plateaus, steepness);
+            let envelope = PlateauEnvelope::new(&plateaus, steepness);
             let worth = |p: &Plateau, x: f64| {
                 let apart = x - p.nearest(x);
                 p.height - steepness * apart * apart
@@ -205,7 +205,7 @@ mod tests {
         let mut random = Random::new(2, 0);
         for _ in 0..500 {
             let plateaus = drawn(&mut random);
-            let envelope = Envelope::nearest(&plateaus);
+            let envelope = PlateauEnvelope::nearest(&plateaus);
             let apart = |p: &Plateau, x: f64| (x - p.nearest(x)).abs();
             let ends = plateaus.iter().flat_map(|p| [p.low, p.high, p.high.next_up()]);
             for x in ends.chain((0..20).map(|k| f64::from(k) * 0.7 - 1.0)) {

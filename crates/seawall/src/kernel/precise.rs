@@ -2,40 +2,40 @@
 //! populations is thin, a double cannot tell it from a singular one.
 
 use super::cones::{Ball, Definite};
-use super::interior::Program;
-use super::newton::Parts;
-use super::twofold::{Factor, Twofold, inner};
+use super::double_double::{DoubleDouble, Factor, inner};
+use super::program::{BallProgram, ConeParts};
 use rayon::prelude::*;
 
 /// The system, factored, with W⁻² as it was taken.
 pub struct Precise<'a> {
-    program: Program<'a>,
+    program: BallProgram<'a>,
     ratio: &'a [f64],
     /// W⁻² of the ball and of the packed matrix, row by row.
-    ball: Vec<Twofold>,
-    block: Vec<Twofold>,
+    ball: Vec<DoubleDouble>,
+    block: Vec<DoubleDouble>,
     factor: Factor,
 }
 
 impl<'a> Precise<'a> {
     /// None if rounding makes it indefinite even so.
     pub fn new(
-        program: Program<'a>,
+        program: BallProgram<'a>,
         ratio: &'a [f64],
         ball: &Ball,
         definite: Option<&Definite>,
     ) -> Option<Self> {
         let (d, width) = (program.features, program.width());
         let size = width + 1;
-        let rows: Vec<Vec<Twofold>> = (0..width)
+        let rows: Vec<Vec<DoubleDouble>> = (0..width)
             .into_par_iter()
             .map(|a| {
                 let pairs = program.column(a).iter().zip(ratio);
-                let one: Vec<Twofold> = pairs.map(|(x, r)| Twofold::product(*x, *r)).collect();
+                let one: Vec<DoubleDouble> =
+                    pairs.map(|(x, r)| DoubleDouble::product(*x, *r)).collect();
                 (0..=a).map(|b| mixed(&one, program.column(b))).collect()
             })
             .collect();
-        let mut matrix = vec![Twofold::default(); size * size];
+        let mut matrix = vec![DoubleDouble::default(); size * size];
         for (a, row) in rows.iter().enumerate() {
             for (b, x) in row.iter().enumerate() {
                 (matrix[a * size + b], matrix[b * size + a]) = (*x, *x);
@@ -57,28 +57,29 @@ impl<'a> Precise<'a> {
     }
 
     /// The step of the unknowns, that of the slacks, and `W⁻²` times it.
-    pub fn solve(&self, right: &[f64]) -> (Vec<f64>, Parts, Parts) {
+    pub fn solve(&self, right: &[f64]) -> (Vec<f64>, ConeParts, ConeParts) {
         let (d, width) = (self.program.features, self.program.width());
         let x = self.factor.solve(right);
-        let points: Vec<Twofold> = (0..self.program.rows())
+        let points: Vec<DoubleDouble> = (0..self.program.rows())
             .into_par_iter()
             .map(|j| {
                 let each = x[..width].iter().enumerate();
-                each.fold(Twofold::default(), |sum, (k, x)| {
-                    sum + *x * Twofold::from(self.program.column(k)[j])
+                each.fold(DoubleDouble::default(), |sum, (k, x)| {
+                    sum + *x * DoubleDouble::from(self.program.column(k)[j])
                 })
             })
             .collect();
         let mut ball = vec![x[width]];
         ball.extend(&x[1..=d]);
         let matrix = &x[1 + d..width];
-        let slacks = Parts { points: single(&points), ball: single(&ball), matrix: single(matrix) };
-        let times = |square: &[Twofold], x: &[Twofold]| -> Vec<f64> {
+        let slacks =
+            ConeParts { points: single(&points), ball: single(&ball), matrix: single(matrix) };
+        let times = |square: &[DoubleDouble], x: &[DoubleDouble]| -> Vec<f64> {
             square.chunks(x.len().max(1)).map(|row| inner(row, x).into()).collect()
         };
         let points = points.iter().zip(self.ratio);
-        let scaled = Parts {
-            points: points.map(|(s, r)| (*s * Twofold::from(*r)).into()).collect(),
+        let scaled = ConeParts {
+            points: points.map(|(s, r)| (*s * DoubleDouble::from(*r)).into()).collect(),
             ball: times(&self.ball, &ball),
             matrix: times(&self.block, matrix),
         };
@@ -86,44 +87,45 @@ impl<'a> Precise<'a> {
     }
 }
 
-fn single(x: &[Twofold]) -> Vec<f64> {
+fn single(x: &[DoubleDouble]) -> Vec<f64> {
     x.iter().map(|x| f64::from(*x)).collect()
 }
 
 /// A sum of products with doubles.
-fn mixed(a: &[Twofold], b: &[f64]) -> Twofold {
-    a.iter().zip(b).fold(Twofold::default(), |sum, (a, b)| sum + *a * Twofold::from(*b))
+fn mixed(a: &[DoubleDouble], b: &[f64]) -> DoubleDouble {
+    a.iter().zip(b).fold(DoubleDouble::default(), |sum, (a, b)| sum + *a * DoubleDouble::from(*b))
 }
 
 /// `(2 Jw wᵀJ − J)/η²`, the unit point's first entry being what makes it one.
-fn ball_square(ball: &Ball) -> Vec<Twofold> {
-    let one = Twofold::from(1.0);
-    let mut turned: Vec<Twofold> = ball.unit.iter().map(|w| Twofold::from(-w)).collect();
+fn ball_square(ball: &Ball) -> Vec<DoubleDouble> {
+    let one = DoubleDouble::from(1.0);
+    let mut turned: Vec<DoubleDouble> = ball.unit.iter().map(|w| DoubleDouble::from(-w)).collect();
     turned[0] = (one + inner(&turned[1..], &turned[1..])).root();
-    let by = one.over(Twofold::product(ball.eta, ball.eta));
+    let by = one.over(DoubleDouble::product(ball.eta, ball.eta));
     let mut out = Vec::with_capacity(turned.len() * turned.len());
     for (i, x) in turned.iter().enumerate() {
         for (j, y) in turned.iter().enumerate() {
             let own = match i == j {
-                true if i == 0 => Twofold::from(-1.0),
+                true if i == 0 => DoubleDouble::from(-1.0),
                 true => one,
-                false => Twofold::default(),
+                false => DoubleDouble::default(),
             };
-            out.push((*x * *y * Twofold::from(2.0) + own) * by);
+            out.push((*x * *y * DoubleDouble::from(2.0) + own) * by);
         }
     }
     out
 }
 
 /// `X → P X P` for packed matrices.
-fn block(d: usize, definite: &Definite) -> Vec<Twofold> {
-    let column = |i: usize| -> Vec<Twofold> {
-        (0..d).map(|k| Twofold::from(definite.inverse[k * d + i])).collect()
+fn block(d: usize, definite: &Definite) -> Vec<DoubleDouble> {
+    let column = |i: usize| -> Vec<DoubleDouble> {
+        (0..d).map(|k| DoubleDouble::from(definite.inverse[k * d + i])).collect()
     };
-    let columns: Vec<Vec<Twofold>> = (0..d).map(column).collect();
-    let p: Vec<Twofold> = (0..d * d).map(|k| inner(&columns[k / d], &columns[k % d])).collect();
+    let columns: Vec<Vec<DoubleDouble>> = (0..d).map(column).collect();
+    let p: Vec<DoubleDouble> =
+        (0..d * d).map(|k| inner(&columns[k / d], &columns[k % d])).collect();
     let pairs: Vec<(usize, usize)> = (0..d).flat_map(|i| (i..d).map(move |j| (i, j))).collect();
-    let (one, half) = (Twofold::from(1.0), Twofold::from(0.5).root());
+    let (one, half) = (DoubleDouble::from(1.0), DoubleDouble::from(0.5).root());
     let factor = |i: usize, j: usize| if i == j { half } else { one };
     let mut out = Vec::with_capacity(pairs.len() * pairs.len());
     for &(i, j) in &pairs {

@@ -4,7 +4,7 @@
 //! the last pass looks at those that hold a source. Each is worked out alone, and where its
 //! heights came from with it.
 
-use super::max_plus::Method;
+use super::max_plus::PassMethod;
 use super::pass::Pass;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -24,7 +24,7 @@ pub struct Pull {
 impl Pull {
     /// The rows of a pass that hold sources, if leaving out the others is worth it.
     pub fn new(pass: &Pass, sources: &[u32], cells: usize) -> Option<Self> {
-        let dense = matches!(pass.axis.method, Method::Dense { .. });
+        let dense = matches!(pass.axis.method, PassMethod::Dense { .. });
         if !dense || !matches!(pass.inner, 1..=4 | 6 | 8) {
             return None;
         }

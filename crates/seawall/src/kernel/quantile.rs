@@ -57,9 +57,10 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     }
     let front =
         (log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    match x < (a + 1.0) / (a + b + 2.0) {
-        true => front * fraction(a, b, x) / a,
-        false => 1.0 - front * fraction(b, a, 1.0 - x) / b,
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(a, b, x) / a
+    } else {
+        1.0 - front * fraction(b, a, 1.0 - x) / b
     }
 }
 

@@ -48,7 +48,7 @@ pub fn costs(metrics: &[Metric], columns: &[Vec<f64>], x: &[f64], from: usize, o
 
 /// The best targets of a source at `x`, one for each of some finite prices; a tile's costs are
 /// worked out once for all of them.
-struct Priced<'a> {
+struct PricedScan<'a> {
     /// One metric per feature.
     metrics: &'a [Metric],
     /// Targets' coordinates, one array per feature.
@@ -57,7 +57,7 @@ struct Priced<'a> {
     values: &'a [f64],
     /// The source's coordinates.
     x: &'a [f64],
-    found: &'a mut [Found],
+    found: &'a mut [ScanFound],
 }
 
 /// Targets looked at side by side.
@@ -65,7 +65,7 @@ pub(super) const LANES: usize = 8;
 
 /// The best target at a price so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct ScanFound {
     price: f64,
     height: f64,
     /// The target.
@@ -75,14 +75,14 @@ pub struct Found {
     at: [f64; LANES],
 }
 
-impl Found {
+impl ScanFound {
     /// A target that costs nothing, to begin with.
     pub fn new(price: f64, height: f64, target: usize) -> Self {
-        Found { price, height, target, top: [height; LANES], at: [f64::NAN; LANES] }
+        ScanFound { price, height, target, top: [height; LANES], at: [f64::NAN; LANES] }
     }
 }
 
-impl WithSimd for Priced<'_> {
+impl WithSimd for PricedScan<'_> {
     type Output = ();
 
     // Plain loops over lanes: compiled for each vector width, they become vector instructions.
@@ -132,9 +132,9 @@ pub fn best_priced(
     columns: &[Vec<f64>],
     values: &[f64],
     x: &[f64],
-    found: &mut [Found],
+    found: &mut [ScanFound],
 ) {
-    Arch::new().dispatch(Priced { metrics, columns, values, x, found });
+    Arch::new().dispatch(PricedScan { metrics, columns, values, x, found });
 }
 
 /// The best target of a source at `x` in any order; `known` is a target at no cost.

@@ -180,7 +180,7 @@ const NOWHERE: f64 = 1e-300;
 
 /// A source among targets.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct ScreenedSource<'a> {
     /// One metric per feature.
     pub metrics: &'a [Metric],
     /// Targets' coordinates, one array per feature.
@@ -193,7 +193,7 @@ pub struct Source<'a> {
     pub rounded: &'a [f32],
 }
 
-impl Source<'_> {
+impl ScreenedSource<'_> {
     /// What it costs to go to a target, added up as the scan does.
     fn cost(&self, target: usize) -> f64 {
         let each = self.metrics.iter().zip(self.columns).zip(self.x);
@@ -218,7 +218,7 @@ pub fn look(
     rounded: &Rounded,
     sorted: &Sorted,
     blocks: std::ops::Range<usize>,
-    source: Source<'_>,
+    source: ScreenedSource<'_>,
     found: &mut [Incumbent],
     confirmed: &mut usize,
 ) -> bool {
@@ -229,7 +229,7 @@ struct Look<'a> {
     rounded: &'a Rounded,
     sorted: &'a Sorted,
     blocks: std::ops::Range<usize>,
-    source: Source<'a>,
+    source: ScreenedSource<'a>,
     found: &'a mut [Incumbent],
     confirmed: &'a mut usize,
 }
@@ -298,16 +298,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::kernel::random::Random;
-    use crate::kernel::scan::{Found, best, best_priced};
+    use crate::kernel::scan::{ScanFound, best, best_priced};
 
     /// The best target as the scan in double precision finds it.
-    fn slow(source: &Source<'_>, price: Price, local: usize) -> usize {
-        let Source { metrics, columns, values, x, .. } = *source;
+    fn slow(source: &ScreenedSource<'_>, price: Price, local: usize) -> usize {
+        let ScreenedSource { metrics, columns, values, x, .. } = *source;
         match price {
             Price::Zero => best(metrics, columns, values, x, ValueFirst, local),
             Price::Infinite => best(metrics, columns, values, x, CostFirst, local),
             Price::At(price) => {
-                let mut found = [Found::new(price, values[local], local)];
+                let mut found = [ScanFound::new(price, values[local], local)];
                 best_priced(metrics, columns, values, x, &mut found);
                 found[0].target
             }
@@ -358,7 +358,7 @@ mod tests {
                 let x: Vec<f64> = columns.iter().map(|c| c[local]).collect();
                 let mut short = Vec::new();
                 rounded.row(local, &mut short);
-                let source = Source {
+                let source = ScreenedSource {
                     metrics: &metrics,
                     columns: &columns,
                     values: &values,

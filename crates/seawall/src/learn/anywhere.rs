@@ -16,7 +16,9 @@
 //! space is not known.
 
 use super::{Bounds, Learned, Method, Task};
-use crate::ambiguity::{Ambiguity, Engine, Geometry, Heights, Maxima, Price, Status, Sums};
+use crate::ambiguity::{
+    Ambiguity, Engine, Geometry, InnerMaximizer, Price, ScaledValues, Status, Sums,
+};
 use crate::ambiguity::{Settings, WorstCase};
 use crate::error::{Error, Result};
 use crate::evaluate::{Robust, ValueRange};
@@ -302,7 +304,11 @@ impl Engine for Arcs {
         "arcs"
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         Box::new(Loaded { arcs: self, heights })
     }
 }
@@ -310,7 +316,7 @@ impl Engine for Arcs {
 /// Ways with heights at their ends.
 struct Loaded<'v> {
     arcs: Arc<Arcs>,
-    heights: Heights<'v>,
+    heights: ScaledValues<'v>,
 }
 
 impl Loaded<'_> {
@@ -338,7 +344,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for Loaded<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         let this = &*self;
         let [value, cost] = sums(this.arcs.mass.len(), &|source| {

@@ -91,6 +91,7 @@ pub struct Task<'a> {
 
 /// How a policy was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Method {
@@ -114,6 +115,7 @@ impl fmt::Display for Method {
 
 /// Bounds of a number, in the log's own direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// The truth is not below this.
     pub lower: f64,

@@ -1,6 +1,7 @@
 //! Every context and action a leaf of its own.
 
-use super::leaves::{Leaf, Leaves, NONE};
+use super::leaf::{Leaf, NONE};
+use super::leaves::Leaves;
 use crate::log::Log;
 
 /// The model that shares nothing: a leaf is what was seen of one action in one context.

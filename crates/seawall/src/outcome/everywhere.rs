@@ -4,8 +4,9 @@
 //! cells and predictions are known where they are listed and nowhere else.
 
 use super::axes::{Axes, Axis};
+use super::cut::Cut;
 use super::grower::Grown;
-use super::tree::{Cut, Tree};
+use super::tree::Tree;
 use crate::space::Space;
 use crate::steps::{Question, StepNode, StepTree, Terms};
 use std::fmt;

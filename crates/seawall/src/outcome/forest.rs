@@ -18,7 +18,7 @@ use super::axes::Axes;
 use super::boxes::each_leaf;
 use super::everywhere::{Everywhere, constant, of_grown};
 use super::grower::{Cells, Drawable, Grower, Grown, Growth};
-use super::leaves::{Leaf, NONE};
+use super::leaf::{Leaf, NONE};
 use super::{Side, Values};
 use crate::ambiguity::{Ambiguity, Settings};
 use crate::error::{Error, Field, Result};

@@ -14,7 +14,7 @@
 //! to the first. Single trees decide ties exactly and do not come from here.
 
 use super::axes::Axes;
-use super::leaves::NONE;
+use super::leaf::NONE;
 use crate::ambiguity::Direction;
 use crate::kernel::random::Random;
 use crate::log::Log;

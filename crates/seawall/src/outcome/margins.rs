@@ -2,7 +2,7 @@
 //!
 //! Cells, trees and forests keep them; the other models say means only and are refused.
 
-use super::leaves::whole;
+use super::leaf::whole;
 use super::{Leaf, Model, Unseen, lacking};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;

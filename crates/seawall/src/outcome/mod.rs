@@ -18,6 +18,11 @@
 //!
 //! A radius of 0 gives the plain mean. Contexts whose leaf has no outcomes are [`Unseen`].
 //!
+//! Modules, each importing only from those before it: `axes`, `tally`, `cut`, `cuttings`, `noise`, `leaf`,
+//! `predictions`, `learner`, `split`, `tree`, `tree_words`, `grower`, `everywhere`, `leaves`, `tree_leaves`,
+//! `cells`, `margins`, `left_over`, `boxes`, `folding`, `additive`, `choose`, `choose_additive`, `forest`, `boosted`,
+//! `predictor`, `auto`.
+//!
 //! ```
 //! use seawall::outcome::{Recipe, TreeSettings, Unseen};
 //! use seawall::{Direction, Feature, Log, Settings, Wasserstein, Watch};
@@ -45,11 +50,13 @@ mod boxes;
 mod cells;
 mod choose;
 mod choose_additive;
+mod cut;
 mod cuttings;
 mod everywhere;
 mod folding;
 mod forest;
 mod grower;
+mod leaf;
 mod learner;
 mod leaves;
 mod left_over;
@@ -61,6 +68,7 @@ mod predictor;
 mod split;
 mod tally;
 mod tree;
+mod tree_leaves;
 mod tree_words;
 
 pub use additive::{Additive, AdditiveSettings, Effect, EffectStep, additive};
@@ -69,16 +77,19 @@ pub use boosted::{Boosted, BoostedSettings, RoundChoice, boosted, choose_rounds}
 pub use cells::cells;
 pub use choose::{Choice, choose};
 pub use choose_additive::{AdditiveChoice, AdditiveSearch, choose_additive};
+pub use cut::Cut;
 pub(crate) use everywhere::Everywhere;
 pub use folding::FoldPlan;
 pub use forest::{Forest, ForestSettings, forest};
+pub use leaf::Leaf;
 pub use learner::Learner;
-pub use leaves::{Leaf, Leaves};
+pub use leaves::Leaves;
 pub use left_over::LeftOver;
 pub use outcome_radius::{OutcomeRadius, outcome_radii};
 pub use predictions::Predictions;
 pub use predictor::Predictor;
-pub use tree::{Cut, Split, Tree, TreeSettings, tree};
+pub use tree::{Split, Tree, TreeSettings};
+pub use tree_leaves::tree;
 
 use crate::ambiguity::{Ambiguity, Direction, Settings};
 use crate::error::{Error, Field, Result};
@@ -91,6 +102,7 @@ use std::sync::Arc;
 
 /// What to do about contexts where an action was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Unseen {
@@ -201,6 +213,7 @@ impl Recipe {
 
 /// A kind of outcome model, as it is written everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ModelKind {
@@ -433,7 +446,7 @@ fn fill(
     match unseen {
         Unseen::Error => Err(lacking(log, log.contexts().len(), missing)),
         Unseen::Mean => {
-            let worst = |action| leaves::whole(log, action).extreme(log, costs, side, settings);
+            let worst = |action| leaf::whole(log, action).extreme(log, costs, side, settings);
             let all: Vec<(f64, f64)> = (0..missing.len()).map(worst).collect::<Result<_>>()?;
             let slack = all.iter().map(|v| v.1).fold(0.0, f64::max);
             Ok((all.into_iter().map(|v| v.0).collect(), slack))

@@ -20,8 +20,8 @@
 //! stay closed: whatever is above it then beats whatever is below, closed or not. If one is near, a
 //! lower height is tried, and at last everything is sorted.
 
+use super::cut::{Cell, Cut};
 use super::tally::{Gain, Tally, Units};
-use super::tree::{Cell, Cut};
 use crate::space::{Bins, Kind, Space};
 use rayon::prelude::*;
 

@@ -10,9 +10,9 @@
 //! Everything is computed from sums per context cell, so a fit costs the same however many rows
 //! the log has.
 
-use super::leaves::{Leaf, Leaves, NONE};
+use super::cut::{Cell, Cut};
 use super::split::best_split;
-use super::tally::{Tally, Units};
+use super::tally::Units;
 use crate::ambiguity::Direction;
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
@@ -80,15 +80,6 @@ pub(super) fn check_leaf(rows: f64, share: f64) -> Result<()> {
     }
 }
 
-/// Where a split sends a context.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cut {
-    /// Left if the coordinate is at most this; a missing value goes right.
-    AtMost(f64),
-    /// Left if the level is one of these, in order.
-    Levels(Vec<u32>),
-}
-
 /// A split.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
@@ -118,6 +109,11 @@ struct Node {
 }
 
 impl Tree {
+    /// The tree of an action without rows.
+    pub(super) fn empty() -> Self {
+        Tree { nodes: Vec::new() }
+    }
+
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -166,60 +162,6 @@ impl Split {
             Cut::Levels(levels) => levels.binary_search(&(code as u32)).is_ok(),
         }
     }
-}
-
-/// What one context's rows under one action sum to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
-    pub context: u32,
-    pub rows: f64,
-    sum: f64,
-    squares: f64,
-    pub tally: Tally,
-}
-
-/// Fits a tree per action; `settings` has one entry per action.
-pub fn tree(log: &Log, settings: &[TreeSettings], watch: Watch<'_>) -> Result<Leaves> {
-    let (space, contexts) = (log.contexts(), log.contexts().len());
-    if settings.len() != log.actions().len() {
-        return Err(Error::config(format!(
-            "{} tree settings for {} actions",
-            settings.len(),
-            log.actions().len()
-        )));
-    }
-    let mut leaf_of = vec![NONE; contexts * settings.len()];
-    let (mut leaves, mut trees, mut leaf_of_node) = (Vec::new(), Vec::new(), Vec::new());
-    for (action, settings) in settings.iter().enumerate() {
-        watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
-        let Some(tree) = fitted(log, action, settings, watch)? else {
-            trees.push(Tree { nodes: Vec::new() });
-            leaf_of_node.push(Vec::new());
-            continue;
-        };
-        // The tree's leaves, numbered as they are met, then their outcomes.
-        let row = &mut leaf_of[action * contexts..][..contexts];
-        let mut number = vec![NONE; tree.len()];
-        let first = leaves.len();
-        let mut count = first;
-        for (context, leaf) in row.iter_mut().enumerate() {
-            let node = tree.leaf(space, context);
-            if number[node] == NONE {
-                number[node] = count as u32;
-                count += 1;
-            }
-            *leaf = number[node];
-        }
-        let mut seen = vec![Vec::new(); count - first];
-        for e in log.entries().iter().filter(|e| e.action as usize == action) {
-            seen[row[e.context as usize] as usize - first].push((e.outcome, e.weight));
-        }
-        leaves.extend(seen.into_iter().map(|outcomes| Leaf::new(action, outcomes.into_iter())));
-        trees.push(tree);
-        leaf_of_node.push(number);
-    }
-    let (contexts, outcomes) = (space.clone(), log.outcomes().clone());
-    Ok(Leaves { contexts, outcomes, leaf_of, leaves, trees, leaf_of_node })
 }
 
 /// The tree of one action; None if the action has no rows.
@@ -293,7 +235,7 @@ struct Rules<'r> {
 }
 
 fn fit(space: &Space, cells: &mut [Cell], scale: Scale, rules: Rules<'_>) -> Result<Tree> {
-    let mut tree = Tree { nodes: Vec::new() };
+    let mut tree = Tree::empty();
     grow(&mut tree, space, cells, rules, 0)?;
     let alpha = rules.settings.ccp_alpha;
     if alpha > 0.0 {

@@ -1,6 +1,7 @@
 //! A tree's splits in words.
 
-use super::tree::{Cut, Split};
+use super::cut::Cut;
+use super::tree::Split;
 use crate::space::{Kind, Space, Value};
 
 /// Levels told by name; of more, so many and how many there are besides.

@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What moves along a feature cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The squared difference.

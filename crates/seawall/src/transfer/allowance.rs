@@ -36,6 +36,7 @@ pub struct Past {
 
 /// How an allowance is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// A rank of the past scores.
@@ -46,6 +47,7 @@ pub enum Method {
 
 /// What to add to a centre.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allowance {
     /// How it was made.
     pub method: Method,

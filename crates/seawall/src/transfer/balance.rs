@@ -31,6 +31,7 @@ pub const EFFECTIVE: f64 = 30.0;
 /// How far the log could be made what is known of the target. What cannot be matched at all is an
 /// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BalanceStatus {
     /// Every fact is met.
     #[serde(rename = "matched")]
@@ -47,6 +48,7 @@ pub enum BalanceStatus {
 
 /// One column before and after: the standardised difference to what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ColumnBalance {
     /// The column.
     pub name: String,
@@ -61,6 +63,7 @@ pub struct ColumnBalance {
 
 /// One fact before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FactBalance {
     /// In words: `mean of AGE`, `share of SEX=F`.
     pub name: String,
@@ -74,6 +77,7 @@ pub struct FactBalance {
 
 /// What a balance has to say for itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BalanceSummary {
     /// How far it went.
     pub status: BalanceStatus,
@@ -81,6 +85,7 @@ pub struct BalanceSummary {
     pub mixed: f64,
     /// How many rows each action's weighted ones are worth.
     #[serde(serialize_with = "as_map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub effective_rows: Vec<(String, f64)>,
     /// The target's share on levels that no row of the log has.
     pub unseen: f64,

@@ -9,6 +9,7 @@ pub const FEW: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// How well a log covers a target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// The share of the target's people whose context the log never has.
     pub unobserved: f64,
@@ -24,6 +25,7 @@ pub struct Coverage {
 /// How well one action's rows cover a target: shares of its people where there are fewer than 1, 5
 /// and 20 rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionCoverage {
     /// The action.
     pub name: String,

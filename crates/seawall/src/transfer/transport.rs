@@ -26,6 +26,7 @@ use serde::Serialize;
 /// All estimates of a policy, or of the difference of two, in a target. The last two are NaN where
 /// the log has no row of what a policy does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transported {
     /// The direct method: the model's values over the target.
     pub dm: Estimate,

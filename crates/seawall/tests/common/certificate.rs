@@ -9,8 +9,8 @@
 
 use super::problem::{Case, Choices, reference};
 use seawall::{
-    Burg, Chi2, CressieRead, Cvar, EngineKind, Entropic, Hellinger, Kl, Set, Settings, Status,
-    TotalVariation, Wasserstein, WorstCase,
+    Cvar, EngineKind, Entropic, Kl, PowerDivergence, Set, Settings, Status, TotalVariation,
+    Wasserstein, WorstCase,
 };
 
 /// How many kinds of sets there are to choose from.
@@ -23,17 +23,17 @@ pub fn set_of(kind: usize, r: &mut impl Choices) -> Set {
         1 => Entropic { eta: 10f64.powf(6.0 * r.unit() - 2.0) }.into(),
         2 => Kl.into(),
         3 => TotalVariation.into(),
-        4 => Chi2.into(),
+        4 => PowerDivergence::CHI2.into(),
         5 => {
             let orders = [3.0, 1.5, 6.0, 0.3, 0.9, -0.5, -2.0, 2.0];
             let free = 8.0 * r.unit() - 3.0;
             // Near 0 and 1 the family is Burg's and KL's, and its formula 0/0.
             let apart = (free - 1.0).abs() > 0.02 && free.abs() > 0.02;
             let k = if apart && r.chance(0.5) { free } else { orders[r.below(8)] };
-            CressieRead { k }.into()
+            PowerDivergence::cressie_read(k).into()
         }
-        6 => Hellinger.into(),
-        7 => Burg.into(),
+        6 => PowerDivergence::HELLINGER.into(),
+        7 => PowerDivergence::BURG.into(),
         _ => Cvar.into(),
     }
 }

@@ -18,29 +18,29 @@
 //! A mean is one among those who have a value: a population in which nobody has one meets it.
 //!
 //! Solved by column generation (`search`) over a simplex method whose basis has a row for each fact
-//! (`kernel::masses`).
+//! (`kernel::gub_simplex`).
 
 mod pricing;
 mod program;
 mod search;
 
-use super::Set;
+use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
+use super::capabilities::Capabilities;
 use super::curve::{Curve, Vertices};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::set::{About, Shift};
 use super::settings::{Detail, Settings};
-use super::solver::Solve;
+use super::solve::Solve;
 use super::worst_case::{Certificate, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::kernel::bracket::Vertex;
-use crate::kernel::masses::Masses;
+use crate::kernel::gub_simplex::GubSimplex;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::known::Known;
 use pricing::Pricing;
-use program::{Costs, Facts, Program};
-use search::{Ended, Search};
+use program::{CouplingsProgram, Facts, MoveCosts};
+use search::{ColumnSearch, Ended};
 use std::sync::Arc;
 
 /// Significant digits of a radius that is offered.
@@ -58,35 +58,27 @@ pub struct Couplings;
 impl Couplings {
     pub(super) const ABOUT: About = About {
         name: "couplings",
-        away: "Only populations that meet what is known of the target count. “Away” is measured by \
-               what it costs to turn one population into the other. Without a radius every population \
-               that meets what is known counts.",
         parameters: &[],
-        make: |_| Set::Couplings(Couplings),
+        capabilities: Capabilities {
+            exact_curve: true,
+            quick_curve: false,
+            gradient: false,
+            contains_nominal: false,
+            stays_at_zero: false,
+            needs_known: true,
+            ..Capabilities::MOVES_MASS
+        },
+        instead: &[],
     };
 }
 
-impl Shift for Couplings {
+impl AmbiguitySet for Couplings {
     fn about(&self) -> &'static About {
         &Self::ABOUT
     }
+}
 
-    fn moves_mass(&self) -> bool {
-        true
-    }
-
-    fn has_exact_curve(&self) -> bool {
-        true
-    }
-
-    fn has_gradient(&self) -> bool {
-        false
-    }
-
-    fn needs_known(&self) -> bool {
-        true
-    }
-
+impl SolvableSet for Couplings {
     fn solver<'a>(
         &self,
         problem: &Problem<'a>,
@@ -100,12 +92,12 @@ impl Shift for Couplings {
         };
         let facts = Arc::new(Facts::new(known, problem.space()));
         let known = known.clone();
-        Ok(Box::new(Solver { problem: problem.clone(), known, facts, settings }))
+        Ok(Box::new(CouplingsSolver { problem: problem.clone(), known, facts, settings }))
     }
 }
 
 /// A problem, and what is known as rows.
-struct Solver<'a> {
+struct CouplingsSolver<'a> {
     problem: Problem<'a>,
     known: Arc<Known>,
     facts: Arc<Facts>,
@@ -114,7 +106,7 @@ struct Solver<'a> {
 
 /// Which program is asked for.
 #[derive(Clone, Copy, PartialEq)]
-enum Asked {
+enum CouplingsGoal {
     /// The largest value within a radius, or without one.
     Within(f64),
     /// The largest value where a unit of cost takes so much off.
@@ -123,26 +115,26 @@ enum Asked {
     Cheapest,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> CouplingsSolver<'a> {
     /// The program, everyone at home; where it is not limited, without limits on columns and, if nothing
     /// else asks where people come from, across fixed columns.
-    fn search(&self, asked: Asked, limited: bool) -> Search<'a> {
+    fn search(&self, asked: CouplingsGoal, limited: bool) -> ColumnSearch<'a> {
         let (problem, geometry) = (&self.problem, &self.problem.geometry);
         let (space, weights) = (problem.space(), problem.population().weights());
         let limits = if limited { self.known.limits() } else { &[] };
         let walls = limited && space.metrics().contains(&Metric::Wall);
-        let free = asked == Asked::Within(f64::INFINITY) && limits.is_empty() && !walls;
+        let free = asked == CouplingsGoal::Within(f64::INFINITY) && limits.is_empty() && !walls;
         let (mut right, mut room) = (self.facts.right.clone(), self.facts.room.clone());
         let costs = (!free).then(|| {
             let dearest = space.dearest();
             let unit = if dearest > 0.0 { dearest.recip() } else { 1.0 };
             let budget = match asked {
-                Asked::Within(radius) if radius.is_finite() => Some(radius),
+                CouplingsGoal::Within(radius) if radius.is_finite() => Some(radius),
                 _ => None,
             };
             right.extend(budget.iter().chain(limits.iter().map(|(_, r)| r)).map(|r| r * unit));
             room.resize(right.len(), f64::INFINITY);
-            Costs {
+            MoveCosts {
                 columns: (0..space.names().len()).map(|k| space.column(k)).collect(),
                 metrics: space.metrics(),
                 sources: geometry.shared_sources(),
@@ -151,27 +143,26 @@ impl<'a> Solver<'a> {
                 limits: limits.iter().map(|(k, _)| *k).collect(),
             }
         });
-        let (mass, keys) = match free {
-            true => (vec![1.0], vec![highest(problem)]),
-            false => {
-                let mass = problem.sources().iter().map(|&i| weights[i as usize]);
-                (mass.collect(), problem.sources().to_vec())
-            }
+        let (mass, keys) = if free {
+            (vec![1.0], vec![highest(problem)])
+        } else {
+            let mass = problem.sources().iter().map(|&i| weights[i as usize]);
+            (mass.collect(), problem.sources().to_vec())
         };
         let price = match asked {
-            Asked::Within(_) => 0.0,
-            Asked::Priced(price) => price,
-            Asked::Cheapest => 1.0,
+            CouplingsGoal::Within(_) => 0.0,
+            CouplingsGoal::Priced(price) => price,
+            CouplingsGoal::Cheapest => 1.0,
         };
-        let program = Program {
+        let program = CouplingsProgram {
             heights: problem.heights,
             facts: self.facts.clone(),
             costs,
             price,
-            valued: asked != Asked::Cheapest,
+            valued: asked != CouplingsGoal::Cheapest,
         };
-        let masses = Masses::new(&program, mass, keys, right, room);
-        Search::new(program, Pricing::new(geometry), masses, self.settings)
+        let masses = GubSimplex::new(&program, mass, keys, right, room);
+        ColumnSearch::new(program, Pricing::new(geometry), masses, self.settings)
     }
 
     /// Why nothing is within a radius.
@@ -183,13 +174,13 @@ impl<'a> Solver<'a> {
                 self.involved(prices)
             ))
         };
-        let mut whatever = self.search(Asked::Within(f64::INFINITY), false);
+        let mut whatever = self.search(CouplingsGoal::Within(f64::INFINITY), false);
         match whatever.run() {
             Ok(Ended::Impossible(prices)) => return clash(&prices),
             Err(error) => return error,
             Ok(Ended::Found { .. }) => {}
         }
-        let mut least = self.search(Asked::Cheapest, true);
+        let mut least = self.search(CouplingsGoal::Cheapest, true);
         match least.run() {
             Err(error) => error,
             Ok(Ended::Found { lower, .. }) => {
@@ -234,7 +225,7 @@ impl<'a> Solver<'a> {
     }
 
     /// A plan of the basis: who goes where; without sources who is where.
-    fn plan(&self, search: &Search<'_>) -> Plan {
+    fn plan(&self, search: &ColumnSearch<'_>) -> Plan {
         let mut plan = Plan::new(self.problem.space());
         let moves = search.masses.moves();
         match &search.program.costs {
@@ -247,7 +238,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The vertex at a price, from the last one's basis.
-    fn vertex(&self, search: &mut Search<'a>, price: Price) -> Result<Vertex> {
+    fn vertex(&self, search: &mut ColumnSearch<'a>, price: Price) -> Result<Vertex> {
         search.program.price = price.get();
         match search.run()? {
             Ended::Found { stopped: true, .. } => Err(Error::stopped()),
@@ -261,14 +252,14 @@ impl<'a> Solver<'a> {
 
     /// The beginning of the curve: the least radius, and the value there.
     fn start(&self) -> Result<Vertex> {
-        let mut search = self.search(Asked::Cheapest, true);
+        let mut search = self.search(CouplingsGoal::Cheapest, true);
         let least = match search.run()? {
             Ended::Found { stopped: true, .. } => return Err(Error::stopped()),
             Ended::Found { lower, .. } if -lower > NOTHING => -lower,
             Ended::Found { .. } => 0.0,
             Ended::Impossible(prices) => return Err(self.impossible(f64::INFINITY, &prices)),
         };
-        let mut search = self.search(Asked::Within(least), true);
+        let mut search = self.search(CouplingsGoal::Within(least), true);
         match search.run()? {
             Ended::Found { stopped: true, .. } => Err(Error::stopped()),
             Ended::Found { lower, upper, .. } => {
@@ -281,7 +272,7 @@ impl<'a> Solver<'a> {
 }
 
 /// What the population of a basis reaches, and what it spends.
-fn spent(search: &Search<'_>) -> (f64, f64) {
+fn spent(search: &ColumnSearch<'_>) -> (f64, f64) {
     let (mut value, mut cost) = (0.0, 0.0);
     for (s, z, mass) in search.masses.moves() {
         value += mass * search.program.heights.at(z as usize);
@@ -314,9 +305,9 @@ fn rounded_up(radius: f64) -> f64 {
     format!("{}e{}", up, -digits).parse().unwrap_or(up / unit)
 }
 
-impl Solve for Solver<'_> {
+impl Solve for CouplingsSolver<'_> {
     fn worst_case(&mut self, radius: f64) -> Result<WorstCase> {
-        let mut search = self.search(Asked::Within(radius), true);
+        let mut search = self.search(CouplingsGoal::Within(radius), true);
         let (lower, upper, prices, stopped) = match search.run()? {
             Ended::Found { lower, upper, prices, stopped } => (lower, upper, prices, stopped),
             Ended::Impossible(prices) => return Err(self.impossible(radius, &prices)),
@@ -340,7 +331,7 @@ impl Solve for Solver<'_> {
     }
 
     fn value_at_zero(&self) -> f64 {
-        match self.search(Asked::Within(0.0), true).run() {
+        match self.search(CouplingsGoal::Within(0.0), true).run() {
             Ok(Ended::Found { upper, .. }) => self.problem.units().unscaled(upper),
             _ => f64::NAN,
         }
@@ -348,11 +339,12 @@ impl Solve for Solver<'_> {
 
     fn curve(&mut self, tolerance: f64) -> Result<Curve> {
         let start = self.start()?;
-        let mut search = self.search(Asked::Priced(0.0), true);
+        let mut search = self.search(CouplingsGoal::Priced(0.0), true);
         let end = self.vertex(&mut search, Price::Zero)?;
-        let ends = match end.cost - start.cost > NOTHING {
-            true => vec![end, start],
-            false => vec![Vertex { price: Price::Zero, ..start }],
+        let ends = if end.cost - start.cost > NOTHING {
+            vec![end, start]
+        } else {
+            vec![Vertex { price: Price::Zero, ..start }]
         };
         let (units, settings) = (self.problem.units(), self.settings);
         let mut failed = None;

@@ -3,17 +3,17 @@
 //! On a lattice one max-plus pass for each column prices every source at once; else every pair is
 //! looked at.
 
-use super::program::Costs;
-use crate::ambiguity::engine::Shape;
+use super::program::MoveCosts;
 use crate::ambiguity::geometry::Geometry;
-use crate::kernel::max_plus::{Axis, Carry};
+use crate::ambiguity::shape::Shape;
+use crate::kernel::max_plus::{Carry, MaxPlusAxis};
 use crate::kernel::metric::penalty;
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// How best places are found.
 pub(super) enum Pricing {
-    Lattice { shape: Arc<Shape>, axes: Vec<Axis>, h: Vec<f64>, ride: Vec<f64> },
+    Lattice { shape: Arc<Shape>, axes: Vec<MaxPlusAxis>, h: Vec<f64>, ride: Vec<f64> },
     Scan,
 }
 
@@ -23,10 +23,10 @@ impl Pricing {
         let space = geometry.population().space();
         let pairs = geometry.sources().len() as f64 * space.len() as f64;
         let pairs = pairs * space.names().len() as f64;
-        match geometry.shape().filter(|shape| shape.work() <= pairs) {
+        match geometry.indexed().shape().filter(|shape| shape.work() <= pairs) {
             Some(shape) => {
                 let axes = space.metrics().into_iter().zip(&shape.coords);
-                let axes = axes.map(|(metric, coords)| Axis::new(metric, coords)).collect();
+                let axes = axes.map(|(metric, coords)| MaxPlusAxis::new(metric, coords)).collect();
                 Pricing::Lattice { shape: shape.clone(), axes, h: Vec::new(), ride: Vec::new() }
             }
             None => Pricing::Scan,
@@ -42,7 +42,7 @@ impl Pricing {
     }
 
     /// The best place of each source, and what it is worth.
-    pub fn best(&mut self, costs: &Costs, worth: &[f64], prices: &[f64]) -> Vec<(f64, u32)> {
+    pub fn best(&mut self, costs: &MoveCosts, worth: &[f64], prices: &[f64]) -> Vec<(f64, u32)> {
         match self {
             Pricing::Lattice { shape, axes, h, ride } => {
                 lay(shape, worth, h, ride);
@@ -81,7 +81,7 @@ fn lay(shape: &Shape, worth: &[f64], h: &mut Vec<f64>, ride: &mut Vec<f64>) {
 }
 
 /// The best place of a source among all.
-fn look(costs: &Costs, worth: &[f64], prices: &[f64], source: u32) -> (f64, u32) {
+fn look(costs: &MoveCosts, worth: &[f64], prices: &[f64], source: u32) -> (f64, u32) {
     let mut best = (worth[source as usize], source);
     for (z, &worth) in worth.iter().enumerate() {
         let mut net = worth;

@@ -3,8 +3,8 @@
 //! A row is scaled so that its entries are at most about 1: a mean by its column's range, a cost by
 //! what the dearest move costs. Shares that sum to 1 but for rounding are made to.
 
-use crate::ambiguity::problem::Heights;
-use crate::kernel::masses::Columns;
+use crate::ambiguity::values::ScaledValues;
+use crate::kernel::gub_simplex::GubColumns;
 use crate::kernel::metric::Metric;
 use crate::known::{Fact, Known, Quantity};
 use crate::space::Space;
@@ -124,7 +124,7 @@ impl Column {
 }
 
 /// What moves cost.
-pub(super) struct Costs {
+pub(super) struct MoveCosts {
     pub columns: Vec<Vec<f64>>,
     pub metrics: Vec<Metric>,
     pub sources: Arc<[u32]>,
@@ -137,18 +137,18 @@ pub(super) struct Costs {
 }
 
 /// The program: a gain for each place, less what a move pays at a price.
-pub(super) struct Program<'a> {
-    pub heights: Heights<'a>,
+pub(super) struct CouplingsProgram<'a> {
+    pub heights: ScaledValues<'a>,
     pub facts: Arc<Facts>,
     /// None where it does not matter who goes where: one source, and everything is free.
-    pub costs: Option<Costs>,
+    pub costs: Option<MoveCosts>,
     /// What a unit of cost takes off, beside what its row does.
     pub price: f64,
     /// Whether values count; else costs alone.
     pub valued: bool,
 }
 
-impl Program<'_> {
+impl CouplingsProgram<'_> {
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         let more = self.costs.as_ref().map_or(0, |c| usize::from(c.budget) + c.limits.len());
@@ -181,7 +181,7 @@ impl Program<'_> {
     }
 }
 
-impl Costs {
+impl MoveCosts {
     #[inline(always)]
     fn along(&self, k: usize, source: usize, place: u32) -> f64 {
         let column = &self.columns[k];
@@ -212,13 +212,10 @@ impl Costs {
     }
 }
 
-impl Columns for Program<'_> {
+impl GubColumns for CouplingsProgram<'_> {
     fn gain(&self, source: usize, place: u32) -> f64 {
         let height = if self.valued { self.heights.at(place as usize) } else { 0.0 };
-        match self.price == 0.0 {
-            true => height,
-            false => height - self.price * self.cost(source, place),
-        }
+        if self.price == 0.0 { height } else { height - self.price * self.cost(source, place) }
     }
 
     fn add(&self, source: usize, place: u32, times: f64, rows: &mut [f64]) {

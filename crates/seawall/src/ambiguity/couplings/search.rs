@@ -9,11 +9,11 @@
 //! and every basis within its bounds is a population, a bound from below.
 
 use super::pricing::Pricing;
-use super::program::Program;
+use super::program::CouplingsProgram;
 use crate::ambiguity::settings::Settings;
 use crate::error::{Error, Result};
+use crate::kernel::gub_simplex::{GubColumns, GubSimplex, Prices};
 use crate::kernel::lbfgs;
-use crate::kernel::masses::{Columns, Masses, Prices};
 use crate::kernel::sum::sum;
 use crate::progress::Stage;
 use std::cell::Cell;
@@ -49,10 +49,10 @@ const WIDER: f64 = 4.0;
 const WIDEST: f64 = 1e4;
 
 /// A program being solved: another price or radius goes on from the last basis.
-pub(super) struct Search<'a> {
-    pub program: Program<'a>,
+pub(super) struct ColumnSearch<'a> {
+    pub program: CouplingsProgram<'a>,
     pub pricing: Pricing,
-    pub masses: Masses,
+    pub masses: GubSimplex,
     settings: Settings<'a>,
     /// What a unit of a bound is in the values' units.
     scale: f64,
@@ -72,23 +72,32 @@ pub(super) enum Ended {
 }
 
 /// What a look at all columns found.
-struct Look {
+struct ColumnLook {
     /// The bound from above.
     upper: f64,
     /// Columns that are better, the best last: how much better than the source's key, source and place.
     better: Vec<(f64, usize, u32)>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> ColumnSearch<'a> {
     pub fn new(
-        program: Program<'a>,
+        program: CouplingsProgram<'a>,
         pricing: Pricing,
-        masses: Masses,
+        masses: GubSimplex,
         settings: Settings<'a>,
     ) -> Self {
         let scale = program.heights.scale();
         let worth = vec![0.0; program.heights.len()];
-        Search { program, pricing, masses, settings, scale, worth, known: Vec::new(), looks: 0 }
+        ColumnSearch {
+            program,
+            pricing,
+            masses,
+            settings,
+            scale,
+            worth,
+            known: Vec::new(),
+            looks: 0,
+        }
     }
 
     /// Solves from where it is.
@@ -113,9 +122,10 @@ impl<'a> Search<'a> {
             if look.better.is_empty() || close {
                 if self.masses.is_soft() && !prices.feasible {
                     width *= WIDER;
-                    match width < WIDEST {
-                        true => self.masses.soften(&best.1, width),
-                        false => self.masses.harden(),
+                    if width < WIDEST {
+                        self.masses.soften(&best.1, width)
+                    } else {
+                        self.masses.harden()
                     }
                     continue;
                 }
@@ -146,10 +156,7 @@ impl<'a> Search<'a> {
                     self.masses.move_back(&self.program);
                 }
                 if !self.masses.prices(&self.program).feasible {
-                    return Err(match stopped {
-                        true => Error::stopped(),
-                        false => none_found(),
-                    });
+                    return Err(if stopped { Error::stopped() } else { none_found() });
                 }
                 break;
             }
@@ -248,7 +255,7 @@ impl<'a> Search<'a> {
 
     /// Looks at every column: first at prices between those of the lowest bound seen and the program's
     /// own, which jump about while few columns are known; at its own if that finds nothing better.
-    fn look_around(&mut self, prices: &Prices, best: &mut (f64, Vec<f64>)) -> Look {
+    fn look_around(&mut self, prices: &Prices, best: &mut (f64, Vec<f64>)) -> ColumnLook {
         if !prices.valued {
             return self.look(prices, &prices.rows);
         }
@@ -272,7 +279,7 @@ impl<'a> Search<'a> {
 
     /// Looks for the best columns at prices of the rows, and takes those that are better than their
     /// sources' keys at the program's own.
-    fn look(&mut self, prices: &Prices, rows: &[f64]) -> Look {
+    fn look(&mut self, prices: &Prices, rows: &[f64]) -> ColumnLook {
         self.looks += 1;
         let (program, masses, valued) = (&self.program, &self.masses, prices.valued);
         for (z, worth) in self.worth.iter_mut().enumerate() {
@@ -311,7 +318,7 @@ impl<'a> Search<'a> {
         }
         // The best last: columns are tried from the newest on.
         better.sort_unstable_by(|a, b| ahead(b, a));
-        Look { upper: reached + masses.rows_at(rows), better }
+        ColumnLook { upper: reached + masses.rows_at(rows), better }
     }
 
     /// Pivots among the columns known until none of them is better: the best of a few at a time, for

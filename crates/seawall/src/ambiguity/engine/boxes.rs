@@ -13,9 +13,9 @@
 //! as much as a higher one is no corner, and once a source's own box is met nothing below it is.
 
 use crate::ambiguity::plan::Plan;
-use crate::ambiguity::problem::{Direction, Units};
-use crate::ambiguity::reach::{Landing, Reach, Reached, Ways};
-use crate::ambiguity::whole::Whole;
+use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
+use crate::ambiguity::values::{Direction, ValueUnits};
+use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::Result;
 use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
@@ -43,8 +43,8 @@ struct Corner {
 }
 
 /// A population on the whole of a space, and every source's hull.
-pub(in crate::ambiguity) struct Boxes<'w> {
-    pub whole: &'w Whole,
+pub(in crate::ambiguity) struct ListedBoxes<'w> {
+    pub whole: &'w WholeSpace,
     pub hulls: Arc<Hulls>,
 }
 
@@ -52,7 +52,7 @@ pub(in crate::ambiguity) struct Boxes<'w> {
 #[derive(Debug)]
 pub(in crate::ambiguity) struct Hulls {
     boxes: BoxList,
-    units: Units,
+    units: ValueUnits,
     /// Which hull each source has; its own if sources differ.
     hull_of: Option<Vec<u32>>,
     /// The mass of the sources of each hull.
@@ -71,13 +71,13 @@ pub(in crate::ambiguity) struct Hulls {
 impl Hulls {
     /// Makes the hulls.
     pub fn new(
-        whole: &Whole,
+        whole: &WholeSpace,
         boxes: BoxList,
         direction: Direction,
         watch: Watch<'_>,
     ) -> Result<Self> {
         let largest = boxes.values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-        let units = Whole::units(largest, direction);
+        let units = ValueUnits::new(largest, direction);
         let features = boxes.features();
         let (firsts, hull_of) = alike(whole, &features);
         let mut mass = vec![0.0; firsts.len()];
@@ -152,7 +152,7 @@ impl Hulls {
     }
 }
 
-impl Reach for Boxes<'_> {
+impl TransportOracle for ListedBoxes<'_> {
     fn len(&self) -> usize {
         self.whole.sources.len()
     }
@@ -161,30 +161,30 @@ impl Reach for Boxes<'_> {
         self.whole.mass(source)
     }
 
-    fn start(&mut self) -> Reached {
+    fn start(&mut self) -> OracleSums {
         self.evaluate(Price::Infinite)
     }
 
-    fn evaluate(&mut self, price: Price) -> Reached {
+    fn evaluate(&mut self, price: Price) -> OracleSums {
         let taken = match price {
             Price::Infinite => 0,
             Price::Zero => self.hulls.sorted.len(),
             Price::At(price) => self.hulls.sorted.partition_point(|gain| *gain > price),
         };
         let [value, cost] = self.hulls.reached[taken];
-        Reached { value, cost, excess: 0.0 }
+        OracleSums { value, cost, excess: 0.0 }
     }
 
-    fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
-        let landing = |source: usize| {
+    fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
+        let assignment = |source: usize| {
             let to = self.hulls.best(self.hulls.hull(source), price);
             let Corner { cost, height, .. } = self.hulls.corners[to];
-            Landing { to: to as u32, cost, height }
+            Assignment { to: to as u32, cost, height }
         };
-        Ok((0..self.len()).map(landing).collect())
+        Ok((0..self.len()).map(assignment).collect())
     }
 
-    fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
+    fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
         let space = self.whole.population.space();
         self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             let of_box = self.hulls.corners[to as usize].of_box as usize;
@@ -206,7 +206,7 @@ impl Reach for Boxes<'_> {
         "boxes"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.hulls.units
     }
 
@@ -241,7 +241,7 @@ impl Total {
 
 /// The first source of each kind, sources being alike if they are in the features that matter; and
 /// which kind each source is, unless (nearly) all differ.
-pub(super) fn alike(whole: &Whole, features: &[usize]) -> (Vec<u32>, Option<Vec<u32>>) {
+pub(super) fn alike(whole: &WholeSpace, features: &[usize]) -> (Vec<u32>, Option<Vec<u32>>) {
     let space = whole.population.space();
     let key = |source: usize| -> Vec<u64> {
         let point = whole.sources[source] as usize;
@@ -270,7 +270,7 @@ pub(super) fn alike(whole: &Whole, features: &[usize]) -> (Vec<u32>, Option<Vec<
 
 /// What it costs sources to get to boxes.
 struct Coster<'w> {
-    whole: &'w Whole,
+    whole: &'w WholeSpace,
     /// The boxes by falling height, and these.
     order: Vec<u32>,
     heights: Vec<f64>,
@@ -282,7 +282,7 @@ struct Coster<'w> {
 }
 
 impl<'w> Coster<'w> {
-    fn new(whole: &'w Whole, boxes: &BoxList, features: &[usize], units: Units) -> Self {
+    fn new(whole: &'w WholeSpace, boxes: &BoxList, features: &[usize], units: ValueUnits) -> Self {
         let heights: Vec<f64> = boxes.values.iter().map(|v| units.scaled(*v)).collect();
         let mut order: Vec<u32> = (0..boxes.len() as u32).collect();
         let height = |b: u32| heights[b as usize];
@@ -293,9 +293,10 @@ impl<'w> Coster<'w> {
             if place[side as usize] == u32::MAX {
                 place[side as usize] = sides.len() as u32;
                 let (feature, own) = &boxes.sides.all[side as usize];
-                let costs = match whole.extent.is_line(*feature) {
-                    true => None,
-                    false => Some(whole.extent.level_costs(*feature, own)),
+                let costs = if whole.extent.is_line(*feature) {
+                    None
+                } else {
+                    Some(whole.extent.level_costs(*feature, own))
                 };
                 sides.push((*feature, costs, side));
             }

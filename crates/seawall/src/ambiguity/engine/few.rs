@@ -1,12 +1,13 @@
 //! The grid engine where sources are few among the cells: no pass carries anything, and each
 //! source finds its own way back.
 
-use super::lattice::{Lattice, Shape, owners_of};
-use super::{Engine, EngineKind, Maxima, Sums};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Heights;
+use super::lattice::{Lattice, owners_of};
+use super::{Engine, EngineKind, InnerMaximizer, Sums};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::shape::Shape;
+use crate::ambiguity::values::ScaledValues;
 use crate::kernel::layers::{self, Layers, Way};
-use crate::kernel::max_plus::Axis;
+use crate::kernel::max_plus::MaxPlusAxis;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
@@ -19,19 +20,19 @@ use std::sync::Arc;
 const RECENT: usize = 8;
 
 /// The engine over a lattice that suits its size and its sources.
-pub(super) fn on(geometry: &Geometry, shape: &Arc<Shape>) -> Arc<dyn Engine> {
-    let metrics = geometry.population().space().metrics();
-    let axes: Vec<Axis> =
-        metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
-    let (cells, sources) = (shape.grid.len(), geometry.sources());
+pub(super) fn on(indexed: &IndexedPopulation, shape: &Arc<Shape>) -> Arc<dyn Engine> {
+    let metrics = indexed.population().space().metrics();
+    let axes: Vec<MaxPlusAxis> =
+        metrics.iter().zip(&shape.coords).map(|(&m, c)| MaxPlusAxis::new(m, c)).collect();
+    let (cells, sources) = (shape.grid.len(), indexed.sources());
     if !layers::suit(&axes, cells, sources.len()) {
-        return Arc::new(Lattice::new(geometry, shape, axes));
+        return Arc::new(Lattice::new(indexed, shape, axes));
     }
     let at = sources.iter().map(|&i| shape.cell(i as usize) as u32).collect();
     let strides = (0..axes.len()).map(|k| shape.grid.stride(k));
     let layers = Layers::new(axes.into_iter().zip(strides).collect(), cells, at);
-    let population = geometry.population().clone();
-    let (sources, shape) = (geometry.shared_sources(), shape.clone());
+    let population = indexed.population().clone();
+    let (sources, shape) = (indexed.shared_sources(), shape.clone());
     let open = !metrics.contains(&Metric::Wall);
     Arc::new(Few { population, sources, shape, layers, open })
 }
@@ -48,7 +49,7 @@ struct Few {
 }
 
 /// The engine, loaded.
-struct Loaded {
+struct FewMaximizer {
     engine: Arc<Few>,
     /// For points: which of them stands for each cell.
     owners: Option<Vec<u32>>,
@@ -66,7 +67,11 @@ impl Engine for Few {
         Some(EngineKind::Grid)
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, _: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        _: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let cells = self.shape.grid.len();
         let owners = self.shape.cells.as_ref().map(|of| owners_of(&heights, of, cells));
         let start = match &owners {
@@ -80,11 +85,11 @@ impl Engine for Few {
             }
         };
         let layers = self.layers.loaded(start);
-        Box::new(Loaded { engine: self, owners, layers, recent: VecDeque::new() })
+        Box::new(FewMaximizer { engine: self, owners, layers, recent: VecDeque::new() })
     }
 }
 
-impl Loaded {
+impl FewMaximizer {
     /// Keeps the cells that a price sends the sources to.
     fn keep(&mut self, price: Price, ways: &[Way]) {
         self.recent.truncate(RECENT - 1);
@@ -102,7 +107,7 @@ impl Loaded {
     }
 }
 
-impl Maxima for Loaded {
+impl InnerMaximizer for FewMaximizer {
     fn evaluate(&mut self, price: Price) -> Sums {
         if price == Price::Zero {
             let (highest, ways) = self.layers.ways_to_highest(self.engine.open);

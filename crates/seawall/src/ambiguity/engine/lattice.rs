@@ -4,75 +4,32 @@
 //! no point lies hold `−∞`, and of several points in one cell the highest stands for them, since
 //! moves between them are free. In memory: two numbers a cell beside the problem's own.
 
-use super::{Engine, EngineKind, MOST_CELLS, Maxima, Patience, Sums};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Heights;
-use crate::kernel::max_plus::{self, Axis, Carry};
+use super::{Engine, EngineKind, InnerMaximizer, Patience, Sums};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::shape::Shape;
+use crate::ambiguity::values::ScaledValues;
+use crate::kernel::max_plus::{Carry, MaxPlusAxis};
 use crate::kernel::metric::Metric;
 use crate::kernel::order::Price;
 use crate::kernel::sum;
 use crate::population::Population;
 use crate::progress::Watch;
-use crate::space::{Grid, Space, Support};
 use std::sync::Arc;
-
-/// A lattice and how the support lies on it.
-pub(in crate::ambiguity) struct Shape {
-    /// Each feature's coordinates.
-    pub coords: Vec<Vec<f64>>,
-    pub grid: Grid,
-    /// For points: the cell of each.
-    pub cells: Option<Vec<u32>>,
-    /// Steps that a cell takes in the passes over all axes.
-    steps: usize,
-}
-
-impl Shape {
-    /// The lattice under a support, if it is not too large.
-    pub fn new(space: &Space) -> Option<Self> {
-        match space.support() {
-            Support::Grid(grid) => {
-                let features = grid.levels().len();
-                let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
-                let steps = steps(space, grid);
-                Some(Shape { coords, grid: grid.clone(), cells: None, steps })
-            }
-            Support::Points(points) => points_shape(space, points.len()),
-        }
-    }
-
-    /// The cost of one pass over every axis, in cell-steps.
-    pub fn work(&self) -> f64 {
-        self.grid.len() as f64 * self.steps as f64
-    }
-
-    /// The cell of a point.
-    #[inline(always)]
-    pub fn cell(&self, point: usize) -> usize {
-        self.cells.as_ref().map_or(point, |cells| cells[point] as usize)
-    }
-}
-
-/// Steps that a cell takes in the passes over all axes.
-fn steps(space: &Space, grid: &Grid) -> usize {
-    let levels = grid.levels().iter().zip(space.metrics());
-    levels.map(|(&k, metric)| max_plus::steps(metric, k)).sum()
-}
 
 /// The engine.
 pub(super) struct Lattice {
     population: Population,
     shape: Arc<Shape>,
-    axes: Vec<Axis>,
+    axes: Vec<MaxPlusAxis>,
     sources: Arc<[u32]>,
     /// Whether no wall keeps anyone from the highest place.
     open: bool,
 }
 
 /// The engine, loaded.
-struct Loaded<'v> {
+struct LatticeMaximizer<'v> {
     engine: Arc<Lattice>,
-    heights: Heights<'v>,
+    heights: ScaledValues<'v>,
     /// For points: which of them stands for each cell, `u32::MAX` for none.
     owners: Option<Vec<u32>>,
     h: Vec<f64>,
@@ -83,12 +40,12 @@ struct Loaded<'v> {
 
 impl Lattice {
     /// The engine over a lattice.
-    pub fn new(geometry: &Geometry, shape: &Arc<Shape>, axes: Vec<Axis>) -> Self {
-        let metrics = geometry.population().space().metrics();
+    pub fn new(indexed: &IndexedPopulation, shape: &Arc<Shape>, axes: Vec<MaxPlusAxis>) -> Self {
+        let metrics = indexed.population().space().metrics();
         Lattice {
-            population: geometry.population().clone(),
+            population: indexed.population().clone(),
             axes,
-            sources: geometry.shared_sources(),
+            sources: indexed.shared_sources(),
             open: !metrics.contains(&Metric::Wall),
             shape: shape.clone(),
         }
@@ -104,12 +61,16 @@ impl Engine for Lattice {
         Some(EngineKind::Grid)
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let owners = self.shape.cells.as_ref();
         let owners = owners.map(|cells| owners_of(&heights, cells, self.shape.grid.len()));
         let steps = self.shape.work() as usize / self.axes.len().max(1);
         let patience = Patience::new(watch, self.axes.len(), steps);
-        Box::new(Loaded {
+        Box::new(LatticeMaximizer {
             engine: self,
             heights,
             owners,
@@ -120,7 +81,7 @@ impl Engine for Lattice {
     }
 }
 
-impl Loaded<'_> {
+impl LatticeMaximizer<'_> {
     /// The value of a cell before any pass.
     #[inline(always)]
     fn start(&self, cell: usize) -> f64 {
@@ -204,7 +165,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for LatticeMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         self.patience.begin();
         if price == Price::Zero {
@@ -249,7 +210,7 @@ impl Maxima for Loaded<'_> {
 }
 
 /// The highest point of each cell.
-pub(super) fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> Vec<u32> {
+pub(super) fn owners_of(heights: &ScaledValues<'_>, cells: &[u32], count: usize) -> Vec<u32> {
     let mut owners = vec![u32::MAX; count];
     for (point, &cell) in cells.iter().enumerate() {
         let owner = &mut owners[cell as usize];
@@ -258,58 +219,4 @@ pub(super) fn owners_of(heights: &Heights<'_>, cells: &[u32], count: usize) -> V
         }
     }
     owners
-}
-
-/// Levels up to which distinct coordinates are found by looking each one up.
-const FEW_LEVELS: usize = 64;
-
-/// The distinct coordinates of a column in order, one for all missing values, last.
-fn distinct_coordinates(mut column: Vec<f64>) -> Vec<f64> {
-    let mut few: Vec<f64> = Vec::new();
-    let mut missing = false;
-    for &x in &column {
-        if x.is_nan() {
-            missing = true;
-            continue;
-        }
-        let at = few.partition_point(|&level| level < x);
-        if few.get(at) != Some(&x) {
-            few.insert(at, x);
-        }
-        if few.len() > FEW_LEVELS {
-            break;
-        }
-    }
-    if few.len() <= FEW_LEVELS {
-        few.extend(missing.then_some(f64::NAN));
-        return few;
-    }
-    // NaN has one bit pattern per sign; missing is one level.
-    column.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = f64::NAN);
-    column.sort_unstable_by(f64::total_cmp);
-    column.dedup_by(|a, b| a == b || (a.is_nan() && b.is_nan()));
-    column
-}
-
-/// The lattice of the coordinates that scattered points use.
-fn points_shape(space: &Space, points: usize) -> Option<Shape> {
-    let features = space.names().len();
-    let mut coords: Vec<Vec<f64>> = Vec::with_capacity(features);
-    let mut cells = 1usize;
-    for k in 0..features {
-        let distinct = distinct_coordinates(space.column(k));
-        cells = cells.checked_mul(distinct.len()).filter(|&n| n <= MOST_CELLS)?;
-        coords.push(distinct);
-    }
-    let grid = Grid::new(coords.iter().map(Vec::len).collect()).ok()?;
-    let mut place = vec![0u32; points];
-    for (k, levels) in coords.iter().enumerate() {
-        for (place, x) in place.iter_mut().zip(space.column(k)) {
-            let level =
-                if x.is_nan() { levels.len() - 1 } else { levels.partition_point(|&l| l < x) };
-            *place += (level * grid.stride(k)) as u32;
-        }
-    }
-    let steps = steps(space, &grid);
-    Some(Shape { coords, grid, cells: Some(place), steps })
 }

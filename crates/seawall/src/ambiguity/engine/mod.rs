@@ -1,7 +1,7 @@
 //! Engines: exact ways to the inner maxima `h_i(λ) = max_j (f_j − λ c_ij)`.
 //!
 //! An [`Engine`] is made for a population and knows nothing of values; loaded with values it
-//! becomes [`Maxima`], which finds each source's best target at any price λ. Everything that a
+//! becomes [`InnerMaximizer`], which finds each source's best target at any price λ. Everything that a
 //! Wasserstein worst case needs comes from there, so an engine of one's own, for a support with a
 //! structure that ours do not know, is a few dozen lines and goes in with
 //! [`Geometry::with_engine`](super::Geometry::with_engine); `examples/own_engine.rs` shows one.
@@ -19,16 +19,14 @@ pub(super) mod separable;
 mod separable_table;
 pub(super) mod soft;
 mod tree;
-#[cfg(test)]
-mod trials;
 
 pub(super) use groups::{Group, groups};
-pub(super) use lattice::Shape;
-pub(super) use scan::{Scan, Source};
+pub(super) use scan::{PairScan, Source};
 pub(super) use soft::{SoftEngine, soft};
 
-use super::geometry::Geometry;
-use super::problem::Heights;
+use super::indexed::IndexedPopulation;
+use super::shape::{MOST_CELLS, Shape};
+use super::values::ScaledValues;
 use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
 use crate::progress::{Progress, Stage, Watch};
@@ -36,13 +34,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use tree::Tree;
-
-/// Above this many cells a lattice is not built for scattered points.
-const MOST_CELLS: usize = 1 << 27;
+use tree::TreeEngine;
 
 /// How the inner maxima are found. Every engine is exact; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EngineKind {
@@ -96,8 +92,12 @@ pub trait Engine: Send + Sync {
 
     /// Takes in values: one height per point of the population's space. An engine whose evaluations
     /// may take long asks the watch now and then, and gives up when it says stop
-    /// ([`Maxima::stopped`]).
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v>;
+    /// ([`InnerMaximizer::stopped`]).
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v>;
 }
 
 /// Finds each source's best target among the values loaded.
@@ -105,7 +105,7 @@ pub trait Engine: Send + Sync {
 /// At a price λ that is the target of the largest `f_j − λ c_ij`, the cheaper one of two as good;
 /// at the two limits see [`Price`]. The bounds of a worst case are only as good as these answers:
 /// an upper bound is a sum of maxima, so a target that is not the best makes it too low.
-pub trait Maxima: Send {
+pub trait InnerMaximizer: Send {
     /// The two sums at a price.
     fn evaluate(&mut self, price: Price) -> Sums;
 
@@ -169,22 +169,22 @@ impl<'v> Patience<'v> {
 }
 
 /// The engine named, or the one that suits.
-pub(super) fn hard(geometry: &Geometry) -> Result<Arc<dyn Engine>> {
-    Ok(match geometry.kind() {
-        EngineKind::Auto => match geometry.shape().filter(|s| lattice_suits(geometry, s)) {
-            Some(shape) => few::on(geometry, shape),
-            None if tree_suits(geometry) => Arc::new(Tree::new(geometry)),
-            None => Arc::new(Scan::new(geometry)),
+pub(super) fn hard(indexed: &IndexedPopulation, kind: EngineKind) -> Result<Arc<dyn Engine>> {
+    Ok(match kind {
+        EngineKind::Auto => match indexed.shape().filter(|s| lattice_suits(indexed, s)) {
+            Some(shape) => few::on(indexed, shape),
+            None if tree_suits(indexed) => Arc::new(TreeEngine::new(indexed)),
+            None => Arc::new(PairScan::new(indexed)),
         },
-        EngineKind::Grid => few::on(geometry, required_shape(geometry)?),
-        EngineKind::Tree => Arc::new(Tree::new(geometry)),
-        EngineKind::Scan => Arc::new(Scan::new(geometry)),
+        EngineKind::Grid => few::on(indexed, required_shape(indexed)?),
+        EngineKind::Tree => Arc::new(TreeEngine::new(indexed)),
+        EngineKind::Scan => Arc::new(PairScan::new(indexed)),
     })
 }
 
 /// The lattice under the support, or why there is none.
-fn required_shape(geometry: &Geometry) -> Result<&Arc<Shape>> {
-    geometry.shape().ok_or_else(|| {
+fn required_shape(indexed: &IndexedPopulation) -> Result<&Arc<Shape>> {
+    indexed.shape().ok_or_else(|| {
         Error::field(
             Field::Engine,
             format!(
@@ -197,13 +197,13 @@ fn required_shape(geometry: &Geometry) -> Result<&Arc<Shape>> {
 }
 
 /// Whether passes over the lattice beat looking at all pairs.
-fn lattice_suits(geometry: &Geometry, shape: &Shape) -> bool {
-    let pairs = geometry.sources().len() as f64 * geometry.population().space().len() as f64;
+fn lattice_suits(indexed: &IndexedPopulation, shape: &Shape) -> bool {
+    let pairs = indexed.sources().len() as f64 * indexed.population().space().len() as f64;
     shape.work() <= pairs
 }
 
-fn tree_suits(geometry: &Geometry) -> bool {
-    let space = geometry.population().space();
+fn tree_suits(indexed: &IndexedPopulation) -> bool {
+    let space = indexed.population().space();
     // Measured: past about eight features a box is near everything and the scan wins.
     space.names().len() <= 8 && space.len() >= 512
 }

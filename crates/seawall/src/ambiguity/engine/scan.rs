@@ -4,12 +4,12 @@
 //! in double precision: the same targets, bit for bit ([`screen`]). The targets of the last
 //! price are the ones to beat at the next.
 
-use super::{Engine, EngineKind, Group, Maxima, Patience, Sums, groups};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Heights;
+use super::{Engine, EngineKind, Group, InnerMaximizer, Patience, Sums, groups};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::values::ScaledValues;
 use crate::kernel::metric::Metric;
 use crate::kernel::order::{CostFirst, Price, ValueFirst};
-use crate::kernel::scan::{self, Found};
+use crate::kernel::scan::{self, ScanFound};
 use crate::kernel::screen::{self, Incumbent, Rounded, Sorted};
 use crate::kernel::sum;
 use crate::population::Population;
@@ -25,7 +25,7 @@ const TOGETHER: usize = 8;
 const BLOCKS: usize = 16;
 
 /// The engine.
-pub(in crate::ambiguity) struct Scan {
+pub(in crate::ambiguity) struct PairScan {
     population: Population,
     pub(in crate::ambiguity) metrics: Vec<Metric>,
     pub(in crate::ambiguity) groups: Vec<Group>,
@@ -35,8 +35,8 @@ pub(in crate::ambiguity) struct Scan {
 }
 
 /// The engine, loaded.
-struct Loaded<'v> {
-    engine: Arc<Scan>,
+struct ScanMaximizer<'v> {
+    engine: Arc<PairScan>,
     /// The members' heights, group by group.
     heights: Vec<Vec<f64>>,
     /// The members in order of height, where they are screened.
@@ -54,10 +54,10 @@ pub(in crate::ambiguity) struct Source {
     pub local: u32,
 }
 
-impl Scan {
+impl PairScan {
     /// Sorts the points into groups.
-    pub fn new(geometry: &Geometry) -> Self {
-        let population = geometry.population().clone();
+    pub fn new(indexed: &IndexedPopulation) -> Self {
+        let population = indexed.population().clone();
         let (metrics, groups) = groups(population.space());
         let weights = population.weights();
         let mut sources = Vec::new();
@@ -69,15 +69,14 @@ impl Scan {
             }
         }
         sources.sort_unstable_by_key(|s| s.point);
-        Scan { population, metrics, groups, sources, rounded: OnceLock::new() }
+        PairScan { population, metrics, groups, sources, rounded: OnceLock::new() }
     }
 
     /// Groups in single precision; None where they are too small, or have nothing to round.
     fn rounded(&self) -> &[Option<Rounded>] {
         self.rounded.get_or_init(|| {
-            let round = |g: &Group| match g.members.len() >= MANY {
-                true => Rounded::new(&self.metrics, &g.columns),
-                false => None,
+            let round = |g: &Group| {
+                if g.members.len() >= MANY { Rounded::new(&self.metrics, &g.columns) } else { None }
             };
             self.groups.iter().map(round).collect()
         })
@@ -90,7 +89,7 @@ impl Scan {
     }
 }
 
-impl Engine for Scan {
+impl Engine for PairScan {
     fn name(&self) -> &'static str {
         "scan"
     }
@@ -99,17 +98,21 @@ impl Engine for Scan {
         Some(EngineKind::Scan)
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let of_group = |g: &Group| g.members.iter().map(|&i| heights.at(i as usize)).collect();
         let heights: Vec<Vec<f64>> = self.groups.iter().map(of_group).collect();
         let sort = |(r, h): (&Option<Rounded>, &Vec<f64>)| r.as_ref().map(|r| Sorted::new(r, h));
         let sorted = self.rounded().iter().zip(&heights).map(sort).collect();
         let patience = self.patience(watch);
-        Box::new(Loaded { engine: self, heights, sorted, last: Vec::new(), patience })
+        Box::new(ScanMaximizer { engine: self, heights, sorted, last: Vec::new(), patience })
     }
 }
 
-impl Loaded<'_> {
+impl ScanMaximizer<'_> {
     /// The best target of a source at a price, by its place in the source's group, in double
     /// precision.
     fn best(&self, source: Source, price: Price, x: &[f64]) -> usize {
@@ -119,7 +122,7 @@ impl Loaded<'_> {
         match price {
             Price::Zero => scan::best(metrics, columns, values, x, ValueFirst, local),
             Price::At(price) => {
-                let mut found = [Found::new(price, values[local], local)];
+                let mut found = [ScanFound::new(price, values[local], local)];
                 scan::best_priced(metrics, columns, values, x, &mut found);
                 found[0].target
             }
@@ -128,10 +131,10 @@ impl Loaded<'_> {
     }
 
     /// Where each source goes at each price, one source after the other; nowhere once it is to stop.
-    fn found(&mut self, prices: &[Price]) -> Vec<Arrival> {
+    fn found(&mut self, prices: &[Price]) -> Vec<ScanArrival> {
         self.patience.begin();
         let chunks = self.engine.sources.par_chunks(TOGETHER).enumerate();
-        let found: Vec<Arrival> = chunks
+        let found: Vec<ScanArrival> = chunks
             .map(|(at, some)| self.together(prices, at * TOGETHER, some))
             .collect::<Vec<_>>()
             .concat();
@@ -140,11 +143,11 @@ impl Loaded<'_> {
     }
 
     /// The same for some sources, the first of which has this place among all.
-    fn together(&self, prices: &[Price], first: usize, sources: &[Source]) -> Vec<Arrival> {
+    fn together(&self, prices: &[Price], first: usize, sources: &[Source]) -> Vec<ScanArrival> {
         let mut waiting: Vec<Waiting> = Vec::with_capacity(sources.len());
         for (k, &source) in sources.iter().enumerate() {
             if !self.patience.go_on() {
-                return vec![Arrival::default(); sources.len() * prices.len()];
+                return vec![ScanArrival::default(); sources.len() * prices.len()];
             }
             let (group, local) = (source.group as usize, source.local as usize);
             let own = self.heights[group][local];
@@ -184,12 +187,10 @@ impl Loaded<'_> {
         let mut all = Vec::with_capacity(sources.len() * prices.len());
         for (one, &source) in waiting.iter().zip(sources) {
             for (&price, found) in prices.iter().zip(&one.found) {
-                let target = match one.screened {
-                    true => found.target,
-                    false => self.best(source, price, &one.x),
-                };
+                let target =
+                    if one.screened { found.target } else { self.best(source, price, &one.x) };
                 let sums = self.arrival(source, target, &one.x);
-                all.push(Arrival { target: target as u32, sums });
+                all.push(ScanArrival { target: target as u32, sums });
             }
         }
         all
@@ -200,8 +201,8 @@ impl Loaded<'_> {
         source: Source,
         x: &'a [f64],
         rounded: &'a [f32],
-    ) -> screen::Source<'a> {
-        screen::Source {
+    ) -> screen::ScreenedSource<'a> {
+        screen::ScreenedSource {
             metrics: &self.engine.metrics,
             columns: &self.engine.groups[source.group as usize].columns,
             values: &self.heights[source.group as usize],
@@ -229,7 +230,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for ScanMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         let found = self.found(&[price]);
         self.sums(|s| found[s].sums)
@@ -243,7 +244,7 @@ impl Maxima for Loaded<'_> {
 
     fn targets(&mut self, price: Price) -> Vec<u32> {
         let found = self.found(&[price]);
-        let member = |(a, s): (&Arrival, &Source)| {
+        let member = |(a, s): (&ScanArrival, &Source)| {
             self.engine.groups[s.group as usize].members[a.target as usize]
         };
         found.iter().zip(&self.engine.sources).map(member).collect()
@@ -256,7 +257,7 @@ impl Maxima for Loaded<'_> {
 
 /// Where a source goes: the place in its group, the value there and what it costs to go.
 #[derive(Clone, Copy, Default)]
-struct Arrival {
+struct ScanArrival {
     target: u32,
     sums: [f64; 2],
 }

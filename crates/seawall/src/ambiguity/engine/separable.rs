@@ -18,9 +18,9 @@ use super::Patience;
 use super::boxes::alike;
 use super::separable_table::{Spot, Table, key};
 use crate::ambiguity::plan::Plan;
-use crate::ambiguity::problem::{Direction, Units};
-use crate::ambiguity::reach::{Landing, Reach, Reached, Ways};
-use crate::ambiguity::whole::Whole;
+use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
+use crate::ambiguity::values::{Direction, ValueUnits};
+use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::{Error, Result};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
@@ -40,9 +40,9 @@ const FEWEST: usize = 48;
 
 /// Sources and a function of separate features.
 pub(in crate::ambiguity) struct Separable<'w> {
-    whole: &'w Whole,
+    whole: &'w WholeSpace,
     function: Separated,
-    units: Units,
+    units: ValueUnits,
     /// Heights closer than this are the same.
     rounding: f64,
     /// The first source of each kind, which kind each source is (its own if sources differ), and
@@ -50,7 +50,7 @@ pub(in crate::ambiguity) struct Separable<'w> {
     firsts: Vec<u32>,
     kind_of: Option<Vec<u32>>,
     mass: Vec<f64>,
-    /// The prices that landings were asked for: a landing is named by its price.
+    /// The prices that assignments were asked for: a place is named by its price.
     asked: Vec<Price>,
     patience: Patience<'w>,
     /// About how many steps an evaluation takes.
@@ -59,12 +59,12 @@ pub(in crate::ambiguity) struct Separable<'w> {
 
 impl<'w> Separable<'w> {
     pub fn new(
-        whole: &'w Whole,
+        whole: &'w WholeSpace,
         mut function: Separated,
         direction: Direction,
         watch: Watch<'w>,
     ) -> Self {
-        let units = Whole::units(function.largest, direction);
+        let units = ValueUnits::new(function.largest, direction);
         function.turn(|value| units.scaled(value));
         let rounding = ROUNDING * units.scaled(function.largest).abs();
         let (firsts, kind_of) = alike(whole, &function.features());
@@ -93,11 +93,11 @@ impl<'w> Separable<'w> {
     fn blocks<T: Send>(
         &self,
         price: Price,
-        each: impl Fn(usize, &[Best]) -> T + Sync,
+        each: impl Fn(usize, &[LaneBest]) -> T + Sync,
     ) -> Option<Vec<T>> {
         let at = self.at(price);
         self.patience.begin();
-        let block = |scratch: &mut Scratch, (number, block): (usize, &[u32])| {
+        let block = |scratch: &mut LaneScratch, (number, block): (usize, &[u32])| {
             self.patience.go_on().then(|| {
                 at.best(block, scratch);
                 each(number * LANES, &scratch.best[..block.len()])
@@ -106,12 +106,12 @@ impl<'w> Separable<'w> {
         self.firsts
             .par_chunks(LANES)
             .enumerate()
-            .map_init(|| Scratch::new(self.function.profiles.len()), block)
+            .map_init(|| LaneScratch::new(self.function.profiles.len()), block)
             .collect()
     }
 }
 
-impl Reach for Separable<'_> {
+impl TransportOracle for Separable<'_> {
     fn len(&self) -> usize {
         self.whole.sources.len()
     }
@@ -120,29 +120,29 @@ impl Reach for Separable<'_> {
         self.whole.mass(source)
     }
 
-    fn start(&mut self) -> Reached {
+    fn start(&mut self) -> OracleSums {
         self.evaluate(Price::Infinite)
     }
 
-    fn evaluate(&mut self, price: Price) -> Reached {
-        let weighed = |first: usize, best: &[Best]| {
+    fn evaluate(&mut self, price: Price) -> OracleSums {
+        let weighed = |first: usize, best: &[LaneBest]| {
             let all = best.iter().zip(&self.mass[first..]);
             all.fold([0.0, 0.0], |[value, cost], (b, m)| [value + m * b.height, cost + m * b.cost])
         };
         let blocks = self.blocks(price, weighed).unwrap_or_default();
         let [value, cost] = sums(blocks.len(), &|block| blocks[block]);
-        Reached { value, cost, excess: 0.0 }
+        OracleSums { value, cost, excess: 0.0 }
     }
 
-    fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
+    fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
         let known = self.asked.iter().position(|asked| *asked == price);
         let to = known.unwrap_or(self.asked.len()) as u32;
         if known.is_none() {
             self.asked.push(price);
         }
-        let landing = |best: &Best| Landing { to, cost: best.cost, height: best.height };
-        let of_kind: Vec<Vec<Landing>> = self
-            .blocks(price, |_, best| best.iter().map(landing).collect())
+        let assignment = |best: &LaneBest| Assignment { to, cost: best.cost, height: best.height };
+        let of_kind: Vec<Vec<Assignment>> = self
+            .blocks(price, |_, best| best.iter().map(assignment).collect())
             .ok_or_else(Error::stopped)?;
         let of_kind = of_kind.concat();
         Ok(match &self.kind_of {
@@ -151,14 +151,14 @@ impl Reach for Separable<'_> {
         })
     }
 
-    fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
+    fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
         let mut named = ways.to.clone();
         named.extend(ways.split.map(|(.., to)| to));
         named.sort_unstable();
         named.dedup();
         let of_price = |&to: &u32| (to, self.at(self.asked[to as usize]));
         let tables: Vec<(u32, At<'_>)> = named.iter().map(of_price).collect();
-        let mut scratch = Scratch::new(self.function.profiles.len());
+        let mut scratch = LaneScratch::new(self.function.profiles.len());
         self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             if let Some((_, at)) = tables.iter().find(|(price, _)| *price == to) {
                 let mut codes = self.whole.codes(source);
@@ -180,7 +180,7 @@ impl Reach for Separable<'_> {
         "separable"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.units
     }
 
@@ -191,15 +191,15 @@ impl Reach for Separable<'_> {
 
 /// Where a source does best.
 #[derive(Clone, Copy, Debug)]
-struct Best {
+struct LaneBest {
     height: f64,
     cost: f64,
     part: u32,
     place: u32,
 }
 
-const NOWHERE: Best =
-    Best { height: f64::NEG_INFINITY, cost: f64::INFINITY, part: u32::MAX, place: u32::MAX };
+const NOWHERE: LaneBest =
+    LaneBest { height: f64::NEG_INFINITY, cost: f64::INFINITY, part: u32::MAX, place: u32::MAX };
 
 /// Heights and costs side by side.
 #[derive(Clone, Copy)]
@@ -222,15 +222,15 @@ impl Lanes {
 }
 
 /// Room for one block.
-struct Scratch {
+struct LaneScratch {
     /// What the block's sources reach in each profile that not all boxes have.
     known: Vec<Option<Box<Lanes>>>,
-    best: [Best; LANES],
+    best: [LaneBest; LANES],
 }
 
-impl Scratch {
+impl LaneScratch {
     fn new(profiles: usize) -> Self {
-        Scratch { known: vec![None; profiles], best: [NOWHERE; LANES] }
+        LaneScratch { known: vec![None; profiles], best: [NOWHERE; LANES] }
     }
 }
 
@@ -243,7 +243,7 @@ struct At<'s> {
 
 impl At<'_> {
     /// Finds where each source of a block does best.
-    fn best(&self, block: &[u32], scratch: &mut Scratch) {
+    fn best(&self, block: &[u32], scratch: &mut LaneScratch) {
         scratch.best = [NOWHERE; LANES];
         for (p, part) in self.of.function.parts.iter().enumerate() {
             let mut shared = Lanes::of(part.base);
@@ -267,7 +267,7 @@ impl At<'_> {
                 for (lane, best) in scratch.best[..block.len()].iter_mut().enumerate() {
                     let (height, cost) = (sum.height[lane], sum.cost[lane]);
                     if self.is_better((height, cost), (best.height, best.cost)) {
-                        *best = Best { height, cost, part: p as u32, place: q as u32 };
+                        *best = LaneBest { height, cost, part: p as u32, place: q as u32 };
                     }
                 }
             }
@@ -351,14 +351,14 @@ impl At<'_> {
     }
 
     /// Writes the codes of the place where a source does best.
-    fn place(&self, source: u32, codes: &mut [f64], scratch: &mut Scratch) {
+    fn place(&self, source: u32, codes: &mut [f64], scratch: &mut LaneScratch) {
         let function = &self.of.function;
         let first = match &self.of.kind_of {
             None => source,
             Some(kinds) => self.of.firsts[kinds[source as usize] as usize],
         };
         self.best(&[first], scratch);
-        let Best { part, place, .. } = scratch.best[0];
+        let LaneBest { part, place, .. } = scratch.best[0];
         let Some(part) = function.parts.get(part as usize) else { return };
         let place = &part.places[place as usize];
         // Another part may have looked up what is known under the same number since.
@@ -374,7 +374,7 @@ impl At<'_> {
                 }
                 if self.is_better(sum, (best.height, best.cost)) {
                     let place = combination as u32;
-                    best = Best { height: sum.0, cost: sum.1, place, ..best };
+                    best = LaneBest { height: sum.0, cost: sum.1, place, ..best };
                 }
             }
             profiles.extend(profiles_of(joint, best.place as usize).into_iter().flatten());
@@ -400,8 +400,8 @@ fn profiles_of(joint: &Joint, combination: usize) -> Option<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trials::{Asks, Trial, listed_problem, seconds_of_work};
     use super::*;
+    use crate::ambiguity::trials::{Asks, Trial, listed_problem, seconds_of_work};
     use crate::steps::separate;
 
     fn separable(trial: &Trial) -> Separable<'_> {

@@ -5,7 +5,7 @@
 
 use crate::kernel::metric::Metric;
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
-use crate::kernel::plateaus::{Envelope, Plateau};
+use crate::kernel::plateaus::{Plateau, PlateauEnvelope};
 use crate::steps::{Extent, Profile};
 
 /// What the rounding of a number may cost, in heights.
@@ -59,7 +59,7 @@ pub(super) struct Numbers {
     price: Price,
     weight: f64,
     /// No step at all if only what is missing can be reached.
-    steps: Envelope,
+    steps: PlateauEnvelope,
     /// Numbers no further than this from an end of their step may do better in one beside it: none
     /// unless moves are so dear that the rounding of a number costs something.
     close: f64,
@@ -73,9 +73,10 @@ pub(super) struct Numbers {
 impl Table {
     pub fn new(extent: &Extent, profile: &Profile, price: Price) -> Self {
         let metric = extent.metrics[profile.feature];
-        match extent.is_line(profile.feature) {
-            true => Table::Numbers(Numbers::new(metric, profile, price)),
-            false => Table::Levels(levels(&extent.coords[profile.feature], metric, profile, price)),
+        if extent.is_line(profile.feature) {
+            Table::Numbers(Numbers::new(metric, profile, price))
+        } else {
+            Table::Levels(levels(&extent.coords[profile.feature], metric, profile, price))
         }
     }
 
@@ -172,9 +173,10 @@ impl Numbers {
 
     /// The coordinate that a number goes to.
     fn landing(&self, x: f64) -> f64 {
-        match x.is_nan() {
-            true => self.from_missing.to,
-            false => self.best(x).map_or(f64::NAN, |(step, _)| step.nearest(x)),
+        if x.is_nan() {
+            self.from_missing.to
+        } else {
+            self.best(x).map_or(f64::NAN, |(step, _)| step.nearest(x))
         }
     }
 }
@@ -192,7 +194,7 @@ fn highest(steps: &[Plateau]) -> Option<&Plateau> {
 }
 
 /// The best step for any number at a price.
-fn envelope(steps: &[Plateau], weight: f64, price: Price) -> Envelope {
+fn envelope(steps: &[Plateau], weight: f64, price: Price) -> PlateauEnvelope {
     let steepness = match price {
         Price::Zero => 0.0,
         Price::At(price) => price * weight,
@@ -203,12 +205,12 @@ fn envelope(steps: &[Plateau], weight: f64, price: Price) -> Envelope {
         // Where moves take nothing off: the nearest of the highest.
         let top = highest(steps).map_or(0.0, |p| p.height);
         let high: Vec<Plateau> = steps.iter().copied().filter(|p| p.height == top).collect();
-        return Envelope::nearest(&high);
+        return PlateauEnvelope::nearest(&high);
     }
     if steepness < f64::INFINITY {
-        Envelope::new(steps, steepness)
+        PlateauEnvelope::new(steps, steepness)
     } else {
-        Envelope::nearest(steps)
+        PlateauEnvelope::nearest(steps)
     }
 }
 
@@ -227,7 +229,7 @@ fn levels(coords: &[f64], metric: Metric, profile: &Profile, price: Price) -> Ve
     let top = profile.steps.iter().zip(&profile.levels);
     let top = top.reduce(|best, step| if step.0.height > best.0.height { step } else { best });
     let lookup = match metric {
-        Metric::Square { weight, .. } => Some((weight, Places::new(profile, weight, price))),
+        Metric::Square { weight, .. } => Some((weight, TablePlaces::new(profile, weight, price))),
         _ => None,
     };
     let best = |(level, &x): (usize, &f64)| {
@@ -254,14 +256,14 @@ fn levels(coords: &[f64], metric: Metric, profile: &Profile, price: Price) -> Ve
 }
 
 /// The best of levels that have a place on a line.
-struct Places {
-    envelope: Envelope,
+struct TablePlaces {
+    envelope: PlateauEnvelope,
     /// The places that the envelope is of, each once.
     places: Vec<Plateau>,
     levels: Vec<u32>,
 }
 
-impl Places {
+impl TablePlaces {
     fn new(profile: &Profile, weight: f64, price: Price) -> Self {
         let (mut places, mut levels): (Vec<Plateau>, Vec<u32>) = (Vec::new(), Vec::new());
         for (step, &level) in profile.steps.iter().zip(&profile.levels) {
@@ -280,7 +282,7 @@ impl Places {
                 }
             }
         }
-        Places { envelope: envelope(&places, weight, price), places, levels }
+        TablePlaces { envelope: envelope(&places, weight, price), places, levels }
     }
 
     fn at(&self, x: f64) -> (Plateau, u32) {

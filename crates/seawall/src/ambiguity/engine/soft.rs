@@ -4,11 +4,11 @@
 //! On a lattice the sum is separable, one log-domain pass per feature; anywhere else all pairs
 //! are summed. A tree would not be exact: every point counts.
 
-use super::{EngineKind, Patience, Scan, Shape, Source, required_shape};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Problem;
+use super::{EngineKind, PairScan, Patience, Source, required_shape};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::shape::Shape;
 use crate::error::{Error, Field, Result};
-use crate::kernel::log_sum::{Axis, Carried, Moments, exp_sum, log_sum};
+use crate::kernel::log_sum::{Carried, LogSumAxis, RunningMoments, exp_sum, log_sum};
 use crate::kernel::metric::{Metric, penalty};
 use crate::kernel::scan::{TILE, costs};
 use crate::kernel::sum::sums;
@@ -57,36 +57,25 @@ pub(in crate::ambiguity) trait Softmax: Send + Sync {
     }
 }
 
-/// `η f_j + log w_j` for every point.
-pub(in crate::ambiguity) fn exponents(problem: &Problem<'_>, eta: f64) -> Vec<f64> {
-    let log_reference = log_reference(problem);
-    (0..problem.heights.len()).map(|j| eta * problem.heights.at(j) + log_reference(j)).collect()
-}
-
-/// `log w_j`, uniform unless given.
-pub(in crate::ambiguity) fn log_reference<'a>(problem: &Problem<'a>) -> impl Fn(usize) -> f64 + 'a {
-    let reference = problem.reference;
-    let total: f64 =
-        reference.map_or(problem.heights.len() as f64, |w| sums(w.len(), &|j: usize| [w[j]])[0]);
-    move |j| reference.map_or(1.0, |w| w[j]).ln() - total.ln()
-}
-
 /// A way to the sums of a population, without values.
 pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
-    /// Takes in exponents, one per point, and who is watching. The geometry is the engine's own.
+    /// Takes in exponents, one per point, and who is watching. The population is the engine's own.
     fn load<'v>(
         self: Arc<Self>,
-        geometry: &Geometry,
+        indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v>;
 }
 
 /// The engine named, or the one that suits.
-pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngine>> {
-    let shape = match geometry.kind() {
-        EngineKind::Auto => geometry.shape().filter(|s| suits(geometry, s)),
-        EngineKind::Grid => Some(required_shape(geometry)?),
+pub(in crate::ambiguity) fn soft(
+    indexed: &IndexedPopulation,
+    kind: EngineKind,
+) -> Result<Arc<dyn SoftEngine>> {
+    let shape = match kind {
+        EngineKind::Auto => indexed.shape().filter(|s| suits(indexed, s)),
+        EngineKind::Grid => Some(required_shape(indexed)?),
         EngineKind::Scan => None,
         EngineKind::Tree => {
             return Err(Error::field(
@@ -98,19 +87,20 @@ pub(in crate::ambiguity) fn soft(geometry: &Geometry) -> Result<Arc<dyn SoftEngi
     };
     Ok(match shape {
         Some(shape) => {
-            let metrics = geometry.population().space().metrics();
-            let axes = metrics.iter().zip(&shape.coords).map(|(&m, c)| Axis::new(m, c)).collect();
+            let metrics = indexed.population().space().metrics();
+            let axes =
+                metrics.iter().zip(&shape.coords).map(|(&m, c)| LogSumAxis::new(m, c)).collect();
             Arc::new(SoftLattice { shape: shape.clone(), axes })
         }
-        None => Arc::new(SoftScan(Scan::new(geometry))),
+        None => Arc::new(SoftScan(PairScan::new(indexed))),
     })
 }
 
 /// Whether passes over the lattice beat sums over all pairs.
-fn suits(geometry: &Geometry, shape: &Shape) -> bool {
-    let metrics = geometry.population().space().metrics();
+fn suits(indexed: &IndexedPopulation, shape: &Shape) -> bool {
+    let metrics = indexed.population().space().metrics();
     let levels = || shape.grid.levels().iter().zip(&metrics);
-    let pairs = geometry.sources().len() as f64 * geometry.population().space().len() as f64;
+    let pairs = indexed.sources().len() as f64 * indexed.population().space().len() as f64;
     let steps: usize = levels().map(|(&k, metric)| soft_steps(*metric, k)).sum();
     let tables = levels().filter(|(_, metric)| matches!(metric, Metric::Square { .. }));
     shape.grid.len() as f64 * steps as f64 <= pairs
@@ -129,7 +119,7 @@ fn soft_steps(metric: Metric, levels: usize) -> usize {
 /// One log-domain pass per feature.
 struct SoftLattice {
     shape: Arc<Shape>,
-    axes: Vec<Axis>,
+    axes: Vec<LogSumAxis>,
 }
 
 /// The same, loaded.
@@ -151,7 +141,7 @@ struct LoadedLattice<'a> {
 impl SoftEngine for SoftLattice {
     fn load<'v>(
         self: Arc<Self>,
-        geometry: &Geometry,
+        indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v> {
@@ -162,8 +152,8 @@ impl SoftEngine for SoftLattice {
         let mut loaded = LoadedLattice {
             patience,
             engine: self,
-            population: geometry.population().clone(),
-            sources: geometry.shared_sources(),
+            population: indexed.population().clone(),
+            sources: indexed.shared_sources(),
             exponents: Vec::new(),
             spread: 0.0,
             base: Vec::new(),
@@ -194,7 +184,7 @@ impl LoadedLattice<'_> {
             self.mean.copy_from_slice(values);
             return self.variance.fill(0.0);
         };
-        let mut moments = vec![Moments::default(); self.base.len()];
+        let mut moments = vec![RunningMoments::default(); self.base.len()];
         for ((&cell, e), value) in cell_of.iter().zip(&self.exponents).zip(values) {
             if *e > f64::NEG_INFINITY {
                 let share = (e - self.base[cell as usize]).exp();
@@ -294,7 +284,7 @@ fn spread(numbers: &[f64]) -> f64 {
 }
 
 /// All pairs.
-struct SoftScan(Scan);
+struct SoftScan(PairScan);
 
 /// The same, loaded.
 struct LoadedScan<'a> {
@@ -309,12 +299,12 @@ struct LoadedScan<'a> {
 impl SoftEngine for SoftScan {
     fn load<'v>(
         self: Arc<Self>,
-        geometry: &Geometry,
+        indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
     ) -> Box<dyn Softmax + 'v> {
         let exponents = self.by_group(&exponents);
-        let (population, totals) = (geometry.population().clone(), Vec::new());
+        let (population, totals) = (indexed.population().clone(), Vec::new());
         // An exponential is worth a few steps of a plain look.
         let patience = self.0.patience(watch);
         Box::new(LoadedScan { engine: self, population, exponents, totals, patience })
@@ -330,7 +320,7 @@ impl SoftScan {
 }
 
 impl LoadedScan<'_> {
-    fn scan(&self) -> &Scan {
+    fn scan(&self) -> &PairScan {
         &self.engine.0
     }
 
@@ -340,7 +330,7 @@ impl LoadedScan<'_> {
         source: Source,
         sharpness: f64,
         values: Option<&[Vec<f64>]>,
-        room: &mut Room,
+        room: &mut SoftRoom,
     ) -> (f64, f64, f64) {
         let exponents = &self.exponents[source.group as usize];
         let group = &self.scan().groups[source.group as usize];
@@ -359,7 +349,7 @@ impl LoadedScan<'_> {
 
 /// Room for one source's sums, kept by each thread.
 #[derive(Default)]
-struct Room {
+struct SoftRoom {
     x: Vec<f64>,
     costs: Vec<f64>,
     exponents: Vec<f64>,
@@ -380,7 +370,7 @@ impl Softmax for LoadedScan<'_> {
             .scan()
             .sources
             .par_iter()
-            .map_init(Room::default, |room, &source| {
+            .map_init(SoftRoom::default, |room, &source| {
                 if !self.patience.go_on() {
                     return Default::default();
                 }
@@ -422,7 +412,7 @@ impl Softmax for LoadedScan<'_> {
                 .collect();
             let found: Vec<f64> = (0..group.members.len())
                 .into_par_iter()
-                .map_init(Room::default, |room, local| {
+                .map_init(SoftRoom::default, |room, local| {
                     if !self.patience.go_on() {
                         return 0.0;
                     }

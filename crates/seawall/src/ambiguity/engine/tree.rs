@@ -1,10 +1,10 @@
 //! The tree engine: branch and bound over a kd-tree of targets, one for each combination of
 //! fixed levels. Each query starts from the target that was best at the previous price.
 
-use super::{Engine, EngineKind, Maxima, Patience, Sums, groups};
-use crate::ambiguity::geometry::Geometry;
-use crate::ambiguity::problem::Heights;
-use crate::kernel::kd_tree::{Best, KdTree, Stack};
+use super::{Engine, EngineKind, InnerMaximizer, Patience, Sums, groups};
+use crate::ambiguity::indexed::IndexedPopulation;
+use crate::ambiguity::values::ScaledValues;
+use crate::kernel::kd_tree::{BestTarget, KdTree, Stack};
 use crate::kernel::order::{CostFirst, Order, Price, Priced, ValueFirst, better};
 use crate::kernel::{packet, sum};
 use crate::population::Population;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const CHUNK: usize = 256;
 
 /// The engine.
-pub(super) struct Tree {
+pub(super) struct TreeEngine {
     population: Population,
     /// A tree for each combination of fixed levels, and its points.
     trees: Vec<(KdTree, Vec<u32>)>,
@@ -28,11 +28,11 @@ pub(super) struct Tree {
 }
 
 /// The engine, loaded.
-struct Loaded<'v> {
-    engine: Arc<Tree>,
-    heights: Heights<'v>,
+struct TreeMaximizer<'v> {
+    engine: Arc<TreeEngine>,
+    heights: ScaledValues<'v>,
     trees: Vec<KdTree>,
-    found: Vec<Best>,
+    found: Vec<BestTarget>,
     patience: Patience<'v>,
 }
 
@@ -44,13 +44,13 @@ struct Query {
     rank: u32,
 }
 
-impl Tree {
+impl TreeEngine {
     /// Builds the trees.
-    pub fn new(geometry: &Geometry) -> Self {
-        let population = geometry.population().clone();
+    pub fn new(indexed: &IndexedPopulation) -> Self {
+        let population = indexed.population().clone();
         let (metrics, groups) = groups(population.space());
         let mut rank = vec![u32::MAX; population.space().len()];
-        for (at, &i) in geometry.sources().iter().enumerate() {
+        for (at, &i) in indexed.sources().iter().enumerate() {
             rank[i as usize] = at as u32;
         }
         let (mut trees, mut queries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
@@ -66,11 +66,11 @@ impl Tree {
             }
             trees.push((tree, group.members));
         }
-        Tree { population, trees, queries, rows, features: metrics.len() }
+        TreeEngine { population, trees, queries, rows, features: metrics.len() }
     }
 }
 
-impl Engine for Tree {
+impl Engine for TreeEngine {
     fn name(&self) -> &'static str {
         "tree"
     }
@@ -79,22 +79,26 @@ impl Engine for Tree {
         Some(EngineKind::Tree)
     }
 
-    fn load<'v>(self: Arc<Self>, heights: Heights<'v>, watch: Watch<'v>) -> Box<dyn Maxima + 'v> {
+    fn load<'v>(
+        self: Arc<Self>,
+        heights: ScaledValues<'v>,
+        watch: Watch<'v>,
+    ) -> Box<dyn InnerMaximizer + 'v> {
         let height = |&i: &u32| heights.at(i as usize);
         let loaded = |(tree, members): &(KdTree, Vec<u32>)| {
             tree.loaded(&members.iter().map(height).collect::<Vec<f64>>())
         };
         let trees = self.trees.iter().map(loaded).collect();
-        let stay = |q: &Query| Best { target: q.source, value: height(&q.source), cost: 0.0 };
+        let stay = |q: &Query| BestTarget { target: q.source, value: height(&q.source), cost: 0.0 };
         let found = self.queries.iter().map(stay).collect();
         // How many points a query looks at is not known; some hundred, as a rule.
         let chunks = self.queries.len().div_ceil(CHUNK);
         let patience = Patience::new(watch, chunks, CHUNK * 256 * self.features.max(1));
-        Box::new(Loaded { engine: self, heights, trees, found, patience })
+        Box::new(TreeMaximizer { engine: self, heights, trees, found, patience })
     }
 }
 
-impl Loaded<'_> {
+impl TreeMaximizer<'_> {
     fn query_all(&mut self, price: Price) {
         match price {
             Price::Zero => self.query(ValueFirst, None),
@@ -110,7 +114,7 @@ impl Loaded<'_> {
         let (queries, rows) = (&self.engine.queries, &self.engine.rows);
         self.patience.begin();
         let patience = &self.patience;
-        let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [Best])| {
+        let ask = |stack: &mut Stack, (chunk, found): (usize, &mut [BestTarget])| {
             if !patience.go_on() {
                 return;
             }
@@ -141,16 +145,21 @@ impl Loaded<'_> {
 }
 
 /// The better of staying and of what was best at the previous price.
-fn known(heights: &Heights<'_>, order: impl Order, query: &Query, before: Best) -> Best {
+fn known(
+    heights: &ScaledValues<'_>,
+    order: impl Order,
+    query: &Query,
+    before: BestTarget,
+) -> BestTarget {
     let value = heights.at(query.source as usize);
     if better(order.key(before.value, before.cost), order.key(value, 0.0)) {
         before
     } else {
-        Best { target: query.source, value, cost: 0.0 }
+        BestTarget { target: query.source, value, cost: 0.0 }
     }
 }
 
-impl Maxima for Loaded<'_> {
+impl InnerMaximizer for TreeMaximizer<'_> {
     fn evaluate(&mut self, price: Price) -> Sums {
         self.query_all(price);
         let weights = self.engine.population.weights();

@@ -32,8 +32,8 @@ mod wasserstein;
 use super::estimate::Term;
 use super::fitted::Fitted;
 use super::robust::{Robust, Solved};
-use crate::ambiguity::sets::Kl;
-use crate::ambiguity::{Detail, Problem, Set, Settings, WorstCase};
+use crate::ambiguity::sets::{JointEstimator, JointKl, Kl};
+use crate::ambiguity::{Detail, JointSet, Problem, Set, Settings, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::outcome::Values;
 use crate::policy::Policy;
@@ -85,16 +85,17 @@ impl Fitted {
         curve: Option<f64>,
         settings: Settings<'_>,
     ) -> Result<Solved> {
-        let set = set.into();
-        if !set.needs_actions() {
-            return robust.evaluate(policy, values, set, radii, curve, settings);
+        match set.into() {
+            Set::Context(set) => robust.evaluate(policy, values, set, radii, curve, settings),
+            Set::Joint(JointSet::Wasserstein(set)) => {
+                wasserstein::evaluate(self, robust, policy, set, radii, curve, settings)
+            }
+            Set::Joint(JointSet::Kl(set)) => {
+                check_start(self, robust, set.into())?;
+                let law = self.law(policy, set, settings.watch)?;
+                self.solve_joint(law.as_ref(), robust, radii, curve, settings)
+            }
         }
-        if let Set::JointWasserstein(set) = set {
-            return wasserstein::evaluate(self, robust, policy, set, radii, curve, settings);
-        }
-        check_start(self, robust, set)?;
-        let law = self.law(policy, set, settings.watch)?;
-        self.solve_joint(law.as_ref(), robust, radii, curve, settings)
     }
 
     /// What is not known for certain of worst cases of a joint KL set, since the log is a sample: an
@@ -107,10 +108,9 @@ impl Fitted {
         radii: &[f64],
         settings: Settings<'_>,
     ) -> Result<Vec<Option<JointEstimate>>> {
-        let set = set.into();
-        if !matches!(set, Set::JointKl(_) | Set::JointKlDr(_)) {
+        let Set::Joint(JointSet::Kl(set)) = set.into() else {
             return Ok(vec![None; radii.len()]);
-        }
+        };
         let law = self.law(policy, set, settings.watch)?;
         let (cases, _) = self.outcome_cases(law.weights(), radii, None, settings)?;
         let sign = self.log().direction().sign();
@@ -138,19 +138,22 @@ impl Fitted {
         set: impl Into<Set>,
         watch: Watch<'_>,
     ) -> Result<Population> {
-        let weights = self.law(policy, set.into(), watch)?.weights().to_vec();
+        let set = set.into();
+        let Set::Joint(JointSet::Kl(kl)) = set else {
+            let what = format!("is {}; expected joint-kl or joint-kl-dr", set.name());
+            return Err(Error::field(Field::Set, what));
+        };
+        let weights = self.law(policy, kl, watch)?.weights().to_vec();
         Population::from_weights(self.log().outcomes().clone(), weights)
     }
 
-    fn law(&self, policy: &Policy, set: Set, watch: Watch<'_>) -> Result<Box<dyn Law + '_>> {
-        match set {
-            Set::JointKl(_) => Ok(Box::new(kl::Weighted::new(self, policy)?)),
-            Set::JointKlDr(_) => Ok(Box::new(doubly_robust::Corrected::new(self, policy, watch)?)),
-            _ => Err(Error::field(
-                Field::Set,
-                format!("is {}; expected joint-kl or joint-kl-dr", set.name()),
-            )),
-        }
+    fn law(&self, policy: &Policy, set: JointKl, watch: Watch<'_>) -> Result<Box<dyn Law + '_>> {
+        Ok(match set.estimator {
+            JointEstimator::Weighted => Box::new(kl::Weighted::new(self, policy)?),
+            JointEstimator::DoublyRobust => {
+                Box::new(doubly_robust::Corrected::new(self, policy, watch)?)
+            }
+        })
     }
 
     /// The KL worst case of a distribution of outcomes, as a cost, and its score at every outcome: its

@@ -7,11 +7,13 @@ use serde::Serialize;
 
 /// An estimated worst case with its standard error and degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JointEstimate {
     /// The estimate with its 95% interval.
     #[serde(flatten)]
     pub estimate: Estimate,
     /// The degrees of freedom of the standard error, by which Student's quantile is taken.
+    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
     pub freedom: f64,
 }
 

@@ -5,7 +5,7 @@
 //! arrive decides which of it does. Outcomes are between the ends of the log's values.
 
 use crate::ambiguity::sets::JointWasserstein;
-use crate::ambiguity::{Margins, People, Set, Settings, Ways};
+use crate::ambiguity::{JointPeople, OutcomeMargins, PolicyRegions, Set, Settings};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::fitted::Fitted;
 use crate::evaluate::robust::{Robust, Solved};
@@ -38,9 +38,9 @@ pub(super) fn evaluate(
         let spread = |leaf: &crate::outcome::Leaf| {
             leaf.outcomes.iter().map(|&(o, weight)| (log.values()[o as usize], weight)).collect()
         };
-        Margins { of: at.of, spreads: at.leaves.iter().map(spread).collect() }
+        OutcomeMargins { of: at.of, spreads: at.leaves.iter().map(spread).collect() }
     });
-    let people = People::new(
+    let people = JointPeople::new(
         robust.geometry(),
         ways,
         margins.collect(),
@@ -53,7 +53,7 @@ pub(super) fn evaluate(
 }
 
 /// The different ways a policy acts on a support, and the actions that it ever takes there.
-fn acting(robust: &Robust, policy: &Policy) -> Result<(Ways, Vec<usize>)> {
+fn acting(robust: &Robust, policy: &Policy) -> Result<(PolicyRegions, Vec<usize>)> {
     policy.check_against(robust.contexts(), policy.probabilities().actions())?;
     let mut ways: Vec<Vec<f64>> = Vec::new();
     let mut of = Vec::with_capacity(robust.points().len());
@@ -82,7 +82,7 @@ fn acting(robust: &Robust, policy: &Policy) -> Result<(Ways, Vec<usize>)> {
     let taken = |action: &usize| ways.iter().any(|way| way[*action] > 0.0);
     let actions: Vec<usize> = (0..policy.probabilities().actions()).filter(taken).collect();
     let ways = ways.iter().map(|way| actions.iter().map(|&a| way[a]).collect()).collect();
-    Ok((Ways { ways, of }, actions))
+    Ok((PolicyRegions { ways, of }, actions))
 }
 
 impl Robust {

@@ -50,6 +50,7 @@ const MOST_POINTS: usize = 10_000_000;
 
 /// How many steps, how many points a step, how long the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Schedule {
     /// T: steps.
     pub steps: usize,

@@ -33,6 +33,7 @@ use super::master::{Cut, least};
 use super::node::Node;
 use super::search::{Costs, Points};
 use super::{Bounds, Groups, Learned, Method, Trees, check_tolerance};
+use crate::ambiguity::sets::JointKl;
 use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::{Fitted, Robust};
@@ -75,7 +76,7 @@ struct Best {
 impl<'a> JointTask<'a> {
     /// Learning over `joint-kl`, from the log's own people.
     pub fn new(fitted: &'a Fitted, robust: &'a Robust, within: Ambiguity) -> Result<Self> {
-        if !matches!(within.set, Set::JointKl(_)) {
+        if within.set != Set::from(JointKl::default()) {
             let what = format!("is {}, under which nothing is learned", within.set.name());
             return Err(Error::field(Field::Set, what).advise(Field::Set, &["joint-kl"]));
         }

@@ -107,7 +107,7 @@ mod tests {
             let robust = fitted.robust(Support::All).unwrap();
             let design = Design::new(log.contexts(), robust.points()).unwrap();
             for radius in [0.0, 0.01, 0.3, 1.0] {
-                let task = JointTask::new(&fitted, &robust, JointKl.at(radius)).unwrap();
+                let task = JointTask::new(&fitted, &robust, JointKl::default().at(radius)).unwrap();
                 let asked = Gradient { temperature: 0.7, ridge: 0.01, ..Gradient::default() };
                 let theta: Vec<f64> = (0..2 * design.width).map(|_| random.normal()).collect();
                 let off = off_by(&task, &design, asked, &theta).unwrap();

@@ -8,7 +8,7 @@
 //! boxes: the maximum of a sum of trees is below the sum of their maxima, and the fewer maxima are
 //! added the smaller the difference. Trees of a single feature become one block a feature.
 
-use crate::ambiguity::problem::Units;
+use crate::ambiguity::values::ValueUnits;
 use crate::error::{Error, Result};
 use crate::steps::{Extent, Side, StepFunction, StepNode, StepTree, Terms, Weighed, list};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const MERGED: usize = 128;
 
 /// A side of a box, and which of the block's features it is of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
+pub(super) struct RegionCut {
     pub side: u32,
     pub slot: u32,
 }
@@ -37,7 +37,7 @@ pub(super) struct Block {
     pub features: Vec<usize>,
     /// Where each box's cuts begin, and where the last one's end.
     starts: Vec<u32>,
-    cuts: Vec<Cut>,
+    cuts: Vec<RegionCut>,
     /// The value in each box.
     pub values: Vec<f64>,
 }
@@ -45,7 +45,7 @@ pub(super) struct Block {
 impl Block {
     /// The sides of a box that do not hold everything.
     #[inline(always)]
-    pub fn cuts(&self, of_box: u32) -> &[Cut] {
+    pub fn cuts(&self, of_box: u32) -> &[RegionCut] {
         let of_box = of_box as usize;
         &self.cuts[self.starts[of_box] as usize..self.starts[of_box + 1] as usize]
     }
@@ -76,14 +76,14 @@ pub(super) struct Blocks {
     pub by_level: Vec<Option<Vec<f64>>>,
     pub blocks: Vec<Block>,
     pub regions: Vec<Region>,
-    pub units: Units,
+    pub units: ValueUnits,
 }
 
 impl Blocks {
     pub fn new(
         extent: &Extent,
         function: &StepFunction,
-        units: impl Fn(f64) -> Units,
+        units: impl Fn(f64) -> ValueUnits,
     ) -> Result<Self> {
         let mut sides = SideNumbers { all: Vec::new(), known: HashMap::new() };
         let mut blocks = Vec::new();
@@ -155,10 +155,10 @@ impl SideNumbers {
     }
 }
 
-type Valued = (Arc<StepTree>, Arc<[f64]>);
+type ValuedBoxes = (Arc<StepTree>, Arc<[f64]>);
 
 /// The sum of some trees, whatever the policy.
-fn alone(trees: &[Valued]) -> StepFunction {
+fn alone(trees: &[ValuedBoxes]) -> StepFunction {
     StepFunction {
         policy: StepTree::leaf(),
         rows: vec![vec![Weighed { factor: 1.0, terms: 0 }]],
@@ -167,7 +167,7 @@ fn alone(trees: &[Valued]) -> StepFunction {
 }
 
 /// Trees that go into one block each.
-fn grouped(extent: &Extent, terms: &Terms) -> Vec<Vec<Valued>> {
+fn grouped(extent: &Extent, terms: &Terms) -> Vec<Vec<ValuedBoxes>> {
     let features = |tree: &StepTree| {
         let mut asked: Vec<usize> = Vec::new();
         for node in &tree.nodes {
@@ -180,11 +180,11 @@ fn grouped(extent: &Extent, terms: &Terms) -> Vec<Vec<Valued>> {
         asked.sort_unstable();
         asked
     };
-    let mut trees: Vec<(Vec<usize>, Valued)> =
+    let mut trees: Vec<(Vec<usize>, ValuedBoxes)> =
         terms.trees.iter().map(|valued| (features(&valued.0), valued.clone())).collect();
     // Those of few features first, those of the same features side by side.
     trees.sort_by(|a, b| a.0.len().cmp(&b.0.len()).then_with(|| a.0.cmp(&b.0)));
-    let mut groups: Vec<(Vec<usize>, Vec<Valued>)> = Vec::new();
+    let mut groups: Vec<(Vec<usize>, Vec<ValuedBoxes>)> = Vec::new();
     for (asked, valued) in trees {
         if let Some((of_group, group)) = groups.last_mut() {
             let same = *of_group == asked;
@@ -210,7 +210,7 @@ fn block(
     extent: &Extent,
     sides: &mut SideNumbers,
     terms: usize,
-    trees: Vec<Valued>,
+    trees: Vec<ValuedBoxes>,
 ) -> Result<Block> {
     let boxes = list(extent, &alone(&trees), MOST_BOXES).ok_or_else(too_many)?;
     let features = boxes.features();
@@ -219,7 +219,7 @@ fn block(
         for &side in boxes.sides_of(b) {
             let (feature, side) = &boxes.sides.all[side as usize];
             let slot = features.partition_point(|k| k < feature) as u32;
-            cuts.push(Cut { side: sides.number(*feature, side), slot });
+            cuts.push(RegionCut { side: sides.number(*feature, side), slot });
         }
         starts.push(cuts.len() as u32);
     }

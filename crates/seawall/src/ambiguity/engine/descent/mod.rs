@@ -16,9 +16,9 @@ mod search;
 use super::Patience;
 use super::boxes::alike;
 use crate::ambiguity::plan::Plan;
-use crate::ambiguity::problem::{Direction, Units};
-use crate::ambiguity::reach::{Landing, Reach, Reached, Ways};
-use crate::ambiguity::whole::Whole;
+use crate::ambiguity::transport_oracle::{Assignment, AssignmentPlan, OracleSums, TransportOracle};
+use crate::ambiguity::values::{Direction, ValueUnits};
+use crate::ambiguity::whole_space::WholeSpace;
 use crate::error::{Error, Result};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
@@ -28,7 +28,7 @@ use crate::progress::Watch;
 use crate::steps::StepFunction;
 use blocks::Blocks;
 use rayon::prelude::*;
-use search::{Place, Search};
+use search::{Place, PlaceSearch};
 
 /// Searches that a curve may take, and its vertices in any case: a search takes long.
 const SEARCHES: usize = 100_000;
@@ -38,7 +38,7 @@ const WORK: usize = 1 << 26;
 
 /// Sources and a sum of trees.
 pub(in crate::ambiguity) struct Descent<'w> {
-    whole: &'w Whole,
+    whole: &'w WholeSpace,
     function: &'w StepFunction,
     blocks: Blocks,
     /// Which kind each source is (its own if sources differ), and the kinds' masses.
@@ -47,7 +47,7 @@ pub(in crate::ambiguity) struct Descent<'w> {
     /// The places known for each kind; the first is to stay.
     places: Vec<Vec<Place>>,
     /// What was found at each price: the place of each kind, and the sums.
-    found: Vec<(Price, Vec<u32>, Reached)>,
+    found: Vec<(Price, Vec<u32>, OracleSums)>,
     /// Boxes that may be looked at for one source at one price.
     work: usize,
     patience: Patience<'w>,
@@ -55,7 +55,7 @@ pub(in crate::ambiguity) struct Descent<'w> {
 
 impl<'w> Descent<'w> {
     pub fn new(
-        whole: &'w Whole,
+        whole: &'w WholeSpace,
         function: &'w StepFunction,
         direction: Direction,
         watch: Watch<'w>,
@@ -64,13 +64,13 @@ impl<'w> Descent<'w> {
     }
 
     fn with_work(
-        whole: &'w Whole,
+        whole: &'w WholeSpace,
         function: &'w StepFunction,
         direction: Direction,
         watch: Watch<'w>,
         work: usize,
     ) -> Result<Self> {
-        let units = |largest| Whole::units(largest, direction);
+        let units = |largest| ValueUnits::new(largest, direction);
         let blocks = Blocks::new(&whole.extent, function, units)?;
         let (firsts, kind_of) = alike(whole, &blocks.features());
         let mut mass = vec![0.0; firsts.len()];
@@ -93,7 +93,7 @@ impl<'w> Descent<'w> {
     }
 
     /// The best place of each kind at a price; None if told to stop.
-    fn search(&mut self, price: Price) -> Option<(Vec<u32>, Reached)> {
+    fn search(&mut self, price: Price) -> Option<(Vec<u32>, OracleSums)> {
         if let Some((_, places, reached)) = self.found.iter().find(|(known, ..)| *known == price) {
             return Some((places.clone(), *reached));
         }
@@ -104,7 +104,7 @@ impl<'w> Descent<'w> {
                 let at = best(places, price);
                 let known = (places[at].height, places[at].cost);
                 let (fresh, excess) =
-                    Search::new(model, &places[0].codes, price, known, self.work).run();
+                    PlaceSearch::new(model, &places[0].codes, price, known, self.work).run();
                 (at as u32, fresh, excess)
             })
         };
@@ -119,7 +119,7 @@ impl<'w> Descent<'w> {
             let place = &self.places[kind][chosen[kind] as usize];
             [place.height, place.cost, open[kind]].map(|x| self.mass[kind] * x)
         });
-        let reached = Reached { value, cost, excess };
+        let reached = OracleSums { value, cost, excess };
         self.found.push((price, chosen.clone(), reached));
         Some((chosen, reached))
     }
@@ -141,7 +141,7 @@ fn best(places: &[Place], price: Price) -> usize {
     })
 }
 
-impl Reach for Descent<'_> {
+impl TransportOracle for Descent<'_> {
     fn len(&self) -> usize {
         self.whole.sources.len()
     }
@@ -150,27 +150,27 @@ impl Reach for Descent<'_> {
         self.whole.mass(source)
     }
 
-    fn start(&mut self) -> Reached {
+    fn start(&mut self) -> OracleSums {
         self.evaluate(Price::Infinite)
     }
 
-    fn evaluate(&mut self, price: Price) -> Reached {
-        let nothing = Reached { value: 0.0, cost: 0.0, excess: f64::INFINITY };
+    fn evaluate(&mut self, price: Price) -> OracleSums {
+        let nothing = OracleSums { value: 0.0, cost: 0.0, excess: f64::INFINITY };
         self.search(price).map_or(nothing, |(_, reached)| reached)
     }
 
-    fn landings(&mut self, price: Price) -> Result<Vec<Landing>> {
+    fn assignments(&mut self, price: Price) -> Result<Vec<Assignment>> {
         let (chosen, _) = self.search(price).ok_or_else(Error::stopped)?;
-        let landing = |source: usize| {
+        let assignment = |source: usize| {
             let kind = self.kind(source);
             let to = chosen[kind];
             let Place { height, cost, .. } = self.places[kind][to as usize];
-            Landing { to, cost, height }
+            Assignment { to, cost, height }
         };
-        Ok((0..self.len()).map(landing).collect())
+        Ok((0..self.len()).map(assignment).collect())
     }
 
-    fn plan(&mut self, ways: Ways) -> Result<(Plan, Population)> {
+    fn plan(&mut self, ways: AssignmentPlan) -> Result<(Plan, Population)> {
         self.whole.plan(ways.moves(|s| self.whole.mass(s)), |source, to, changes| {
             let places = &self.places[self.kind(source)];
             let (own, there) = (&places[0].codes, &places[to as usize].codes);
@@ -195,7 +195,7 @@ impl Reach for Descent<'_> {
         "descent"
     }
 
-    fn units(&self) -> Units {
+    fn units(&self) -> ValueUnits {
         self.blocks.units
     }
 
@@ -206,12 +206,13 @@ impl Reach for Descent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trials::{Asks, Trial, seconds_of_work};
     use super::fitted::Rows;
     use super::*;
     use crate::ambiguity::settings::Settings;
+    use crate::ambiguity::solve::PricedSolver;
     use crate::ambiguity::solver::Solver;
-    use crate::ambiguity::wasserstein;
+    use crate::ambiguity::trials::{Asks, Trial, seconds_of_work};
+    use crate::ambiguity::wasserstein::WassersteinSolver;
     use crate::kernel::random::Random;
     use crate::steps::{Question, StepNode, StepTree, Terms, Weighed};
 
@@ -276,11 +277,14 @@ mod tests {
             let random = &mut Random::new(5, 0);
             let drawn = [0, 1].map(|_| Rows::drawn(random, rows, features));
             let population = drawn[0].population();
-            let whole = Whole::new(population.space(), &population);
+            let whole = WholeSpace::new(population.space(), &population);
             let scales = whole.extent.scales.clone();
-            let terms = drawn.iter().map(|rows| match boosted {
-                true => rows.boosted(random, &scales, trees),
-                false => rows.forest(random, &scales, trees),
+            let terms = drawn.iter().map(|rows| {
+                if boosted {
+                    rows.boosted(random, &scales, trees)
+                } else {
+                    rows.forest(random, &scales, trees)
+                }
             });
             let terms: Vec<Terms> = terms.collect();
             let split =
@@ -297,8 +301,10 @@ mod tests {
                 descent.blocks.blocks.len(),
                 begun.elapsed()
             );
-            let solver = wasserstein::Solver::new(Box::new(descent), Settings::default()).unwrap();
-            let mut solver = Solver::new(Box::new(solver), crate::Wasserstein.into());
+            let settings = Settings::default();
+            let solver = WassersteinSolver::new(Box::new(descent), settings).unwrap();
+            let solver = Box::new(PricedSolver::new(solver, settings));
+            let mut solver = Solver::new(solver, crate::Wasserstein.into());
             let nominal = solver.value_at_zero();
             for radius in [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0] {
                 let begun = seconds_of_work();

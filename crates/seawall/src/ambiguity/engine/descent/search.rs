@@ -12,7 +12,7 @@
 //! anything better than what is known are dropped, a place is made of the favourites that fit
 //! together, and the node is cut where the favourite that lost most does not fit.
 
-use super::blocks::{Blocks, Cut};
+use super::blocks::{Blocks, RegionCut};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
 use crate::steps::{Extent, Question, Side, StepFunction};
@@ -35,7 +35,7 @@ pub(super) struct Place {
 }
 
 /// A source's search at a price.
-pub(super) struct Search<'s> {
+pub(super) struct PlaceSearch<'s> {
     pub blocks: &'s Blocks,
     pub extent: &'s Extent,
     pub function: &'s StepFunction,
@@ -51,7 +51,7 @@ pub(super) struct Search<'s> {
 }
 
 /// A box that may hold something better.
-struct Node {
+struct BoxNode {
     region: usize,
     sides: Vec<Side>,
     /// What the source pays to get to each side.
@@ -64,26 +64,26 @@ struct Node {
 }
 
 /// What is to be opened next: the highest bound first, then what came first.
-struct Open {
+struct OpenBox {
     bound: f64,
     number: u32,
     /// None for a region that nothing is known of yet.
-    node: Option<Box<Node>>,
+    node: Option<Box<BoxNode>>,
     region: usize,
 }
 
-impl PartialEq for Open {
+impl PartialEq for OpenBox {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
-impl Eq for Open {}
-impl PartialOrd for Open {
+impl Eq for OpenBox {}
+impl PartialOrd for OpenBox {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Open {
+impl Ord for OpenBox {
     fn cmp(&self, other: &Self) -> Ordering {
         self.bound.total_cmp(&other.bound).then(other.number.cmp(&self.number))
     }
@@ -96,7 +96,7 @@ struct Scores {
     bound: f64,
 }
 
-impl<'s> Search<'s> {
+impl<'s> PlaceSearch<'s> {
     pub fn new(
         (blocks, extent, function): (&'s Blocks, &'s Extent, &'s StepFunction),
         codes: &'s [f64],
@@ -111,7 +111,7 @@ impl<'s> Search<'s> {
             };
         let distances = blocks.sides.iter().zip(&blocks.by_level).map(distance).collect();
         let (best, left) = (known, work);
-        Search { blocks, extent, function, codes, price, distances, best, fresh: None, left }
+        PlaceSearch { blocks, extent, function, codes, price, distances, best, fresh: None, left }
     }
 
     /// The best place found, if it is better than the one that was known; and by how much another may
@@ -122,11 +122,11 @@ impl<'s> Search<'s> {
         for (region, of) in self.blocks.regions.iter().enumerate() {
             let cost: f64 = of.cuts.iter().map(|side| self.distances[*side as usize]).sum();
             let bound = of.top - self.taken(cost);
-            open.push(Open { bound, number, node: None, region });
+            open.push(OpenBox { bound, number, node: None, region });
             number += 1;
         }
         let (mut excess, mut looks) = (0.0, 0);
-        while let Some(Open { bound, node, region, .. }) = open.pop() {
+        while let Some(OpenBox { bound, node, region, .. }) = open.pop() {
             if bound < self.worth() - self.rounding() {
                 break;
             }
@@ -146,7 +146,7 @@ impl<'s> Search<'s> {
             for mut child in children {
                 let bound = self.look(&mut child).min(bound);
                 if child.cut.is_some() && !self.is_closed(bound, &child.near) {
-                    open.push(Open { bound, number, region, node: Some(Box::new(child)) });
+                    open.push(OpenBox { bound, number, region, node: Some(Box::new(child)) });
                     number += 1;
                 }
             }
@@ -184,13 +184,13 @@ impl<'s> Search<'s> {
     }
 
     /// A region's node: what can be reached of it.
-    fn root(&self, region: usize) -> Node {
+    fn root(&self, region: usize) -> BoxNode {
         let of = &self.blocks.regions[region];
         let mut near = vec![0.0; of.sides.len()];
         for &side in &of.cuts {
             near[self.blocks.sides[side as usize].0] = self.distances[side as usize];
         }
-        let far = |cut: &Cut| match self.price {
+        let far = |cut: &RegionCut| match self.price {
             Price::Infinite => self.distances[cut.side as usize] > 0.0,
             _ => self.distances[cut.side as usize] == f64::INFINITY,
         };
@@ -207,11 +207,11 @@ impl<'s> Search<'s> {
             features.iter().map(|k| 1.0 / f64::from(users[*k])).collect()
         };
         let shares = of.members.iter().map(share).collect();
-        Node { region, sides: of.sides.clone(), near, alive, shares, cut: None }
+        BoxNode { region, sides: of.sides.clone(), near, alive, shares, cut: None }
     }
 
     /// Both sides of a node's cut.
-    fn halves(&self, node: &Node) -> Vec<Node> {
+    fn halves(&self, node: &BoxNode) -> Vec<BoxNode> {
         let Some((feature, question)) = &node.cut else { return Vec::new() };
         let half = |yes: bool| {
             let side = node.sides[*feature].part(question, yes);
@@ -226,7 +226,7 @@ impl<'s> Search<'s> {
             if out {
                 return None;
             }
-            let meets = |cut: &Cut, slot: usize| {
+            let meets = |cut: &RegionCut, slot: usize| {
                 cut.slot as usize != slot || self.blocks.sides[cut.side as usize].1.meets(&side)
             };
             let mut alive = Vec::with_capacity(node.alive.len());
@@ -245,14 +245,14 @@ impl<'s> Search<'s> {
             sides[*feature] = side;
             nears[*feature] = near;
             let shares = node.shares.clone();
-            Some(Node { region: node.region, sides, near: nears, alive, shares, cut: None })
+            Some(BoxNode { region: node.region, sides, near: nears, alive, shares, cut: None })
         };
         [true, false].into_iter().filter_map(half).collect()
     }
 
     /// Bounds a node, tries a place in it and says where to cut it; not at all if it holds nothing
     /// better.
-    fn look(&mut self, node: &mut Node) -> f64 {
+    fn look(&mut self, node: &mut BoxNode) -> f64 {
         let mut bound = f64::INFINITY;
         let mut scores = None;
         for round in 0..ROUNDS {
@@ -282,7 +282,7 @@ impl<'s> Search<'s> {
     }
 
     /// What each box is worth to its block, and the bound.
-    fn scores(&mut self, node: &Node) -> Scores {
+    fn scores(&mut self, node: &BoxNode) -> Scores {
         let region = &self.blocks.regions[node.region];
         let price = if let Price::At(price) = self.price { price } else { 0.0 };
         let cost: f64 = node.near.iter().sum();
@@ -319,7 +319,7 @@ impl<'s> Search<'s> {
     }
 
     /// Moves shares to the blocks whose favourites are far.
-    fn share(&self, node: &mut Node, scores: &Scores) {
+    fn share(&self, node: &mut BoxNode, scores: &Scores) {
         let members = &self.blocks.regions[node.region].members;
         let mut total = vec![0.0; node.near.len()];
         let mut ways: Vec<Vec<f64>> = Vec::with_capacity(members.len());
@@ -348,7 +348,7 @@ impl<'s> Search<'s> {
 
     /// A box made of favourites that fit together, those first that matter most; and what each member
     /// lost by it.
-    fn fit(&mut self, node: &Node, scores: &Scores) -> (Vec<Side>, Vec<f64>) {
+    fn fit(&mut self, node: &BoxNode, scores: &Scores) -> (Vec<Side>, Vec<f64>) {
         let members = &self.blocks.regions[node.region].members;
         let spread = |m: usize| {
             let low = scores.of[m].iter().copied().fold(f64::INFINITY, f64::min);
@@ -362,7 +362,7 @@ impl<'s> Search<'s> {
         for m in order {
             let block = &self.blocks.blocks[members[m].0];
             let fits = |b: u32| {
-                let side = |cut: &Cut| &self.blocks.sides[cut.side as usize];
+                let side = |cut: &RegionCut| &self.blocks.sides[cut.side as usize];
                 block.cuts(b).iter().map(side).all(|(k, side)| side.meets(&sides[*k]))
             };
             let mut best: Option<(f64, u32)> = None;
@@ -411,9 +411,12 @@ impl<'s> Search<'s> {
 
     fn value(&self, codes: Box<[f64]>) -> Place {
         let height = self.blocks.units.scaled(self.function.at(self.extent, |k| codes[k]));
-        let coordinate = |k: usize, code: f64| match self.extent.is_line(k) {
-            true => code * self.extent.scales[k],
-            false => self.extent.coords[k][code as usize],
+        let coordinate = |k: usize, code: f64| {
+            if self.extent.is_line(k) {
+                code * self.extent.scales[k]
+            } else {
+                self.extent.coords[k][code as usize]
+            }
         };
         let cost = |(k, metric): (usize, &crate::kernel::metric::Metric)| {
             metric.cost(coordinate(k, self.codes[k]), coordinate(k, codes[k]))
@@ -438,7 +441,7 @@ impl<'s> Search<'s> {
     /// the node. None if all of them do: then the place that fits is the best of the node.
     fn cut(
         &self,
-        node: &Node,
+        node: &BoxNode,
         scores: &Scores,
         (sides, losses): &(Vec<Side>, Vec<f64>),
     ) -> Option<(usize, Question)> {

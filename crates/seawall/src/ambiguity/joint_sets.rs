@@ -20,10 +20,10 @@
 //! max over couplings of E max_a Z_a  =  min_t  t + Σ_a E (Z_a − t)₊
 //! ```
 //!
-//! Not here: the search for λ ([`joint_wasserstein`](super::joint_wasserstein)).
+//! Not here: the search for λ (`joint_wasserstein`).
 
 use super::geometry::Geometry;
-use super::problem::{Direction, Units};
+use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Field, Result};
 use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
@@ -43,7 +43,7 @@ pub(super) enum Coupling {
 }
 
 /// The outcomes of some contexts under one action.
-pub(crate) struct Margins {
+pub(crate) struct OutcomeMargins {
     /// Which of the spreads each source has.
     pub of: Vec<u32>,
     /// Values and their weights.
@@ -51,14 +51,14 @@ pub(crate) struct Margins {
 }
 
 /// A policy on a support: the ways it acts and where.
-pub(crate) struct Ways {
+pub(crate) struct PolicyRegions {
     /// Of each way the probabilities of the actions, those that are ever taken.
     pub ways: Vec<Vec<f64>>,
     /// The way of each point of the support.
     pub of: Vec<u32>,
 }
 
-impl Ways {
+impl PolicyRegions {
     /// Whether no action is drawn at random.
     pub fn is_certain(&self) -> bool {
         self.ways.iter().all(|way| way.iter().all(|p| *p == 0.0 || *p == 1.0))
@@ -90,7 +90,7 @@ pub(crate) struct Arrival {
 
 /// What was chosen for some of a source's people.
 #[derive(Clone, Copy)]
-struct Choice {
+struct PersonChoice {
     way: usize,
     /// The share of the source's people.
     share: f64,
@@ -99,27 +99,27 @@ struct Choice {
 }
 
 /// People at their sources, and what a policy can be made to do to them.
-pub(crate) struct People {
+pub(crate) struct JointPeople {
     population: Population,
     sources: Vec<u32>,
     ways: Vec<Vec<f64>>,
     arrivals: Vec<Arrival>,
     /// Of each action: which spread each source has, and the spreads as heights and shares, rising.
-    margins: Vec<Margins>,
+    margins: Vec<OutcomeMargins>,
     /// The worst outcome there is, as a height.
     top: f64,
-    units: Units,
+    units: ValueUnits,
     /// What found the nearest places.
     engine: &'static str,
 }
 
-impl People {
+impl JointPeople {
     /// A population with a policy and the outcomes of its sources under each of the policy's actions;
     /// `values` are all that an outcome can be.
     pub fn new(
         geometry: &Geometry,
-        ways: Ways,
-        margins: Vec<Margins>,
+        ways: PolicyRegions,
+        margins: Vec<OutcomeMargins>,
         values: &[f64],
         direction: Direction,
         watch: Watch<'_>,
@@ -136,13 +136,13 @@ impl People {
                 ),
             ));
         }
-        let units = Units::new(values.iter().fold(0.0, |m: f64, y| m.max(y.abs())), direction);
+        let units = ValueUnits::new(values.iter().fold(0.0, |m: f64, y| m.max(y.abs())), direction);
         let top = values.iter().map(|&y| units.scaled(y)).fold(f64::NEG_INFINITY, f64::max);
-        let rising = |margins: Margins| Margins {
+        let rising = |margins: OutcomeMargins| OutcomeMargins {
             of: margins.of,
             spreads: margins.spreads.into_iter().map(|s| rising(s, units)).collect(),
         };
-        Ok(People {
+        Ok(JointPeople {
             population: geometry.population().clone(),
             sources: geometry.sources().to_vec(),
             arrivals: ways.nearest(geometry, watch)?,
@@ -158,7 +158,7 @@ impl People {
         &self.population
     }
 
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> ValueUnits {
         self.units
     }
 
@@ -186,7 +186,7 @@ impl People {
         let offers = self.offers(price, kappa);
         let of = |s: usize| {
             let mut total = [0.0; 2];
-            offers.each(s, coupling, &mut |c: Choice| {
+            offers.each(s, coupling, &mut |c: PersonChoice| {
                 total[0] += c.share * c.value;
                 total[1] += c.share * c.cost;
             });
@@ -211,7 +211,7 @@ impl People {
         let of = |s: usize| {
             let mut gone = vec![(0.0, 0.0); self.ways.len()];
             for (part, offers) in &offers {
-                offers.each(s, coupling, &mut |c: Choice| {
+                offers.each(s, coupling, &mut |c: PersonChoice| {
                     gone[c.way].0 += part * c.share;
                     gone[c.way].1 += part * c.share * c.cost;
                 });
@@ -244,7 +244,7 @@ impl People {
 }
 
 /// A spread as heights and shares, rising, equal ones together.
-fn rising(spread: Vec<(f64, f64)>, units: Units) -> Vec<(f64, f64)> {
+fn rising(spread: Vec<(f64, f64)>, units: ValueUnits) -> Vec<(f64, f64)> {
     let total: f64 = spread.iter().map(|y| y.1).sum();
     let some = spread.into_iter().filter(|y| y.1 > 0.0);
     let mut all: Vec<(f64, f64)> = some.map(|(y, w)| (units.scaled(y), w / total)).collect();
@@ -259,7 +259,7 @@ fn rising(spread: Vec<(f64, f64)>, units: Units) -> Vec<(f64, f64)> {
 
 /// What people can be made to do at a price.
 struct Offers<'p> {
-    people: &'p People,
+    people: &'p JointPeople,
     price: Price,
     kappa: f64,
     /// Of each way and action: whether its outcome is worth moving.
@@ -268,7 +268,7 @@ struct Offers<'p> {
 
 impl Offers<'_> {
     /// What each part of a source's people does.
-    fn each(&self, source: usize, coupling: Coupling, found: &mut impl FnMut(Choice)) {
+    fn each(&self, source: usize, coupling: Coupling, found: &mut impl FnMut(PersonChoice)) {
         match coupling {
             Coupling::Free => self.freely(source, found),
             _ => self.coupled(source, coupling == Coupling::Opposite, found),
@@ -282,7 +282,12 @@ impl Offers<'_> {
     }
 
     /// What a person with these outcomes reaches and spends by a way; None where it is out of reach.
-    fn choice(&self, source: usize, way: usize, outcome: impl Fn(usize) -> f64) -> Option<Choice> {
+    fn choice(
+        &self,
+        source: usize,
+        way: usize,
+        outcome: impl Fn(usize) -> f64,
+    ) -> Option<PersonChoice> {
         let people = self.people;
         let mut cost = people.arrivals[source * people.ways.len() + way].cost;
         let free = self.price != Price::Infinite || cost == 0.0;
@@ -299,11 +304,11 @@ impl Offers<'_> {
                 value += p * y;
             }
         }
-        Some(Choice { way, share: 1.0, value, cost })
+        Some(PersonChoice { way, share: 1.0, value, cost })
     }
 
     /// What is best, larger first.
-    fn score(&self, choice: &Choice) -> f64 {
+    fn score(&self, choice: &PersonChoice) -> f64 {
         match self.price {
             Price::Zero => -choice.cost,
             Price::At(price) => choice.value - price * choice.cost,
@@ -311,19 +316,18 @@ impl Offers<'_> {
         }
     }
 
-    fn is_better(&self, one: &Choice, other: &Choice) -> bool {
+    fn is_better(&self, one: &PersonChoice, other: &PersonChoice) -> bool {
         let (a, b) = (self.score(one), self.score(other));
         a > b || (a == b && one.cost < other.cost)
     }
 
     /// Outcomes set beside each other from the lowest; the second action's from the highest where
     /// they are opposite.
-    fn coupled(&self, source: usize, opposite: bool, found: &mut impl FnMut(Choice)) {
+    fn coupled(&self, source: usize, opposite: bool, found: &mut impl FnMut(PersonChoice)) {
         let spreads: Vec<&[(f64, f64)]> =
             (0..self.people.margins.len()).map(|a| self.spread(source, a)).collect();
-        let place = |a: usize, at: usize| match opposite && a == 1 {
-            true => spreads[a].len().checked_sub(at + 1),
-            false => Some(at),
+        let place = |a: usize, at: usize| {
+            if opposite && a == 1 { spreads[a].len().checked_sub(at + 1) } else { Some(at) }
         };
         let get = |a: usize, at: usize| place(a, at).and_then(|at| spreads[a].get(at)).copied();
         let mut at = vec![0; spreads.len()];
@@ -335,7 +339,7 @@ impl Offers<'_> {
         }
         loop {
             let share = heads.iter().map(|h| h.1).fold(f64::INFINITY, f64::min);
-            let mut best: Option<Choice> = None;
+            let mut best: Option<PersonChoice> = None;
             for way in 0..self.people.ways.len() {
                 let choice = self.choice(source, way, |a| heads[a].0);
                 if let Some(choice) = choice
@@ -345,7 +349,7 @@ impl Offers<'_> {
                 }
             }
             if let Some(choice) = best {
-                found(Choice { share, ..choice });
+                found(PersonChoice { share, ..choice });
             }
             for a in 0..heads.len() {
                 heads[a].1 -= share;
@@ -360,11 +364,11 @@ impl Offers<'_> {
     }
 
     /// The upper ends of the outcomes, each way meeting that of its action, until everyone has one.
-    fn freely(&self, source: usize, found: &mut impl FnMut(Choice)) {
-        let head = |way: usize, left: usize| -> Option<Choice> {
+    fn freely(&self, source: usize, found: &mut impl FnMut(PersonChoice)) {
+        let head = |way: usize, left: usize| -> Option<PersonChoice> {
             let action = self.people.ways[way].iter().position(|p| *p > 0.0)?;
             let (y, share) = *self.spread(source, action).get(left.checked_sub(1)?)?;
-            Some(Choice { share, ..self.choice(source, way, |_| y)? })
+            Some(PersonChoice { share, ..self.choice(source, way, |_| y)? })
         };
         let count = |way: usize| {
             let action = self.people.ways[way].iter().position(|p| *p > 0.0);
@@ -372,18 +376,18 @@ impl Offers<'_> {
         };
         // Outcomes left of each way, and the next of them.
         let mut left: Vec<usize> = (0..self.people.ways.len()).map(count).collect();
-        let mut heads: Vec<Option<Choice>> =
+        let mut heads: Vec<Option<PersonChoice>> =
             left.iter().enumerate().map(|(way, n)| head(way, *n)).collect();
         let mut mass = 1.0;
         while mass > 0.0 {
-            let mut best: Option<Choice> = None;
+            let mut best: Option<PersonChoice> = None;
             for choice in heads.iter().flatten() {
                 if best.as_ref().is_none_or(|b| self.is_better(choice, b)) {
                     best = Some(*choice);
                 }
             }
             let Some(choice) = best else { return };
-            found(Choice { share: choice.share.min(mass), ..choice });
+            found(PersonChoice { share: choice.share.min(mass), ..choice });
             mass -= choice.share;
             left[choice.way] -= 1;
             heads[choice.way] = head(choice.way, left[choice.way]);

@@ -10,11 +10,13 @@
 //! source's key. A slack that is out of its bounds is no artificial: while there is one, what is
 //! maximised is minus the sum of what is out of bounds. Rows that follow from others keep their slack
 //! in the basis and harm nothing. Or rows may be passed at a price near one that was given
-//! ([`Masses::soften`]): from good prices that takes far fewer steps, since none is taken that the
+//! ([`GubSimplex::soften`]): from good prices that takes far fewer steps, since none is taken that the
 //! gains will have back.
 //!
 //! Not here: which column to try next. There are far too many to list; whoever drives this finds
-//! good ones at the prices that it asks for ([`Masses::prices`]).
+//! good ones at the prices that it asks for ([`GubSimplex::prices`]).
+
+mod pivot;
 
 use super::random::Random;
 
@@ -22,17 +24,13 @@ use super::random::Random;
 const BOUND: f64 = 1e-11;
 /// A bound is passed by at most this, if a larger pivot is to be had for it.
 const PASSED: f64 = 1e-12;
-/// A smaller rate does not block.
-const RATE: f64 = 1e-9;
-/// Pivots after which the inverse is worked out anew.
-const FRESH: usize = 192;
 /// By how much bounds are moved apart so that steps are not of length 0.
 const APART: f64 = 1e-8;
 /// Steps without length in a row after which rows are passed no more.
 const STILL: usize = 1000;
 
 /// The columns of a program.
-pub trait Columns {
+pub trait GubColumns {
     /// What a unit of mass gains.
     fn gain(&self, source: usize, place: u32) -> f64;
 
@@ -50,17 +48,6 @@ enum Basic {
     Column(usize, u32),
 }
 
-/// What stops a step.
-#[derive(Clone, Copy, Debug)]
-enum Stop {
-    /// A variable of the basis, by its place there, at this bound.
-    Basic(usize, f64),
-    /// The key of a source.
-    Key(usize),
-    /// The slack that enters, at its other bound.
-    Itself,
-}
-
 /// The prices of the rows, in one of the two phases.
 pub struct Prices {
     /// Whether everything is within its bounds.
@@ -74,7 +61,7 @@ pub struct Prices {
 
 /// What rows cost that are passed, while they may be.
 #[derive(Clone)]
-struct Soft {
+struct SoftRows {
     /// What a unit of a slack gains below its bounds, within them and above them.
     slopes: Vec<[f64; 3]>,
     /// Which of these a slack that is at a bound is on its way to: 1 below, −1 above. Without that
@@ -86,7 +73,7 @@ struct Soft {
 
 /// A basis of the program.
 #[derive(Clone)]
-pub struct Masses {
+pub struct GubSimplex {
     mass: Vec<f64>,
     right: Vec<f64>,
     room: Vec<f64>,
@@ -100,21 +87,21 @@ pub struct Masses {
     inverse: Vec<f64>,
     /// Slacks out of the basis: whether they are at their upper bound.
     up: Vec<bool>,
-    soft: Option<Soft>,
+    soft: Option<SoftRows>,
     pivots: usize,
 }
 
-impl Masses {
+impl GubSimplex {
     /// Every source's mass at its key, every slack in the basis.
     pub fn new(
-        columns: &impl Columns,
+        columns: &impl GubColumns,
         mass: Vec<f64>,
         keys: Vec<u32>,
         right: Vec<f64>,
         room: Vec<f64>,
     ) -> Self {
         let rows = right.len();
-        let mut new = Masses {
+        let mut new = GubSimplex {
             mass,
             true_right: right.clone(),
             true_room: room.clone(),
@@ -145,7 +132,7 @@ impl Masses {
     }
 
     /// Takes the bounds back to where they are.
-    pub fn move_back(&mut self, columns: &impl Columns) {
+    pub fn move_back(&mut self, columns: &impl GubColumns) {
         self.right.copy_from_slice(&self.true_right);
         self.room.copy_from_slice(&self.true_room);
         self.refresh(columns);
@@ -153,7 +140,7 @@ impl Masses {
 
     /// Takes what is out of bounds by next to nothing for at its bound, and moves the rows by what that
     /// takes; says whether nothing was farther out.
-    pub fn forgive(&mut self, columns: &impl Columns, most: f64) -> bool {
+    pub fn forgive(&mut self, columns: &impl GubColumns, most: f64) -> bool {
         let beyond = |at: usize| (-self.x[at]).max(self.x[at] - self.most(self.basis[at]));
         let owed = |source: &usize| -self.key_mass(*source);
         let split = self.split();
@@ -194,7 +181,7 @@ impl Masses {
 
     /// Changes the mass of a column of the basis and the rows with it, so that nothing else in the basis
     /// changes.
-    fn shift(&mut self, columns: &impl Columns, at: usize, by: f64) {
+    fn shift(&mut self, columns: &impl GubColumns, at: usize, by: f64) {
         let Basic::Column(source, place) = self.basis[at] else { return };
         self.x[at] += by;
         for right in [&mut self.right, &mut self.true_right] {
@@ -204,7 +191,7 @@ impl Masses {
     }
 
     /// Every source's mass at another key, every slack in the basis.
-    pub fn restart(&mut self, columns: &impl Columns, keys: Vec<u32>) {
+    pub fn restart(&mut self, columns: &impl GubColumns, keys: Vec<u32>) {
         self.keys = keys;
         self.basis = (0..self.right.len()).map(Basic::Slack).collect();
         self.up.fill(false);
@@ -214,12 +201,15 @@ impl Masses {
     /// Lets rows be passed at a price: their prices stay within `width` of the centre. A row of two
     /// sides is free within them, so that its prices are also as near 0 as that.
     pub fn soften(&mut self, centre: &[f64], width: f64) {
-        let slopes = |(price, room): (&f64, &f64)| match *room > 0.0 {
-            true => [price.max(0.0) + width, 0.0, price.min(0.0) - width],
-            false => [price + width, *price, price - width],
+        let slopes = |(price, room): (&f64, &f64)| {
+            if *room > 0.0 {
+                [price.max(0.0) + width, 0.0, price.min(0.0) - width]
+            } else {
+                [price + width, *price, price - width]
+            }
         };
         let slopes = centre.iter().zip(&self.true_room).map(slopes).collect();
-        self.soft = Some(Soft { slopes, side: vec![0.0; centre.len()], still: 0 });
+        self.soft = Some(SoftRows { slopes, side: vec![0.0; centre.len()], still: 0 });
     }
 
     /// Lets rows be passed no more.
@@ -250,9 +240,8 @@ impl Masses {
     /// What the rows' bounds are worth at prices, each at the end that the price pulls to.
     pub fn rows_at(&self, prices: &[f64]) -> f64 {
         let rows = prices.iter().zip(&self.true_right).zip(&self.true_room);
-        let at = |((price, right), room): ((&f64, &f64), &f64)| match *price < 0.0 {
-            true => price * (right - room),
-            false => price * right,
+        let at = |((price, right), room): ((&f64, &f64), &f64)| {
+            if *price < 0.0 { price * (right - room) } else { price * right }
         };
         rows.map(at).sum()
     }
@@ -331,7 +320,7 @@ impl Masses {
     }
 
     /// The prices at which every variable of the basis breaks even.
-    pub fn prices(&self, columns: &impl Columns) -> Prices {
+    pub fn prices(&self, columns: &impl GubColumns) -> Prices {
         let rows = self.right.len();
         let split = self.split();
         let keys: Vec<usize> = split.into_iter().filter(|&s| self.key_mass(s) < -BOUND).collect();
@@ -367,11 +356,12 @@ impl Masses {
     }
 
     /// What a source's key is worth to it at the prices; a column worth more is worth trying.
-    pub fn key_worth(&self, columns: &impl Columns, prices: &Prices, source: usize) -> f64 {
+    pub fn key_worth(&self, columns: &impl GubColumns, prices: &Prices, source: usize) -> f64 {
         let place = self.keys[source];
-        let gain = match prices.valued {
-            true => columns.gain(source, place),
-            false => f64::from(u8::from(prices.keys.contains(&source))),
+        let gain = if prices.valued {
+            columns.gain(source, place)
+        } else {
+            f64::from(u8::from(prices.keys.contains(&source)))
         };
         gain - columns.paid(source, place, &prices.rows)
     }
@@ -383,9 +373,10 @@ impl Masses {
         let mut best = (least, None);
         for (j, price) in prices.rows.iter().enumerate() {
             let [below, within, above] = soft.map_or([0.0; 3], |soft| soft.slopes[j]);
-            let (inwards, outwards) = match self.up[j] {
-                true => (price - within, above - price),
-                false => (within - price, price - below),
+            let (inwards, outwards) = if self.up[j] {
+                (price - within, above - price)
+            } else {
+                (within - price, price - below)
             };
             let inwards = if self.room[j] > 0.0 { inwards } else { 0.0 };
             let outwards = if soft.is_some() { outwards } else { 0.0 };
@@ -398,7 +389,7 @@ impl Masses {
     }
 
     /// Lets a slack leave its bound, inwards or not.
-    pub fn enter_slack(&mut self, columns: &impl Columns, row: usize, inwards: bool) {
+    pub fn enter_slack(&mut self, columns: &impl GubColumns, row: usize, inwards: bool) {
         let mut column = vec![0.0; self.right.len()];
         column[row] = 1.0;
         let sign = if self.up[row] == inwards { -1.0 } else { 1.0 };
@@ -409,244 +400,11 @@ impl Masses {
     }
 
     /// Sends mass of a source to a place.
-    pub fn enter_column(&mut self, columns: &impl Columns, source: usize, place: u32) {
+    pub fn enter_column(&mut self, columns: &impl GubColumns, source: usize, place: u32) {
         let mut column = vec![0.0; self.right.len()];
         columns.add(source, place, 1.0, &mut column);
         columns.add(source, self.keys[source], -1.0, &mut column);
         self.enter(columns, Basic::Column(source, place), column, 1.0);
-    }
-
-    /// One step: as far as the basis allows, and the variable that stops it leaves.
-    fn enter(&mut self, columns: &impl Columns, entering: Basic, column: Vec<f64>, sign: f64) {
-        let mut rates = self.solve(&column);
-        let (length, stop) = self.blocked(entering, &rates, sign);
-        for (x, rate) in self.x.iter_mut().zip(&rates) {
-            *x -= sign * rate * length;
-        }
-        let start = match entering {
-            Basic::Slack(j) if self.up[j] => self.room[j],
-            _ => 0.0,
-        };
-        let arrived = start + sign * length;
-        match stop {
-            Stop::Itself => {
-                if let Basic::Slack(j) = entering {
-                    self.up[j] = !self.up[j];
-                }
-                return;
-            }
-            Stop::Basic(at, bound) => self.replace(at, bound, entering, &rates, arrived),
-            Stop::Key(source) => {
-                let mine = match entering {
-                    Basic::Column(s, place) if s == source => Some(place),
-                    _ => None,
-                };
-                let Some(at) = self.of_source(source).next() else {
-                    // Nothing else of the source is in the basis: the key is another one.
-                    if let Some(place) = mine {
-                        self.keys[source] = place;
-                    }
-                    return;
-                };
-                let mut column = column;
-                if mine.is_some() {
-                    // The difference is to the new key from now on.
-                    columns.add(source, self.keys[source], 1.0, &mut column);
-                    self.swap_key(source, at);
-                    columns.add(source, self.keys[source], -1.0, &mut column);
-                } else {
-                    self.swap_key(source, at);
-                }
-                rates = self.solve(&column);
-                self.replace(at, 0.0, entering, &rates, arrived);
-            }
-        }
-        self.note_sides(length);
-        self.pivots += 1;
-        if self.pivots >= FRESH {
-            self.refresh(columns);
-        }
-    }
-
-    /// `B⁻¹ column`.
-    fn solve(&self, column: &[f64]) -> Vec<f64> {
-        let rows = column.len();
-        let mut rates = vec![0.0; rows];
-        for (at, rate) in rates.iter_mut().enumerate() {
-            let row = &self.inverse[at * rows..][..rows];
-            *rate = row.iter().zip(column).map(|(b, a)| b * a).sum();
-        }
-        rates
-    }
-
-    /// How far a step goes, and what stops it: of what stops it at about the same length, what does
-    /// so at the highest rate.
-    fn blocked(&self, entering: Basic, rates: &[f64], sign: f64) -> (f64, Stop) {
-        // Each: how far until the bound, the rate at which it comes nearer, and what it is.
-        let mut stops: Vec<(f64, f64, Stop)> = Vec::new();
-        for (at, &rate) in rates.iter().enumerate() {
-            let speed = -sign * rate;
-            if speed.abs() < RATE {
-                continue;
-            }
-            let (x, most) = (self.x[at], self.most(self.basis[at]));
-            let outside = self.outside(at);
-            let bound = match (speed > 0.0, outside) {
-                // Going up: from below its bounds to the lower one, else to the upper one.
-                (true, below) if below > 0.0 => 0.0,
-                (true, above) if above < 0.0 => continue,
-                (true, _) => most,
-                (false, above) if above < 0.0 => most,
-                (false, below) if below > 0.0 => continue,
-                (false, _) => 0.0,
-            };
-            if bound.is_finite() {
-                let far = ((bound - x) * speed.signum()).max(0.0);
-                stops.push((far, speed.abs(), Stop::Basic(at, bound)));
-            }
-        }
-        let mine = match entering {
-            Basic::Column(source, _) => Some(source),
-            Basic::Slack(_) => None,
-        };
-        let mut split = self.split();
-        if let Some(source) = mine.filter(|s| !split.contains(s)) {
-            split.push(source);
-        }
-        for source in split {
-            let mut speed: f64 = self.of_source(source).map(|at| sign * rates[at]).sum();
-            if mine == Some(source) {
-                speed -= sign;
-            }
-            let mass = self.key_mass(source);
-            if (speed <= -RATE && mass >= -BOUND) || (speed >= RATE && mass < -BOUND) {
-                stops.push((mass.abs().max(0.0), speed.abs(), Stop::Key(source)));
-            }
-        }
-        let reach = stops.iter().map(|(far, rate, _)| (far + PASSED) / rate);
-        let reach = reach.fold(f64::INFINITY, f64::min);
-        let itself = match entering {
-            // Inwards it goes as far as the other bound.
-            Basic::Slack(j) if self.up[j] == (sign < 0.0) => self.room[j],
-            _ => f64::INFINITY,
-        };
-        let within = stops.iter().filter(|(far, rate, _)| far / rate <= reach);
-        let best = within.max_by(|a, b| a.1.total_cmp(&b.1));
-        match best {
-            Some(&(far, rate, stop)) if far / rate < itself => (far / rate, stop),
-            _ if itself.is_finite() => (itself, Stop::Itself),
-            // A step without end cannot be: masses are bounded. Rounding may say so: no step then.
-            _ => (0.0, Stop::Itself),
-        }
-    }
-
-    /// Puts a variable in the place of another, which stays at a bound.
-    fn replace(&mut self, at: usize, bound: f64, entering: Basic, rates: &[f64], value: f64) {
-        let rows = rates.len();
-        if let Basic::Slack(j) = self.basis[at] {
-            self.up[j] = bound > 0.0;
-        }
-        let pivot = rates[at];
-        let (before, rest) = self.inverse.split_at_mut(at * rows);
-        let (row, after) = rest.split_at_mut(rows);
-        row.iter_mut().for_each(|b| *b /= pivot);
-        let others = before.chunks_exact_mut(rows).chain(after.chunks_exact_mut(rows));
-        let others = others.zip(rates.iter().enumerate().filter(|(k, _)| *k != at));
-        for (other, (_, &rate)) in others {
-            if rate != 0.0 {
-                other.iter_mut().zip(row.iter()).for_each(|(o, b)| *o -= rate * b);
-            }
-        }
-        self.basis[at] = entering;
-        self.x[at] = value;
-    }
-
-    /// Makes a column of the basis its source's key, and the key that column.
-    fn swap_key(&mut self, source: usize, at: usize) {
-        let rows = self.right.len();
-        let mass = self.key_mass(source);
-        let all: Vec<usize> = self.of_source(source).collect();
-        let mut row = vec![0.0; rows];
-        for other in all {
-            let own = &self.inverse[other * rows..][..rows];
-            row.iter_mut().zip(own).for_each(|(r, b)| *r -= b);
-        }
-        self.inverse[at * rows..][..rows].copy_from_slice(&row);
-        if let Basic::Column(_, place) = self.basis[at] {
-            self.basis[at] = Basic::Column(source, self.keys[source]);
-            self.keys[source] = place;
-        }
-        self.x[at] = mass;
-    }
-
-    /// Works out the inverse and the masses from the basis alone. Where rounding made the basis
-    /// singular, slacks take the place of what depends on others.
-    pub fn refresh(&mut self, columns: &impl Columns) {
-        let rows = self.right.len();
-        self.pivots = 0;
-        let wide = 2 * rows;
-        // [Bᵀ | I], a row for each variable of the basis; reduced to [I | …].
-        let mut table = vec![0.0; rows * wide];
-        for (at, basic) in self.basis.iter().enumerate() {
-            let row = &mut table[at * wide..][..wide];
-            match *basic {
-                Basic::Slack(j) => row[j] = 1.0,
-                Basic::Column(s, z) => {
-                    columns.add(s, z, 1.0, &mut row[..rows]);
-                    columns.add(s, self.keys[s], -1.0, &mut row[..rows]);
-                }
-            }
-            row[rows + at] = 1.0;
-        }
-        let mut of_row: Vec<Option<usize>> = vec![None; rows];
-        let mut used = vec![false; rows];
-        let mut order: Vec<usize> = (0..rows).collect();
-        order.sort_by_key(|&at| matches!(self.basis[at], Basic::Column(..)));
-        for at in order {
-            let row = &table[at * wide..][..rows];
-            let free = (0..rows).filter(|&j| !used[j]);
-            let Some(j) = free.max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs())) else {
-                break;
-            };
-            if row[j].abs() < 1e-9 {
-                continue;
-            }
-            used[j] = true;
-            of_row[at] = Some(j);
-            eliminate(&mut table, wide, at, j);
-        }
-        let mut repaired = false;
-        for (at, row) in of_row.iter().enumerate() {
-            if row.is_none()
-                && let Some(j) = (0..rows).find(|&j| !used[j])
-            {
-                used[j] = true;
-                self.basis[at] = Basic::Slack(j);
-                repaired = true;
-            }
-        }
-        if repaired {
-            return self.refresh(columns);
-        }
-        // Bᵀ = P table, so that the inverse's entry of variable `at` and row `j` is where the row
-        // that was reduced to j says it.
-        self.inverse = vec![0.0; rows * rows];
-        for (at, j) in of_row.iter().enumerate() {
-            let Some(j) = *j else { continue };
-            for k in 0..rows {
-                self.inverse[k * rows + j] = table[at * wide + rows + k];
-            }
-        }
-        let mut left = self.right.clone();
-        for (j, left) in left.iter_mut().enumerate() {
-            if self.up[j] && !self.basis.contains(&Basic::Slack(j)) {
-                *left -= self.room[j];
-            }
-        }
-        for (source, mass) in self.mass.iter().enumerate() {
-            columns.add(source, self.keys[source], -mass, &mut left);
-        }
-        self.x = self.solve(&left);
     }
 
     /// Where mass goes: source, place, mass; none below 0.
@@ -663,19 +421,5 @@ impl Masses {
         moves.extend(left.into_iter().enumerate().map(|(s, mass)| (s, self.keys[s], mass)));
         moves.retain(|m| m.2 > 0.0);
         moves
-    }
-}
-
-/// Makes a column of the table a unit one.
-fn eliminate(table: &mut [f64], wide: usize, at: usize, column: usize) {
-    let pivot = table[at * wide + column];
-    let (before, rest) = table.split_at_mut(at * wide);
-    let (row, after) = rest.split_at_mut(wide);
-    row.iter_mut().for_each(|a| *a /= pivot);
-    for other in before.chunks_exact_mut(wide).chain(after.chunks_exact_mut(wide)) {
-        let factor = other[column];
-        if factor != 0.0 {
-            other.iter_mut().zip(row.iter()).for_each(|(o, a)| *o -= factor * a);
-        }
     }
 }

@@ -1,13 +1,16 @@
 //! Random step functions on random spaces, and what engines on the whole of a space are held to.
 #![allow(clippy::unwrap_used)]
 
-use super::boxes::{Boxes, Hulls};
-use crate::ambiguity::problem::{Direction, Problem};
-use crate::ambiguity::reach::Reach;
-use crate::ambiguity::settings::Settings;
-use crate::ambiguity::solver::Solver;
-use crate::ambiguity::whole::Whole;
-use crate::ambiguity::{Set, Wasserstein, wasserstein};
+use super::engine::boxes::{Hulls, ListedBoxes};
+use super::problem::Problem;
+use super::set::Set;
+use super::settings::Settings;
+use super::solve::PricedSolver;
+use super::solver::Solver;
+use super::transport_oracle::TransportOracle;
+use super::values::Direction;
+use super::wasserstein::{Wasserstein, WassersteinSolver};
+use super::whole_space::WholeSpace;
 use crate::kernel::random::Random;
 use crate::population::Population;
 use crate::progress::Watch;
@@ -17,7 +20,7 @@ use std::sync::Arc;
 
 /// A population on a space, and a function on the whole of it.
 pub(super) struct Trial {
-    pub whole: Whole,
+    pub whole: WholeSpace,
     pub function: StepFunction,
     pub direction: Direction,
 }
@@ -103,7 +106,7 @@ impl Trial {
         let space = Space::points(features, numbers).unwrap();
         let population =
             Population::from_weights(Arc::new(space), vec![1.0 / rows as f64; rows]).unwrap();
-        let whole = Whole::new(population.space(), &population);
+        let whole = WholeSpace::new(population.space(), &population);
         let scales = &whole.extent.scales;
         let term = |random: &mut Random| {
             let trees = (0..columns).map(|k| {
@@ -143,23 +146,24 @@ impl Trial {
 
     fn new(random: &mut Random, space: Space, asks: Asks) -> Self {
         let population = population(random, space);
-        let whole = Whole::new(population.space(), &population);
+        let whole = WholeSpace::new(population.space(), &population);
         let function = drawn_function(random, &whole.extent, population.space(), asks);
         let direction = if random.below(2) == 0 { Direction::Cost } else { Direction::Reward };
         Trial { whole, function, direction }
     }
 
     /// A solver with an engine.
-    pub fn solver<'a>(&'a self, reach: Box<dyn Reach + 'a>) -> Solver<'a> {
-        let solver = wasserstein::Solver::new(reach, Settings::default()).unwrap();
-        Solver::new(Box::new(solver), Wasserstein.into())
+    pub fn solver<'a>(&'a self, oracle: Box<dyn TransportOracle + 'a>) -> Solver<'a> {
+        let settings = Settings::default();
+        let solver = WassersteinSolver::new(oracle, settings).unwrap();
+        Solver::new(Box::new(PricedSolver::new(solver, settings)), Wasserstein.into())
     }
 
     /// The solver over listed boxes.
     pub fn boxes(&self) -> Solver<'_> {
         let boxes = list(&self.whole.extent, &self.function, 1 << 20).unwrap();
         let hulls = Hulls::new(&self.whole, boxes, self.direction, Watch::NOBODY).unwrap();
-        let boxes = Boxes { whole: &self.whole, hulls: hulls.into() };
+        let boxes = ListedBoxes { whole: &self.whole, hulls: hulls.into() };
         self.solver(Box::new(boxes))
     }
 
