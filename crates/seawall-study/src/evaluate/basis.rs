@@ -66,6 +66,9 @@ impl<'a> EvaluationBasis<'a> {
         };
         let costs: Vec<Arc<Values>> =
             question.cost.radii.iter().map(values).collect::<Result<_>>()?;
+        if !question.context.set.needs_actions() {
+            robust.check_support(question.context.set, &costs[0])?;
+        }
         let policies = policies(prepared, &question, &costs[0], watch)?;
         let (pairs, notes) = pairs(&question, &robust, &policies);
         Ok(EvaluationBasis {

@@ -21,7 +21,7 @@
 //! Modules, each importing only from those before it: `axes`, `tally`, `cut`, `cuttings`, `noise`, `leaf`,
 //! `predictions`, `learner`, `split`, `tree`, `tree_words`, `grower`, `everywhere`, `leaves`, `tree_leaves`,
 //! `cells`, `margins`, `left_over`, `boxes`, `folding`, `additive`, `choose`, `choose_additive`, `forest`, `boosted`,
-//! `predictor`, `auto`.
+//! `outcome_radius`, `predictor`, `auto`.
 //!
 //! ```
 //! use seawall::outcome::{Recipe, TreeSettings, Unseen};
