@@ -104,11 +104,11 @@ pub struct ModelRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelNoise {
-    /// As fitted.
+    /// The worst case as this kind fits it.
     pub as_fitted: f64,
-    /// Of populations found on one half of the rows and valued on the other.
+    /// The same of populations found on one half of the rows and valued on the other.
     pub honest: f64,
-    /// How much of it may be noise: as fitted less honest.
+    /// How much of the worst case may be noise: as fitted less honest.
     pub gap: f64,
 }
 

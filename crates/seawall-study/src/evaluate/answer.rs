@@ -172,7 +172,7 @@ pub struct FiniteSampleBounds {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BoundTerms {
-    /// All of it.
+    /// The bound on the error of a robust value.
     pub total: f64,
     /// The sampling of contexts.
     pub sampling: f64,

@@ -113,15 +113,21 @@ pub struct DifferenceBounds {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DifferenceFields {
+    /// The policy less the other in the population where that is worst for the policy.
     worst: f64,
+    /// In the population where it is best.
     best: f64,
-    /// Bounds of the worst difference.
+    /// The worst difference is not below this.
     lower: f64,
+    /// The worst difference is not above this.
     upper: f64,
+    /// How far apart these bounds are.
     gap: f64,
     /// How the solves ended.
     status: Status,
+    /// The best difference is not below this.
     best_lower: f64,
+    /// The best difference is not above this.
     best_upper: f64,
 }
 

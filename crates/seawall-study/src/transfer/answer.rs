@@ -92,6 +92,7 @@ pub struct Transfer {
     pub se: f64,
     /// The bound: the cost is not above this (the reward not below), with its condition. None where too
     /// few rows support one.
+    #[cfg_attr(feature = "schema", schemars(with = "f64", extend("x-null" = "absent")))]
     pub bound: Option<f64>,
     /// How often the bound is to hold.
     pub level: f64,

@@ -13,7 +13,7 @@ const SMALL: f64 = 1e-4;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CertifiedValue {
-    /// The number: of a worst case the bound on the safe side.
+    /// The number that was found; of a worst case the bound on the safe side.
     pub value: f64,
     /// The truth is not below this.
     pub lower: f64,
