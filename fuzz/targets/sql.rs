@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check(study: &Study, dialect: &str, given: &[String]) {
-    let text = match query(study, dialect, None) {
+    let text = match query(&study.data, dialect, None) {
         Ok(text) => text,
         Err(error) => {
             told(&error);

@@ -1,7 +1,7 @@
 //! `seawall learn`, `apply` and `explain` through the built binary.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common::{folder, has_worked, json, run, shared};
+use crate::common::{cases, folder, has_worked, json, run, shared};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -84,7 +84,8 @@ fn stochastic_gradients_come_near_the_exact_smoothed_optimum() {
     let common =
         "learn ist.toml --policy groups:RCONSC=D+U|F --radius 0.03 --set entropic --eta 100 --json";
     let exact = json(&here, common);
-    let drawn = json(&here, &format!("{common} --method bsgd --delta 0.02 --seeds 20"));
+    let seeds = cases::count(20);
+    let drawn = json(&here, &format!("{common} --method bsgd --delta 0.02 --seeds {seeds}"));
     let (exact, mean) = (number(&exact["value"]), number(&drawn["runs"]["mean"]));
     assert!(mean >= exact - 1e-9 && mean <= 1.01 * exact, "{mean} {exact}");
     // The start is within 1% already: most of what can be learned must have been.
@@ -98,7 +99,8 @@ fn stochastic_gradients_come_near_the_exact_smoothed_optimum() {
     let drawn = json(
         &here,
         &format!(
-            "learn ist.toml {common} --policy uniform --method bsgd --steps 40000 --batch 400 --seeds 4"
+            "learn ist.toml {common} --policy uniform --method bsgd --steps 40000 --batch 400 --seeds {}",
+            cases::count(4)
         ),
     );
     let drawn = number(&drawn["runs"]["lambda"]);
@@ -319,7 +321,7 @@ fn what_cannot_be_learned_says_why() {
 fn a_stopped_run_goes_on_to_the_same_bytes() {
     let there = demo();
     let path = there.path();
-    let words = "learn seawall-demo/study.toml --policy groups:stroke --method bsgd --steps 60000 --batch 300 --seeds 2";
+    let words = "learn seawall-demo/study.toml --policy groups:stroke --method bsgd --steps 20000 --batch 300 --seeds 2";
     let whole = run(path, &format!("{words} --out whole.json --trace whole.csv"));
     assert_eq!(whole.code, 0, "{}", whole.err);
     let mut child = Command::new(assert_cmd::cargo::cargo_bin("seawall"))
@@ -342,7 +344,7 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
         std::fs::read(path.join("part.json")).unwrap(),
         std::fs::read(path.join("whole.json")).unwrap()
     );
-    let other = run(path, &format!("{} --resume part.json.state", words.replace("60000", "50000")));
+    let other = run(path, &format!("{} --resume part.json.state", words.replace("20000", "15000")));
     assert!(other.code == 2 && other.err.contains("another question"), "{}", other.err);
     let rest =
         run(path, &format!("{words} --out part.json --trace part.csv --resume part.json.state"));

@@ -127,7 +127,8 @@ fn what_takes_more_than_a_minute_is_said_first() {
     let path = there.path();
     let mmd = "evaluate s.toml --support observed --halves 10000 --set mmd";
     let compare = "compare s.toml --set sinkhorn:kappa=0.01";
-    let repeated = "evaluate s.toml --support observed --set tv --halves 10000";
+    let repeated = "evaluate s.toml --support observed --set tv --halves 10000 --policy uniform \
+                    --policy constant:C --policy constant:T --radius 0.01,0.02,0.05,0.1,0.2,0.3";
     for (args, starts, holds) in [
         (mmd, "note: about ", "points in 2 columns, systems with all of them are solved for mmd; "),
         (compare, "note: about ", "points in 2 columns, every pair of them is looked at; "),

@@ -165,12 +165,19 @@ fn a_report_takes_the_support_that_evaluate_takes() {
 
 #[test]
 fn a_forecast_comes_before_anything_that_takes_long() {
-    let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
+    // A third column makes a grid whose worst cases take a while.
+    let study = STUDY.replace("stage = \"nominal\"", "stage = \"nominal\"\nday = \"numeric\"");
+    let with_day = |(k, line): (usize, &str)| match k {
+        0 => format!("{line},day\n"),
+        k => format!("{line},{}\n", k % 97),
+    };
+    let table: String = log().lines().enumerate().map(with_day).collect();
+    let there = folder(&[("s.toml", study.as_bytes()), ("log.csv", table.as_bytes())]);
     let path = there.path();
     // Past groups are looked at first, and here they are too few: the forecast was said before.
     let found = run(path, "report s.toml --halves 10000 --by site --least 4000");
     let lines: Vec<&str> = found.err.lines().collect();
     assert_eq!((found.code, lines.len()), (2, 2), "{}", found.err);
-    assert!(lines[0].starts_with("note: about ") && lines[0].contains("8 cells in 2 columns"));
+    assert!(lines[0].starts_with("note: about ") && lines[0].contains("776 cells in 3 columns"));
     assert!(lines[1].starts_with("error: ") && lines[1].contains("4000 rows"), "{}", found.err);
 }

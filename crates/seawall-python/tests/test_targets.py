@@ -146,7 +146,7 @@ def test_frames_are_targets_as_files_are(study, older, library):
 
 
 def test_targets_change_what_they_should(study, older):
-    asked = {"radius": [0.0, 0.01], "halves": 20}
+    asked = {"radius": [0.0, 0.01], "splits": 20}
     here, there = study.evaluate(BOTH, **asked), study.evaluate(BOTH, **asked, target=older)
     assert here.target is None and here.policies[0].target is None
     assert there.target.path == str(older) and there.target.rows == len(pd.read_csv(older))

@@ -430,7 +430,7 @@ class Study(_Elsewhere):
         >>> worst.limits.lower <= worst.honest.value <= worst.value <= worst.limits.upper
         True
         >>> print(worst.claims[0])
-        With 95% confidence no population within 0.01 costs more than 0.50
+        With 95% confidence no population within 0.01 costs more than 0.51
         >>> seawall.demo().evaluate("constant:treat", radius=0.01, splits=0).policies[0].results[0].limits
 
         `by` is a context column: the same is asked within each of its levels, too, contexts restricted

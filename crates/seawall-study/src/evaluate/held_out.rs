@@ -15,8 +15,8 @@ use super::{DifferenceNoise, Doubled, Halving, Honest, Question, ValueNoise};
 use crate::check::ModelNoise;
 use seawall::evaluate::{Estimate, Support, ValueRange};
 use seawall::inference::{
-    Anchor, Correction, Estimand, HALF_GAP, HalfQuestion, Limits, SplitNoise, Splits, between,
-    crossings, halves, nested,
+    Anchor, Correction, Estimand, HalfQuestion, Limits, SplitNoise, Splits, between, crossings,
+    halves, nested,
 };
 use seawall::{Ambiguity, Detail, Direction, Error, Result, Settings, Watch};
 
@@ -200,7 +200,7 @@ impl Task<'_> {
         };
         let log = basis.fitted.log();
         let noise = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
+            let settings = Settings { stop_at: watch, ..Settings::default() };
             let (half, dealt) = ((&half_question, question.within()), (asked.seed, halving));
             let (a, b) = both(basis.prepared, half, (a, b), dealt, settings)?;
             crossings([&a, &b], &estimands, &half_question, (&correction, &corrected[..]), settings)

@@ -6,7 +6,7 @@ use super::halves::both;
 use super::worst_cases::WorstCases;
 use super::{Halving, ValueNoise};
 use crate::check::ModelNoise;
-use seawall::inference::{Correction, Estimand, HALF_GAP, HalfQuestion, Splits, crossings, halves};
+use seawall::inference::{Correction, Estimand, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
@@ -83,7 +83,7 @@ impl Kind<'_> {
         let splits = Splits::Exactly(asked.count.min(most));
         let log = prepared.log();
         let halved = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { stop_at: HALF_GAP, watch, ..Settings::default() };
+            let settings = Settings { stop_at: watch, ..Settings::default() };
             let half = (&half_question, question.within());
             let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)

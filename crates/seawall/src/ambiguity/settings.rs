@@ -21,10 +21,6 @@ pub struct Settings<'a> {
     /// The gap, relative to the value, up to which the status is `optimal`. Solvers go on to
     /// rounding level in any case.
     pub tolerance: f64,
-    /// The gap, relative to the value, at which the exact Wasserstein solver does stop: 0, rounding level,
-    /// unless the answer is a draw of something far more uncertain, as each of many sample splits is. The
-    /// bounds stay bounds.
-    pub stop_at: f64,
     /// Evaluations of the dual at most.
     pub max_evaluations: usize,
     /// Vertices of a curve at most; what is left out is bounded by the curve's error.
@@ -48,7 +44,6 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Settings {
             tolerance: 1e-9,
-            stop_at: 0.0,
             max_evaluations: 1000,
             max_vertices: 100_000,
             max_radius: f64::INFINITY,

@@ -191,7 +191,7 @@ impl<'a> WassersteinSolver<'a> {
             }
             let size = found.abs().max(height.abs()).max(price * radius);
             // Where maxima leave something open, closer than that is not worth another evaluation.
-            let enough = ROUNDING.max(self.settings.stop_at) * size;
+            let enough = ROUNDING * size;
             if found - height <= enough.max(CLOSE * vertex.excess) {
                 minimiser = Some(price);
                 break;

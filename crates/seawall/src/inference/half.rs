@@ -12,10 +12,6 @@ use crate::outcome::{Model, Recipe, Unseen};
 use crate::policy::Policy;
 use crate::population::Population;
 
-/// The relative gap at which the solve of a half may stop ([`Settings::stop_at`]): splits of the rows are farther
-/// apart than this, and any population within the radius will do.
-pub const HALF_GAP: f64 = 1e-4;
-
 /// What a number is of: a policy's worst case, or the worst difference to another.
 #[derive(Clone, Copy, Debug)]
 pub enum Estimand<'a> {

@@ -114,7 +114,7 @@ pub trait InnerMaximizer: Send {
         prices.iter().map(|&price| self.evaluate(price)).collect()
     }
 
-    /// The target of each source, in the order of [`Geometry::sources`].
+    /// The target of each source, in the order of [`Geometry::sources`](crate::Geometry::sources).
     fn targets(&mut self, price: Price) -> Vec<u32>;
 
     /// Whether an answer was given up because the watch said stop: it, and any after it, is then
