@@ -200,7 +200,7 @@ impl Task<'_> {
         };
         let log = basis.fitted.log();
         let noise = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { stop_at: watch, ..Settings::default() };
+            let settings = Settings { watch, ..Settings::default() };
             let (half, dealt) = ((&half_question, question.within()), (asked.seed, halving));
             let (a, b) = both(basis.prepared, half, (a, b), dealt, settings)?;
             crossings([&a, &b], &estimands, &half_question, (&correction, &corrected[..]), settings)

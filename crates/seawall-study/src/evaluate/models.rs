@@ -83,7 +83,7 @@ impl Kind<'_> {
         let splits = Splits::Exactly(asked.count.min(most));
         let log = prepared.log();
         let halved = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { stop_at: watch, ..Settings::default() };
+            let settings = Settings { watch, ..Settings::default() };
             let half = (&half_question, question.within());
             let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
