@@ -398,7 +398,7 @@ class Bounds(Part):
     delta
         The probability of error.
     total
-        All of it.
+        The bound on the error of a robust value.
     sampling
         The sampling of contexts.
     contexts
@@ -878,18 +878,24 @@ class DifferenceValueFields(Part):
     cost_radius
         The cost radius.
     worst
+        The policy less the other in the population where that is worst for the policy.
     best
+        In the population where it is best.
     lower
-        Bounds of the worst difference.
+        The worst difference is not below this.
     upper
+        The worst difference is not above this.
     gap
+        How far apart these bounds are.
     status
         How the solves ended.
         `"optimal"`: the bounds agree to the tolerance; `"inexact"`: the bounds hold but are further apart than
         the tolerance: rounding, or the limit on evaluations, came first; `"stopped"`: the bounds hold; the
         watcher asked to stop.
     best_lower
+        The best difference is not below this.
     best_upper
+        The best difference is not above this.
     verdict
         What can be said of the policy beside the other.
         `"better"`: it is better in every population, noise allowed for; `"worse"`: it is worse in every
@@ -1457,7 +1463,7 @@ class LearnedFields(Part):
         `"lower is better"`: higher values are worse: the worst case is the largest mean; `"higher is better"`:
         lower values are worse: the worst case is the smallest mean.
     value
-        The number: of a worst case the bound on the safe side.
+        The number that was found; of a worst case the bound on the safe side.
     lower
         The truth is not below this.
     upper
@@ -1680,11 +1686,11 @@ class ModelRow(Part):
     chosen
         Whether this kind was chosen.
     as_fitted
-        As fitted.
+        The worst case as this kind fits it.
     honest
-        Of populations found on one half of the rows and valued on the other.
+        The same of populations found on one half of the rows and valued on the other.
     gap
-        How much of it may be noise: as fitted less honest.
+        How much of the worst case may be noise: as fitted less honest.
     """
 
     kind: Literal["cells", "tree", "forest", "boosted", "additive", "table", "column", "learner"]
@@ -1899,7 +1905,7 @@ class PolicyWorst(Part):
     policy
         The policy.
     value
-        The number: of a worst case the bound on the safe side.
+        The number that was found; of a worst case the bound on the safe side.
     lower
         The truth is not below this.
     upper
@@ -2056,7 +2062,7 @@ class RobustValueFields(Part):
         between each column's ends, every level, every combination, listed or not. Needs values and policies
         made of steps (`are_everywhere`).
     value
-        The number: of a worst case the bound on the safe side.
+        The number that was found; of a worst case the bound on the safe side.
     lower
         The truth is not below this.
     upper
