@@ -134,10 +134,10 @@ pub(crate) fn search(rows: usize, features: usize, levels: usize) -> Result<Valu
 /// Groups of the stroke trial: two, twelve and a hundred and eight.
 pub(crate) fn groups(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, Watch::NOBODY)?;
+    let loaded = seawall_study::prepare::load(study, Watch::NOBODY)?;
     let log = loaded.log();
     let settings = Settings::default();
-    let model = loaded.recipe.fit(log, Watch::NOBODY)?;
+    let model = loaded.model.recipe.fit(log, Watch::NOBODY)?;
     let plain = Wasserstein.at(0.0);
     let values = model.values(log, plain, Unseen::Error, settings)?;
     let robust = Robust::new(log, Support::All)?;

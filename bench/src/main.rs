@@ -247,9 +247,9 @@ fn count(study: &str) -> Result<Value> {
 /// Fits a study's trees and predicts every context.
 fn trees(study: &str) -> Result<Value> {
     let study = seawall_study::study::study(study.as_ref())?;
-    let loaded = seawall_study::load::load(study, Watch::NOBODY)?;
+    let loaded = seawall_study::prepare::load(study, Watch::NOBODY)?;
     let log = loaded.log();
-    let (seconds, model) = median(|| Ok(loaded.recipe.fit(log, Watch::NOBODY)?))?;
+    let (seconds, model) = median(|| Ok(loaded.model.recipe.fit(log, Watch::NOBODY)?))?;
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let plain = Wasserstein.at(0.0);
     let values = model.values(log, plain, seawall::outcome::Unseen::Error, settings)?;

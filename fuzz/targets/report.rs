@@ -8,7 +8,7 @@ use seawall_fuzz::bytes::{texts, toml};
 use seawall_fuzz::html::Page;
 use seawall_fuzz::{reading, told};
 use seawall_report::report;
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use seawall_study::report::{Request, answers};
 use seawall_study::study::study_of;
 use seawall_study::words::printable;

@@ -7,13 +7,13 @@ use seawall::outcome::Values;
 use seawall::policy::{Partition, Parts};
 use seawall::{Error, Log, Result, Settings, Wasserstein, Watch};
 use seawall_study::demo;
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::study;
 use std::path::{Path, PathBuf};
 
 /// The trial.
 pub struct Trial {
-    loaded: Loaded,
+    loaded: PreparedStudy,
     /// The feature that tells how conscious a patient is, and its level for fully alert ones.
     conscious: (&'static str, &'static str),
     /// Whether this is the stroke trial rather than a synthetic one.
@@ -96,7 +96,7 @@ impl Trial {
         let train = self.biased(&whole, seed)?;
         let settings = Settings::default();
         let costs = Wasserstein.at(0.0);
-        let model = self.loaded.recipe.fit(&train, Watch::NOBODY)?;
+        let model = self.loaded.model.recipe.fit(&train, Watch::NOBODY)?;
         let values = model.values(&train, costs, self.loaded.study.unseen, settings)?;
         let full = Robust::new(&train, Support::All)?;
         let observed = Robust::new(&train, Support::Observed)?;

@@ -3,7 +3,7 @@
 
 use crate::common::{folder, json, run, shared};
 use seawall::{Fact, Known, Population, Quantity, Watch};
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::{study, study_of};
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn there(study: &str, more: &[(&str, &str)]) -> tempfile::TempDir {
     folder(&files)
 }
 
-fn loaded(path: &Path, text: &str) -> Loaded {
+fn loaded(path: &Path, text: &str) -> PreparedStudy {
     let study = study_of(&path.join("study.toml"), path, text).unwrap();
     load(study, Watch::NOBODY).unwrap()
 }

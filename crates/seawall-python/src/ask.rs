@@ -7,7 +7,7 @@ use seawall::policy::file::PolicyFile;
 use seawall::{Error, Field, Set, Wording};
 use seawall_study::evaluate::{HALVINGS, Halving};
 use seawall_study::fields::FrontEnd;
-use seawall_study::load::Loaded;
+use seawall_study::prepare::PreparedStudy;
 use seawall_study::study::{PolicySpec, SetSpec, Study};
 
 /// Where mass may go.
@@ -76,7 +76,7 @@ pub fn by_column(study: &Study, set: Set, column_radii: Vec<(String, f64)>) -> P
 }
 
 /// Refuses a set of what is known of a target of which nothing is.
-pub fn check_known(loaded: &Loaded, set: Set) -> PyResult<()> {
+pub fn check_known(loaded: &PreparedStudy, set: Set) -> PyResult<()> {
     if !set.needs_known() || loaded.target.is_some() || !loaded.study.target.known.is_empty() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PySequence, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
-use seawall_study::load::{load, ready};
+use seawall_study::prepare::{load, prepare};
 use seawall_study::study::{self, DeclaredValue, Place, Said, study_from};
 use seawall_table::count::{check_named, count_batches};
 use seawall_table::memory::parse;
@@ -82,7 +82,7 @@ impl Declaration {
             let columns: Vec<String> =
                 reader.schema().fields().iter().map(|f| f.name().clone()).collect();
             let counted = count_batches(&asked.data, &columns, &mut reader, watch)?;
-            ready(asked, counted, watch)
+            prepare(asked, counted, watch)
         })?;
         Ok(Study { loaded: Arc::new(loaded) })
     }

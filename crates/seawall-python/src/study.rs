@@ -15,7 +15,7 @@ use seawall_report::report;
 use seawall_study::distance::Samples;
 use seawall_study::evaluate::{By, Changes, Question, evaluate};
 use seawall_study::learn::{self, Spec, learn};
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::radius::{Request, radius};
 use seawall_study::report::{self, Transferred};
 use seawall_study::study::study;
@@ -82,7 +82,7 @@ pub struct ReportOptions {
 /// A study with its data counted.
 #[pyclass(frozen, module = "seawall._native")]
 pub struct Study {
-    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) loaded: Arc<PreparedStudy>,
 }
 
 #[pymethods]
@@ -386,9 +386,9 @@ impl Study {
         let (level, seed, compare) = (asked.level, asked.seed, asked.compare);
         let halves = halving(asked.splits, level, seed);
         let support = support(asked.support.as_deref())?;
-        let own = Loaded::clone(&self.loaded).with_support(support);
+        let own = PreparedStudy::clone(&self.loaded).with_support(support);
         let by_group =
-            grouped.map(|study| Loaded::clone(&study.get().loaded).with_support(support));
+            grouped.map(|study| PreparedStudy::clone(&study.get().loaded).with_support(support));
         let by_group = by_group.as_ref().unwrap_or(&own);
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;

@@ -15,7 +15,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use seawall_study::describe::{Asked, described};
 use seawall_study::fields::FrontEnd;
 use seawall_study::learn;
-use seawall_study::load::Loaded;
+use seawall_study::prepare::PreparedStudy;
 use seawall_study::study::{self, HistoryChanges, PERIODS, known_from};
 use seawall_study::transfer::{Method, Request, Retrial};
 use seawall_table::count::{check_named, count, count_batches};
@@ -37,7 +37,7 @@ pub fn with_known(
     asking(loaded, loaded.study.clone().with_known(known, size))
 }
 
-fn asking(loaded: &Loaded, study: seawall::Result<study::Study>) -> PyResult<Study> {
+fn asking(loaded: &PreparedStudy, study: seawall::Result<study::Study>) -> PyResult<Study> {
     let loaded = study.and_then(|study| loaded.asking(study)).map_err(raised)?;
     Ok(Study { loaded: Arc::new(loaded) })
 }
@@ -195,12 +195,11 @@ pub fn valued_by_group(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Learned> {
-    let (loaded, mut answer) = (&study.get().loaded, learned.get().answer.clone());
+    let (loaded, answer) = (&study.get().loaded, learned.get().answer.clone());
     let found = run(py, threads, progress.as_ref(), |watch| {
         learn::by_group(loaded, &answer.question, &answer, level, watch)
     })?;
-    answer.groups = Some(found);
-    Ok(Learned { answer })
+    Ok(Learned { answer: answer.with_groups(found) })
 }
 
 /// How every procedure did on every past group: JSON.

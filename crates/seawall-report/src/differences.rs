@@ -69,14 +69,14 @@ pub(super) fn differences(
         };
         series.push(Series {
             curve: c.curves.first().map(|curve| (curve, 1.0)),
-            values: c.results.iter().map(|r| r.worst).collect(),
+            values: c.results.iter().map(|r| r.bounds.worst.value).collect(),
             band: ends(DifferenceValue::shown),
             colour,
             broken: false,
         });
         series.push(Series {
             curve: turned(c).and_then(|o| o.curves.first()).map(|curve| (curve, -1.0)),
-            values: c.results.iter().map(|r| r.best).collect(),
+            values: c.results.iter().map(|r| r.bounds.best.value).collect(),
             band: ends(DifferenceValue::best_shown),
             colour,
             broken: true,
@@ -114,10 +114,10 @@ fn saved(pairs: &[&Comparison]) -> String {
                 csv::exact(r.radius),
                 c.policy.clone(),
                 c.against.clone(),
-                csv::exact(r.worst),
+                csv::exact(r.bounds.worst.value),
                 csv::exact_if(worst.map(|w| w.0)),
                 csv::exact_if(worst.map(|w| w.1)),
-                csv::exact(r.best),
+                csv::exact(r.bounds.best.value),
                 csv::exact_if(best.map(|b| b.0)),
                 csv::exact_if(best.map(|b| b.1)),
             ]
@@ -167,9 +167,9 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
     };
     Row {
         against: c.against.clone(),
-        worst: texts.add(c.results.iter().map(|r| digits(r.worst, r))),
+        worst: texts.add(c.results.iter().map(|r| digits(r.bounds.worst.value, r))),
         interval: has_interval.then(|| texts.add(c.results.iter().map(shown))),
-        best: texts.add(c.results.iter().map(|r| digits(r.best, r))),
+        best: texts.add(c.results.iter().map(|r| digits(r.bounds.best.value, r))),
         verdict: texts.add((0..c.results.len()).map(|k| words(k).to_owned())),
         nominal: estimate(&plain),
         certain: match c.certain_radius.value {

@@ -7,14 +7,15 @@ use seawall_study::words::{limit, short, supported};
 /// A worst case.
 pub(super) fn worst_case(policy: &PolicyResult, result: &RobustValue) -> Digits {
     let plain = policy.target.map_or(policy.nominal.dm, |there| there.direct());
-    let own = result.shown_se();
-    Digits::new(if own > 0.0 { own } else { plain.se }, result.gap)
+    let own = result.shown_se().filter(|se| *se > 0.0);
+    Digits::new(own.unwrap_or(plain.se), result.worst.gap)
 }
 
 /// A difference; `plain` is the standard error of the one without a shift.
 pub(super) fn difference(result: &DifferenceValue, plain: f64) -> Digits {
-    let own = result.shown_se();
-    Digits::new(if own > 0.0 { own } else { plain }, result.upper - result.lower)
+    let own = result.shown_se().filter(|se| *se > 0.0);
+    let worst = &result.bounds.worst;
+    Digits::new(own.unwrap_or(plain), worst.upper - worst.lower)
 }
 
 /// What is known of a number.

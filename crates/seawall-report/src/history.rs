@@ -182,7 +182,7 @@ mod tests {
             against: None,
             centre: 1.0,
             se: 0.1,
-            bound: 1.0 + sign * 0.25,
+            bound: Some(1.0 + sign * 0.25),
             level: 0.9,
             method: Method::Rank,
             allowance: AllowanceParts { sampling: 0.2, between: 0.05, couplings: 0.0 },

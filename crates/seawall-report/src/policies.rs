@@ -78,17 +78,17 @@ fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> C
 /// What is certified of a learned policy.
 fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     let (than, bound) = match answer.direction {
-        Direction::Cost => ("below", answer.lower),
-        Direction::Reward => ("above", answer.upper),
+        Direction::Cost => ("below", answer.worst.lower),
+        Direction::Reward => ("above", answer.worst.upper),
     };
     let worst = match (answer.exact_lower, answer.exact_upper) {
         (Some(lower), Some(upper)) => format!(
             "{} smoothed, {} to {} exactly",
-            short(answer.value),
+            short(answer.worst.value),
             short(lower),
             short(upper)
         ),
-        _ => short(answer.value),
+        _ => short(answer.worst.value),
     };
     let mut lines = vec![format!(
         "Learned over {} set of radius {}: its worst case there is {worst}, and {} {}.",
@@ -105,8 +105,8 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
             "No policy of this kind{} has a worst case {than} {}: gap {}, {}.",
             if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
             short(bound),
-            gap(answer.gap),
-            answer.status
+            gap(answer.worst.gap),
+            answer.worst.status
         ));
     } else {
         lines.push(format!(

@@ -99,7 +99,11 @@ pub fn report(answers: ReportAnswers) -> Result<Report> {
         stop_count: stops.radii.len(),
         start,
         rows: found.policies.iter().map(|p| worst::row(p, &mut texts)).collect(),
-        entropic: found.policies.iter().flat_map(|p| &p.results).any(|r| r.exact_lower.is_some()),
+        entropic: found
+            .policies
+            .iter()
+            .flat_map(|p| &p.results)
+            .any(|r| r.solve.exact_lower.is_some()),
         level,
         halved: halves.is_some(),
         claims: sentences::claims(found, start, &mut texts),
@@ -127,7 +131,7 @@ fn series((k, policy): (usize, &evaluate::PolicyResult)) -> Series<'_> {
     let shown = |r: &evaluate::RobustValue| r.shown();
     Series {
         curve: policy.curves.first().map(|curve| (curve, 1.0)),
-        values: policy.results.iter().map(|r| r.value).collect(),
+        values: policy.results.iter().map(|r| r.worst.value).collect(),
         band: policy.results.iter().map(shown).collect::<Option<_>>(),
         colour: k,
         broken: false,

@@ -37,7 +37,7 @@ pub(super) fn question(
     let (outcome, better) = (outcome(study), found.direction);
     let data =
         study.data.path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
-    let rows = number(found.rows);
+    let rows = number(found.data.rows);
     let centre = match &found.target {
         Some(target) => format!(
             "the {} people of {}, valued by the {rows} rows of {data}",
@@ -105,7 +105,7 @@ pub(super) fn answer(
 /// without halves.
 pub(super) fn claims(found: &Evaluation, start: usize, texts: &mut Texts) -> Option<Live> {
     let policy = found.policies.get(leader(found, start))?;
-    policy.results.first()?.limits?;
+    policy.results.first()?.noise.limits?;
     let sentence = |k: usize| {
         let words = found.claim(policy, k).unwrap_or_default();
         format!("{}: {words}", isolated(&policy.name))
@@ -117,8 +117,8 @@ pub(super) fn claims(found: &Evaluation, start: usize, texts: &mut Texts) -> Opt
 fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> String {
     let (policy, against) = (isolated(&rival.policy), isolated(&rival.against));
     let Some(at) = rival.results.get(k) else { return String::new() };
-    let sign = rival.direction.sign();
-    let (verb, less, more) = match rival.direction {
+    let sign = rival.about.direction.sign();
+    let (verb, less, more) = match rival.about.direction {
         Direction::Cost => ("cost", "less", "more"),
         Direction::Reward => ("bring", "more", "less"),
     };
@@ -127,7 +127,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
     let verdict = rival.verdict(k);
     // Of the end that is told.
     let ends = if verdict == Verdict::Worse { at.best_shown() } else { at.shown() };
-    let name = if at.limits.is_some() { "limits" } else { "interval" };
+    let name = if at.noise.limits.is_some() { "limits" } else { "interval" };
     let interval = match (ends, level) {
         (Some((low, high)), Some(level)) => format!(
             " ({} {name} of the difference {} to {})",
@@ -141,26 +141,26 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
     match verdict {
         Verdict::Better => format!(
             "{policy} {verb}s {less} than {against} in every population, by at least {}{interval}{}.",
-            size(at.worst),
+            size(at.bounds.worst.value),
             if others { "; no other policy comes closer" } else { "" }
         ),
         Verdict::Worse => format!(
             "{policy} {verb}s {more} than {against} in every population, by at least {}{interval}.",
-            size(at.best)
+            size(at.bounds.best.value)
         ),
         Verdict::TooClose => format!(
             "{policy} and {against} are too close to call: in one and the same population {policy} \
              would {verb} from {} {} to {} {}{interval}.",
-            size(at.best),
-            word(at.best),
-            size(at.worst),
-            word(at.worst)
+            size(at.bounds.best.value),
+            word(at.bounds.best.value),
+            size(at.bounds.worst.value),
+            word(at.bounds.worst.value)
         ),
         Verdict::Depends => format!(
             "it depends on the population: beside {against}, {policy} could {verb} up to {} {more}\
              {interval} or up to {} {less}.",
-            size(at.worst),
-            size(at.best)
+            size(at.bounds.worst.value),
+            size(at.bounds.best.value)
         ),
     }
 }
@@ -178,10 +178,10 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     let limit = if direction == Direction::Cost { "at most" } else { "at least" };
     let digits = worst_case(policy, result);
     // The interval of a smoothed value is not that of its bound.
-    let level = level.filter(|_| result.exact_lower.is_none());
+    let level = level.filter(|_| result.solve.exact_lower.is_none());
     let interval = match (result.shown(), level) {
         (Some(ends), Some(level)) => {
-            let name = if result.limits.is_some() { "limits" } else { "interval" };
+            let name = if result.noise.limits.is_some() { "limits" } else { "interval" };
             format!(" ({} {name} {})", seawall_study::words::level(level), digits.ends(ends))
         }
         _ => String::new(),
@@ -225,8 +225,8 @@ pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: Direct
 /// A bound on the safe side: a smoothed value alone is none.
 fn safe_side(result: &RobustValue, lower_is_better: bool) -> f64 {
     match lower_is_better {
-        true => result.exact_upper.unwrap_or(result.value),
-        false => result.exact_lower.unwrap_or(result.value),
+        true => result.solve.exact_upper.unwrap_or(result.worst.value),
+        false => result.solve.exact_lower.unwrap_or(result.worst.value),
     }
 }
 

@@ -58,7 +58,7 @@ struct Mark {
 /// The section, worded.
 pub(super) fn section(found: &Compared) -> Section {
     let covered = (!found.covers.containing).then_some(found.covers.value);
-    let values = found.answered().flat_map(|s| s.policies.iter().map(|p| p.value));
+    let values = found.answered().flat_map(|s| s.policies.iter().map(|p| p.worst.value));
     let around = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
     let ends = values.chain(covered).filter(|v| v.is_finite());
     let (low, high) = padded(ends.fold((f64::INFINITY, f64::NEG_INFINITY), around));
@@ -93,7 +93,7 @@ fn saved(found: &Compared) -> String {
                 set.set.to_string(),
                 csv::exact(set.radius),
                 p.policy.clone(),
-                csv::exact(p.value),
+                csv::exact(p.worst.value),
                 if best { "yes" } else { "no" }.to_owned(),
             ]
         })
@@ -105,7 +105,7 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     let best = |name: &str| set.best.iter().any(|b| b == name);
     let marks = set.policies.iter().enumerate();
     let mark = |(policy, p): (usize, &seawall_study::compare::PolicyWorst)| Mark {
-        at: at(p.value),
+        at: at(p.worst.value),
         policy,
         best: best(&p.policy),
     };
@@ -114,7 +114,7 @@ fn row(set: &ComparedSet, at: impl Fn(f64) -> f64) -> Row {
     Row {
         set: set.set.to_string(),
         away: set.away.clone(),
-        values: set.policies.iter().map(|p| short(p.value)).collect(),
+        values: set.policies.iter().map(|p| short(p.worst.value)).collect(),
         marks,
         words: compared(set, str::to_owned),
     }

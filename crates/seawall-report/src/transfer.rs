@@ -95,7 +95,7 @@ fn row(t: &Transfer) -> Row {
         policy: t.policy.clone(),
         centre: short(t.centre),
         se: short(t.se),
-        bound: if t.bound.is_nan() { "none".to_owned() } else { short(t.bound) },
+        bound: t.bound.map_or("none".to_owned(), short),
         allowance: short(t.allowance.total()),
         sampling: short(t.allowance.sampling),
         between: short(t.allowance.between),

@@ -39,9 +39,9 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
     let mut place = |text: &dyn Fn(&RobustValue) -> String| texts.add(results.iter().map(text));
     let digits = |r: &RobustValue| worst_case(policy, r);
     let has_interval = results.iter().any(|r| r.shown().is_some());
-    let has_honest = results.iter().any(|r| r.honest.is_some());
-    let smoothed = results.iter().any(|r| r.exact_lower.is_some());
-    let exact = |r: &RobustValue| match (r.exact_lower, r.exact_upper) {
+    let has_honest = results.iter().any(|r| r.noise.honest.is_some());
+    let smoothed = results.iter().any(|r| r.solve.exact_lower.is_some());
+    let exact = |r: &RobustValue| match (r.solve.exact_lower, r.solve.exact_upper) {
         (Some(lower), Some(upper)) => {
             format!("{} to {}", digits(r).of(lower), digits(r).of(upper))
         }
@@ -51,16 +51,17 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
     Row {
         policy: policy.name.clone(),
         nominal: Digits::new(plain.se, 0.0).of(plain.value),
-        value: place(&|r| digits(r).of(r.value)),
-        honest: has_honest
-            .then(|| place(&|r| r.honest.map_or(String::new(), |h| supported(h.value, h.se)))),
+        value: place(&|r| digits(r).of(r.worst.value)),
+        honest: has_honest.then(|| {
+            place(&|r| r.noise.honest.map_or(String::new(), |h| supported(h.value, h.se)))
+        }),
         interval: has_interval
             .then(|| place(&|r| r.shown().map_or(String::new(), |ends| digits(r).ends(ends)))),
         exact: smoothed.then(|| place(&exact)),
-        gap: place(&|r| gap(r.gap)),
-        status: place(&|r| r.status.to_string()),
-        lambda: place(&|r| r.lambda.map_or("infinite".to_owned(), short)),
-        unobserved: place(&|r| percent(r.unobserved_mass)),
+        gap: place(&|r| gap(r.worst.gap)),
+        status: place(&|r| r.worst.status.to_string()),
+        lambda: place(&|r| r.solve.lambda.map_or("infinite".to_owned(), short)),
+        unobserved: place(&|r| percent(r.solve.unobserved_mass)),
     }
 }
 
@@ -76,7 +77,7 @@ pub(super) fn studied(
         own.iter().map(move |r| (number(*r), cost.clone())).collect::<Vec<_>>()
     };
     let row = |(k, policy): (usize, &PolicyResult)| {
-        let told = |r: &RobustValue| worst_case(policy, r).of(r.value);
+        let told = |r: &RobustValue| worst_case(policy, r).of(r.worst.value);
         let first = own.iter().map(|r| told(&policy.results[stops.nearest(*r)]));
         let rest = others.iter().flat_map(|e| e.policies[k].results.iter().map(told));
         (policy.name.clone(), first.chain(rest).collect())
@@ -104,15 +105,15 @@ pub(super) fn saved(found: &Evaluation) -> String {
         policy.results.iter().map(|r| {
             let limits = r.shown();
             vec![
-                csv::exact(r.radius),
+                csv::exact(r.shift.radius),
                 policy.name.clone(),
-                csv::exact(r.value),
+                csv::exact(r.worst.value),
                 csv::exact_if(limits.map(|l| l.0)),
                 csv::exact_if(limits.map(|l| l.1)),
-                csv::exact(r.lower),
-                csv::exact(r.upper),
-                csv::exact_if(r.lambda),
-                csv::exact(r.unobserved_mass),
+                csv::exact(r.worst.lower),
+                csv::exact(r.worst.upper),
+                csv::exact_if(r.solve.lambda),
+                csv::exact(r.solve.unobserved_mass),
             ]
         })
     });

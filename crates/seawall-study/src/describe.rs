@@ -10,7 +10,7 @@
 
 use crate::init::words::{key, many, number, quoted, shown};
 use crate::known::moments;
-use crate::load::{Loaded, ready};
+use crate::prepare::{PreparedStudy, prepare};
 use crate::study::{Context, DataSpec, ModelSpec, Study, TargetSpec};
 use seawall::{Error, Kind, Result, Space, Value, Watch};
 use seawall_table::count::count;
@@ -107,21 +107,25 @@ pub fn describe(
     let data = DataSpec { predictions: None, ..study.data };
     let study = Study { data, model: ModelSpec::Cells, target: spec, ..study };
     let counted = count(&study.data, watch)?;
-    let own = ready(study, counted, watch)?;
+    let own = prepare(study, counted, watch)?;
     let toward = own.toward(target, watch)?;
     described(&own, toward.as_ref().unwrap_or(&own), asked)
 }
 
 /// Describes the target that a study is asked about, or the study's log if there is none. `own` is the
 /// study before it was asked.
-pub fn described(own: &Loaded, toward: &Loaded, asked: &Asked) -> Result<Description> {
+pub fn described(
+    own: &PreparedStudy,
+    toward: &PreparedStudy,
+    asked: &Asked,
+) -> Result<Description> {
     asked.check(&own.study.data.contexts)?;
     let people = match toward.target.as_ref().map(|there| (toward, there)) {
-        Some((loaded, there)) => People {
+        Some((prepared, there)) => People {
             path: there.facts.path.clone(),
             left_out: there.facts.left_out,
             size: there.sample.effective_rows(),
-            space: there.moments.on(loaded.log().contexts(), |_| true)?,
+            space: there.moments.on(prepared.log().contexts(), |_| true)?,
             weights: there.sample.weights().to_vec(),
             rows: there.sample.row_counts().into_iter().map(|n| n as f64).collect(),
         },
@@ -145,7 +149,7 @@ impl Asked {
 }
 
 impl People {
-    fn of_log(own: &Loaded) -> Self {
+    fn of_log(own: &PreparedStudy) -> Self {
         let log = own.log();
         let (mut weights, mut rows) =
             (vec![0.0; log.contexts().len()], vec![0.0; log.contexts().len()]);
@@ -163,7 +167,7 @@ impl People {
         }
     }
 
-    fn described(self, own: &Loaded, asked: &Asked) -> Description {
+    fn described(self, own: &PreparedStudy, asked: &Asked) -> Description {
         let is_asked = |c: &Context| asked.columns.is_empty() || asked.columns.contains(&c.name);
         let column = |(k, context): (usize, &Context)| {
             let by_mean = context.kind == Kind::Numeric && (asked.means || context.bin.is_none());

@@ -2,9 +2,10 @@
 
 use crate::bound::{Axis, Context};
 use crate::forecast::{self, Forecast};
-use crate::load::Loaded;
-use crate::strata::{StrataShift, matched};
-use seawall::distance::{Distance, distance, kl, sinkhorn_divergence, total_variation};
+use crate::prepare::PreparedStudy;
+use seawall::distance::{
+    Distance, StrataShift, distance, kl, matched, sinkhorn_divergence, total_variation,
+};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
@@ -84,11 +85,11 @@ pub struct Samples {
 
 impl Samples {
     /// A study's log and its target, strata of fixed columns apart.
-    pub fn of_target(loaded: &Loaded) -> Result<Self> {
-        let Some(target) = &loaded.target else {
+    pub fn of_target(prepared: &PreparedStudy) -> Result<Self> {
+        let Some(target) = &prepared.target else {
             return Err(Error::config("there is no target to be far from"));
         };
-        let (own, there) = (loaded.log().population()?, target.sample.population());
+        let (own, there) = (prepared.log().population()?, target.sample.population());
         let (from, to, strata) = matched(&own, there)?;
         let whole = strata.map(|shift| (own, there.clone(), shift));
         Ok(Samples { from, to, whole })

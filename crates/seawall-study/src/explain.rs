@@ -4,7 +4,7 @@
 //! by how much each feature lowers the squared error of their rows (a share of 1 in all; it tells
 //! what is used, not in which direction), cells by their number.
 
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use seawall::outcome::{Additive, Effect, Model, ModelKind, Recipe, Tree};
 use seawall::{Direction, Error, Result, Space, Watch};
 use seawall_table::read::named;
@@ -135,8 +135,12 @@ pub struct Importance {
 }
 
 /// Tells the fitted model of every action, or of one.
-pub fn explain(loaded: &Loaded, action: Option<&str>, watch: Watch<'_>) -> Result<Explanation> {
-    let (log, fitted) = (loaded.log(), loaded.fitted(watch)?);
+pub fn explain(
+    prepared: &PreparedStudy,
+    action: Option<&str>,
+    watch: Watch<'_>,
+) -> Result<Explanation> {
+    let (log, fitted) = (prepared.log(), prepared.fitted(watch)?);
     let wanted = match action {
         None => None,
         Some(name) => Some(named(log.actions(), name).ok_or_else(|| {
@@ -152,15 +156,15 @@ pub fn explain(loaded: &Loaded, action: Option<&str>, watch: Watch<'_>) -> Resul
         name: name.clone(),
         rows,
         mean: sums[action] / rows,
-        model: model(loaded, fitted.model(), action),
+        model: model(prepared, fitted.model(), action),
     });
-    let (kind, direction) = (loaded.model_kind(), log.direction());
+    let (kind, direction) = (prepared.model_kind(), log.direction());
     Ok(Explanation { kind, direction, actions: actions.collect() })
 }
 
-fn model(loaded: &Loaded, model: &Model, action: usize) -> ExplainedModel {
-    let space = loaded.log().contexts();
-    match (model, &loaded.recipe) {
+fn model(prepared: &PreparedStudy, model: &Model, action: usize) -> ExplainedModel {
+    let space = prepared.log().contexts();
+    match (model, &prepared.model.recipe) {
         (Model::Leaves(leaves), _) => match leaves.trees().get(action) {
             Some(tree) => ExplainedModel::Tree { branches: branches(tree, space) },
             None => ExplainedModel::Cells {

@@ -17,7 +17,8 @@
 
 use crate::evaluate::{Question, affordable};
 use crate::learn::{self, Spec};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
+use crate::reference::room;
 use seawall::evaluate::{Robust, Support};
 use seawall::learn::Trees;
 use seawall::{
@@ -113,7 +114,7 @@ pub enum Work {
 
 /// What an evaluation will take, if that is long.
 pub fn evaluation(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
@@ -121,15 +122,15 @@ pub fn evaluation(
     let Some(within) = typical(question.context.set, &question.context.radii) else {
         return Ok(None);
     };
-    let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
+    let Some(robust) = support(prepared, question.support)? else { return Ok(None) };
     let count = question.policies.len();
     let pairs = if question.compare { count * count.saturating_sub(1) } else { 0 };
     let (radii, costs) = (question.context.radii.len(), question.cost.radii.len().max(1));
     // Halves that nobody asked for are as many as take no long time.
-    let fitted = loaded.recipe.is_refitted() && !within.set.needs_actions();
-    let log = (&**loaded.log(), &robust);
+    let fitted = prepared.model.recipe.is_refitted() && !within.set.needs_actions();
+    let log = (&**prepared.log(), &robust);
     let halves = question.halves.filter(|_| fitted);
-    let halves = halves.and_then(|h| affordable(question, h, log, &mut Vec::new()));
+    let halves = halves.and_then(|h| affordable(question, h, log).0);
     // A half has half the people, which is half of the work only where each of them is looked at.
     let grid = kind(robust.geometry(), within.set)? == Some(EngineKind::Grid);
     let whole = within.set.work(robust.geometry()).is_some() || grid;
@@ -137,12 +138,12 @@ pub fn evaluation(
     // Beside the radii asked about, one that covers chance.
     let each = (radii + 1) as f64 + (halves as f64) * radii.min(ANCHORS) as f64;
     let solves = ((count + pairs) * costs) as f64 * each;
-    solved((loaded.log(), &robust), within, solves, watch)
+    solved((prepared.log(), &robust), within, solves, watch)
 }
 
 /// What learning will take, if that is long.
 pub fn learning(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &learn::Question,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
@@ -150,12 +151,12 @@ pub fn learning(
         return Ok(None);
     };
     let runs = if question.honest { 1.0 + 2.0 * learn::SPLITS as f64 } else { 1.0 };
-    let Some(robust) = support(loaded, question.support)? else { return Ok(None) };
-    let worst_cases = solved((loaded.log(), &robust), within, SEARCH * runs, watch)?;
+    let Some(robust) = support(prepared, question.support)? else { return Ok(None) };
+    let worst_cases = solved((prepared.log(), &robust), within, SEARCH * runs, watch)?;
     let Spec::Tree(depth) = question.policy else { return Ok(worst_cases) };
     // A depth that is none is refused when it is asked for.
     let space = robust.population().space();
-    let work = Trees::new(depth.min(3)).work(space, loaded.log().actions().len());
+    let work = Trees::new(depth.min(3)).work(space, prepared.log().actions().len());
     let seconds = runs * SEARCHES * work / SUMS;
     let (points, columns) = (space.len(), space.names().len());
     let trees = Forecast { seconds, points, columns, work: Work::Trees(depth) };
@@ -203,21 +204,21 @@ fn pairs(from: &Population, to: &Population) -> [f64; 3] {
 /// What comparing sets will take, if that is long: as long as the longest of those asked for by name;
 /// where none is, those that take long are left out.
 pub fn comparison(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     sets: &[String],
     policies: usize,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
-    let Some(robust) = support(loaded, loaded.study.data.support)? else { return Ok(None) };
+    let Some(robust) = support(prepared, prepared.study.data.support)? else { return Ok(None) };
     let mut longest: Option<Forecast> = None;
     let asked: Vec<Set> = match sets.is_empty() {
         true => vec![Wasserstein.into()],
         false => sets.iter().filter_map(|text| text.parse().ok()).collect(),
     };
     for set in asked {
-        let Some(within) = typical(set, &loaded.study.context_set.radii) else { continue };
+        let Some(within) = typical(set, &prepared.study.context_set.radii) else { continue };
         let solves = COVERING + policies as f64;
-        let found = solved((loaded.log(), &robust), within, solves, watch)?;
+        let found = solved((prepared.log(), &robust), within, solves, watch)?;
         if found.map_or(0.0, |f| f.seconds) > longest.map_or(0.0, |f| f.seconds) {
             longest = found;
         }
@@ -241,13 +242,13 @@ fn kind(geometry: &Geometry, set: Set) -> Result<Option<EngineKind>> {
 }
 
 /// The places that mass may go to; None where they are not looked at one by one.
-fn support(loaded: &Loaded, support: Support) -> Result<Option<Robust>> {
+fn support(prepared: &PreparedStudy, support: Support) -> Result<Option<Robust>> {
     if support == Support::Space {
         return Ok(None);
     }
-    Ok(Some(match &loaded.target {
-        None => Robust::new(loaded.log(), support)?,
-        Some(target) => Robust::around(loaded.log(), target.sample.population(), support)?,
+    Ok(Some(match &prepared.target {
+        None => Robust::new(prepared.log(), support)?,
+        Some(target) => Robust::around(prepared.log(), target.sample.population(), support)?,
     }))
 }
 
@@ -400,14 +401,6 @@ impl Part {
             count *= 2;
         }
     }
-}
-
-/// Refuses a set that takes more memory on a support than there is.
-pub(crate) fn room(robust: &Robust, set: Set) -> Result<()> {
-    let points = robust.population().space().len();
-    let what = format!("{}: its matrices for {points} contexts take", set.name());
-    let instead = "take another set, wider bins or fewer columns";
-    memory::needs(set.room(robust.geometry()), &what, instead)
 }
 
 #[cfg(test)]

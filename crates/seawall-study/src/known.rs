@@ -10,24 +10,22 @@
 //!
 //! Not here: whether facts about several columns can be at once (balancing tells).
 
-use crate::load::Loaded;
 use crate::other_table::code_of;
+use crate::prepare::PreparedStudy;
 use crate::study::{Context, KnownSpec, Span};
 use crate::words::number;
-use seawall::{Fact, Kind, Known, LevelMoments, Quantity, Result, Space};
+use seawall::{
+    Fact, Kind, Known, LevelMoments, Quantity, Result, Space, sum_to_one, wilson_interval,
+};
 use seawall_table::read::{Distinct, nearest};
 use std::collections::HashSet;
 
 /// The normal quantile of 95% intervals.
 const Z: f64 = 1.959_963_984_540_054;
-/// What rounding may add to a share, at most.
-const ROUNDING: f64 = 0.0005;
-/// A sum that is nearer to one than this is one.
-const EXACT: f64 = 1e-9;
 /// Levels told in a message; more are counted.
 const TOLD: usize = 20;
 
-impl Loaded {
+impl PreparedStudy {
     /// What is known of the target where there is no sample of it; None if nothing is.
     pub fn known(&self) -> Result<Option<Known>> {
         let said = &self.study.target.known;
@@ -85,9 +83,10 @@ impl Loaded {
         let space = self.log().contexts();
         let (least, most) = ends(space, feature);
         if said.low > most || said.high < least {
-            let told = match said.low == said.high {
-                true => said.low.to_string(),
-                false => format!("from {} to {}", said.low, said.high),
+            let told = if said.low == said.high {
+                said.low.to_string()
+            } else {
+                format!("from {} to {}", said.low, said.high)
             };
             return Err(spec.error(format!(
                 "the mean is {told}; expected a number from {} to {}, which is what the log has; the \
@@ -137,14 +136,16 @@ impl Loaded {
             facts.push(Fact { feature, quantity: Quantity::Share(at), value, low, high });
         }
         let whole = facts.len() == space.levels(feature).len();
-        summed(&mut facts, whole).map_err(|what| spec.error(what))?;
-        if let Some(people) = people {
-            for (fact, (_, said)) in facts.iter_mut().zip(&spec.shares) {
-                fact.low = fact.low.min(wilson(said.low, people).0);
-                fact.high = fact.high.max(wilson(said.high, people).1);
-            }
-        }
-        Ok(facts)
+        let facts = sum_to_one(&facts, whole).map_err(|what| spec.error(what))?;
+        let sampled = |(fact, (_, said)): (Fact, &(String, Span))| match people {
+            None => fact,
+            Some(people) => Fact {
+                low: fact.low.min(wilson_interval(said.low, people).0),
+                high: fact.high.max(wilson_interval(said.high, people).1),
+                ..fact
+            },
+        };
+        Ok(facts.into_iter().zip(&spec.shares).map(sampled).collect())
     }
 }
 
@@ -201,112 +202,4 @@ fn level_of(
         "{text:?} is none of the column's levels{near} (there are: {some}{more}); one that the log \
          does not have is declared under [context], with levels = [...]"
     ))
-}
-
-/// Wilson's interval of a share of so many people; the share is in it.
-fn wilson(share: f64, people: f64) -> (f64, f64) {
-    let middle = share + Z * Z / (2.0 * people);
-    let half = Z * (share * (1.0 - share) / people + (Z / (2.0 * people)).powi(2)).sqrt();
-    let scale = 1.0 + Z * Z / people;
-    (((middle - half) / scale).clamp(0.0, share), ((middle + half) / scale).clamp(share, 1.0))
-}
-
-/// Moves shares until they sum to one, all levels being there, or to no more than one.
-fn summed(facts: &mut [Fact], whole: bool) -> std::result::Result<(), String> {
-    let sum = |of: &dyn Fn(&Fact) -> f64| facts.iter().map(of).sum::<f64>();
-    let (value, low, high) = (sum(&|f| f.value), sum(&|f| f.low), sum(&|f| f.high));
-    if (value - 1.0).abs() <= EXACT || (!whole && value < 1.0) {
-        return Ok(());
-    }
-    if value > 1.0 && low <= 1.0 && low < value {
-        let part = (value - 1.0) / (value - low);
-        facts.iter_mut().for_each(|f| f.value = (f.value - part * (f.value - f.low)).max(f.low));
-        return Ok(());
-    }
-    if value < 1.0 && high >= 1.0 && high > value {
-        let part = (1.0 - value) / (high - value);
-        facts.iter_mut().for_each(|f| f.value = (f.value + part * (f.high - f.value)).min(f.high));
-        return Ok(());
-    }
-    if (value - 1.0).abs() <= ROUNDING * facts.len() as f64 + EXACT {
-        for fact in facts {
-            let scaled = |x: f64| (x / value).min(1.0);
-            (fact.value, fact.low, fact.high) =
-                (scaled(fact.value), scaled(fact.low), scaled(fact.high));
-        }
-        return Ok(());
-    }
-    // As it was written, without the noise of adding.
-    let told = (value * 1e9).round() / 1e9;
-    let told = format!("the shares sum to {told}; expected 1");
-    Err(match whole {
-        true => {
-            format!("{told}, for these are all levels (within = ... says how far off each may be)")
-        }
-        false => format!("{told} or less"),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn facts(all: &[(f64, f64, f64)]) -> Vec<Fact> {
-        let share = |(k, &(low, value, high)): (usize, &(f64, f64, f64))| Fact {
-            feature: 0,
-            quantity: Quantity::Share(k),
-            value,
-            low,
-            high,
-        };
-        all.iter().enumerate().map(share).collect()
-    }
-
-    #[test]
-    fn wilson_holds_the_share_at_every_size() {
-        for people in [1.0, 7.0, 1200.0, 1e9] {
-            for share in [0.0, 1e-9, 0.03, 0.5, 0.999, 1.0] {
-                let (low, high) = wilson(share, people);
-                assert!(0.0 <= low && low <= share && share <= high && high <= 1.0);
-                assert!(high > low);
-            }
-        }
-        // 47 of 100: the interval that textbooks print.
-        let (low, high) = wilson(0.47, 100.0);
-        assert!((low - 0.3750).abs() < 1e-3 && (high - 0.5671).abs() < 1e-3, "{low} {high}");
-    }
-
-    #[test]
-    fn shares_are_moved_to_one_within_what_is_open() {
-        let exact = |x: f64| (x, x, x);
-        let sum = |facts: &[Fact]| facts.iter().map(|f| f.value).sum::<f64>();
-        let inside = |facts: &[Fact]| facts.iter().all(|f| f.low <= f.value && f.value <= f.high);
-        for (case, whole) in [
-            // Rounding.
-            (vec![exact(0.333), exact(0.333), exact(0.333)], true),
-            (vec![exact(0.3335), exact(0.333), exact(0.334)], true),
-            (vec![exact(0.5005), exact(0.5)], false),
-            // Ranges.
-            (vec![(0.4, 0.45, 0.5), (0.4, 0.45, 0.5)], true),
-            (vec![(0.1, 0.15, 0.2), (0.7, 0.9, 1.0)], true),
-            (vec![(0.0, 0.0, 0.1), (0.9, 0.9, 0.95), exact(0.02)], true),
-        ] {
-            let mut moved = facts(&case);
-            summed(&mut moved, whole).unwrap();
-            assert!((sum(&moved) - 1.0).abs() < 1e-12 && inside(&moved), "{moved:?}");
-        }
-        let mut part = facts(&[exact(0.3), exact(0.2)]);
-        summed(&mut part, false).unwrap();
-        assert_eq!(part, facts(&[exact(0.3), exact(0.2)]));
-        for (case, whole, told) in [
-            (vec![exact(0.47), exact(0.43)], true, "sum to 0.9; expected 1, for"),
-            (vec![exact(0.7), exact(0.4)], true, "sum to 1.1"),
-            (vec![exact(0.7), exact(0.4)], false, "sum to 1.1; expected 1 or less"),
-            (vec![(0.4, 0.42, 0.45), (0.4, 0.42, 0.45)], true, "sum to 0.84"),
-        ] {
-            let error = summed(&mut facts(&case), whole).unwrap_err();
-            assert!(error.contains(told), "{error}");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Runs Seawall's questions on tables from end to end.
 //!
 //! 1. [`bound`]: the worst-case mean of a column under a shift of other columns.
-//! 2. [`mod@study`]: study files; [`mod@load`]: a study ready to be asked.
+//! 2. [`mod@study`]: study files; [`mod@prepare`]: a study with every choice made.
 //!    [`mod@target`]: a sample of another population on its contexts; [`mod@known`]: numbers about one that
 //!    nobody has seen; [`mod@describe`]: such numbers, written from a table.
 //! 3. [`mod@distance`]: how far apart two samples are; [`mod@radius`]: how far is far
@@ -15,8 +15,8 @@
 //! 7. [`mod@fields`]: what each front end calls a field that is wrong; [`mod@trace`]: stochastic runs as CSV
 //!    and SVG.
 //!
-//! Modules, each importing only from those before it: `fields`, `strata`, `study`, `set_text`, `words`, `shift`,
-//! `overlap`, `other_table`, `load`, `target`, `start`, `check`, `explain`, `evaluate`, `radius`, `transfer`,
+//! Modules, each importing only from those before it: `fields`, `study`, `set_text`, `words`, `shift`,
+//! `overlap`, `other_table`, `prepare`, `target`, `reference`, `check`, `explain`, `evaluate`, `radius`, `transfer`,
 //! `learn`, `apply`, `forecast`, `compare`, `trace`, `report`, `known`, `init`, `bound`, `distance`,
 //! `describe`, `demo`.
 //!
@@ -39,15 +39,14 @@ pub mod forecast;
 pub mod init;
 pub mod known;
 pub mod learn;
-pub mod load;
 mod other_table;
 mod overlap;
+pub mod prepare;
 pub mod radius;
+mod reference;
 pub mod report;
 pub mod set_text;
 pub mod shift;
-mod start;
-mod strata;
 pub mod study;
 pub mod target;
 pub mod trace;

@@ -5,7 +5,7 @@ use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Unseen;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Entropic, Kl, Settings, Wasserstein, Watch};
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use seawall_study::study::study;
 use seawall_table::count::count;
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn every_published_value() {
     close(mean(&|a| a == 1), &fixture["mean_cost"]["control"], "mean cost of control");
 
     let loaded = load(study, Watch::NOBODY).unwrap();
-    let model = loaded.recipe.fit(log, Watch::NOBODY).unwrap();
+    let model = loaded.model.recipe.fit(log, Watch::NOBODY).unwrap();
     let solve = Settings::default();
     let plain = Wasserstein.at(0.0);
     let values = model.values(log, plain, Unseen::Error, solve).unwrap();

@@ -6,14 +6,14 @@ use seawall::learn::{Groups, Task, groups};
 use seawall::outcome::{Unseen, Values};
 use seawall::policy::{Partition, Parts, Rule};
 use seawall::{Settings, Wasserstein, Watch};
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::study;
 use serde_json::Value;
 use std::path::PathBuf;
 
 /// The trial and its plain values, or None (said loudly) where it is absent. In CI it must be
 /// there.
-fn trial() -> Option<(Loaded, Values, Value)> {
+fn trial() -> Option<(PreparedStudy, Values, Value)> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let shared = here.join("../../../shared");
     for name in ["fixtures/stroke-trial.json", "data/ist/IST_corrected.csv.gz"] {
@@ -27,7 +27,7 @@ fn trial() -> Option<(Loaded, Values, Value)> {
     let fixture = std::fs::read_to_string(shared.join("fixtures/stroke-trial.json")).unwrap();
     let fixture = serde_json::from_str(&fixture).unwrap();
     let loaded = load(study(&here.join("../../studies/ist.toml")).unwrap(), Watch::NOBODY).unwrap();
-    let model = loaded.recipe.fit(loaded.log(), Watch::NOBODY).unwrap();
+    let model = loaded.model.recipe.fit(loaded.log(), Watch::NOBODY).unwrap();
     let plain = Wasserstein.at(0.0);
     let values = model.values(loaded.log(), plain, Unseen::Error, Settings::default()).unwrap();
     Some((loaded, values, fixture))

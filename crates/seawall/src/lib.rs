@@ -25,7 +25,7 @@
 //! 10. [`inference`]: confidence limits of worst cases, finite-sample bounds.
 //!
 //! Modules, each importing only from those before it: `kernel`, `error`, `progress`, `matrix`, `space`,
-//! `population`, `known`, `steps`, `ambiguity`, `distance`, `log`, `outcome`, `policy`, `evaluate`,
+//! `population`, `known`, `shares`, `steps`, `ambiguity`, `distance`, `log`, `outcome`, `policy`, `evaluate`,
 //! `transfer`, `learn`, `inference`.
 //!
 //! ```
@@ -69,16 +69,17 @@ pub mod outcome;
 pub mod policy;
 mod population;
 mod progress;
+mod shares;
 mod space;
 mod steps;
 pub mod transfer;
 
 pub use ambiguity::sets::*;
 pub use ambiguity::{
-    Ambiguity, Argument, Breakdown, Capabilities, ContextSet, Curve, CurveValue, CurveVertex,
-    Detail, Direction, Engine, EngineKind, Geometry, InnerMaximizer, JointSet, Kernel, Marginal,
-    Move, Parameter, Plan, Price, Problem, ScaledValues, Set, Settings, Smoothed, Solver, Status,
-    Sums, Takes, WorstCase,
+    Ambiguity, Argument, Breakdown, Capabilities, CertifiedValue, ContextSet, Curve, CurveValue,
+    CurveVertex, Detail, Direction, Engine, EngineKind, Geometry, InnerMaximizer, JointSet, Kernel,
+    LeastRadius, Marginal, Move, Parameter, Plan, Price, Problem, ScaledValues, Set, Settings,
+    Smoothed, Solver, Status, Sums, Takes, WorstCase, least_radius,
 };
 pub use error::{Error, Field, Result, Wording, quoted};
 pub use known::{Fact, Known, Quantity};
@@ -86,6 +87,7 @@ pub use log::{Entry, Folds, Log};
 pub use matrix::Matrix;
 pub use population::{DistinctRows, Population};
 pub use progress::{Progress, Stage, Watch};
+pub use shares::{sum_to_one, wilson_interval};
 pub use space::{
     Extension, Feature, Grid, Kind, LevelMoments, NewLevel, Points, Space, Support, Value,
 };

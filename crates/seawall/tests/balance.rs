@@ -9,7 +9,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, S
 use seawall::evaluate::{FitOptions, Fitted, Propensity};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;
-use seawall::transfer::{Balance, BalanceStatus, Centre, EFFECTIVE};
+use seawall::transfer::{Balance, BalanceStatus, BalancedEstimator, EFFECTIVE};
 use seawall::{
     Direction, Entry, Fact, Feature, Known, Log, Matrix, Population, Quantity, Space, Watch,
 };
@@ -641,7 +641,7 @@ fn held(
         let fitted = fitted(&log, model);
         let balance = Balance::new(&log, &world.known, EFFECTIVE).unwrap();
         assert_eq!(balance.status(), BalanceStatus::Matched);
-        let centre = Centre::new(&fitted, &balance, Watch::NOBODY).unwrap();
+        let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
         // Without the right weights only values that are linear in what is known can be had.
         let (a, b) = match weights {
             true => (world.policy(&log, 4), world.policy(&log, 8)),
@@ -689,7 +689,7 @@ fn margins_do_not_tell_everything() {
     let log = world.draw(60_000, None, &mut Random(1));
     let fitted = fitted(&log, true);
     let balance = Balance::new(&log, &world.known, EFFECTIVE).unwrap();
-    let centre = Centre::new(&fitted, &balance, Watch::NOBODY).unwrap();
+    let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
     let policy = world.policy(&log, 4);
     let found = centre.estimate(&policy).unwrap();
     let off = found.value - world.truth(&policy);
@@ -711,7 +711,7 @@ fn a_log_too_small_to_fold_has_no_centre() {
     let recipe = Recipe::Cells;
     let options = FitOptions::default();
     let fitted = Fitted::new(&one, &recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
-    let centre = Centre::new(&fitted, &balance, Watch::NOBODY).unwrap();
+    let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
     let found = centre.estimate(&Policy::constant(&one, "a").unwrap()).unwrap();
     assert!(found.value.is_nan() && found.se.is_nan());
 }

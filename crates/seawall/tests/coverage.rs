@@ -16,7 +16,7 @@ use crate::common::Random;
 use rayon::prelude::*;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, Half, HalfQuestion, Halved, Limits, Splits, crossings, halves,
+    Correction, Estimand, HalfFit, HalfQuestion, Limits, SplitNoise, Splits, crossings, halves,
 };
 use seawall::outcome::{
     AdditiveSearch, BoostedSettings, ForestSettings, Recipe, TreeSettings, Unseen, Values,
@@ -158,7 +158,7 @@ fn merged(mut entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// The value as fitted, and what halves say of it: at each radius, of the policy and then of the pair.
-fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Halved, Limits)> {
+fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, SplitNoise, Limits)> {
     let (log, watch) = (log.shared(), Watch::NOBODY);
     let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
     let design = Propensity::Design(vec![0.5, 0.5]);
@@ -185,9 +185,9 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Halv
         support: Support::All,
     };
     let correction = Correction::new(&fitted).unwrap();
-    let asked = [Asked::Value(&uniform), Asked::Difference(&treat, &control)];
+    let asked = [Estimand::Value(&uniform), Estimand::Difference(&treat, &control)];
     // As many as a study takes where nobody says how many.
-    let needed = |halved: &[Halved]| {
+    let needed = |halved: &[SplitNoise]| {
         let each = halved.iter().zip(cases.iter().zip(&rough)).map(|(halved, (case, rough))| {
             let ends = (case.value(), rough.value());
             halved.splits_needed(&halved.limits(ends, Direction::Cost, LEVEL, None))
@@ -197,7 +197,7 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Halv
     let splits = Splits::Enough(count, &needed);
     let found = halves(&log, &splits, seed, watch, &|a, b, _, watch| {
         let settings = Settings { watch, ..Settings::default() };
-        let half = |log| Half::new(log, &question, None, settings);
+        let half = |log| HalfFit::new(log, &question, None, settings);
         let (a, b) = (half(a)?, half(b)?);
         crossings([&a, &b], &asked, &question, (&correction, &[]), settings)
     });
@@ -224,7 +224,7 @@ fn simulate(truth: Truth, rows: usize, model: usize, logs: usize) -> Vec<(f64, T
     let world = World::new(truth);
     let any = world.log(100, 1);
     let expected = world.worst(&any);
-    let each: Vec<Vec<(f64, Halved, Limits)>> = (0..logs)
+    let each: Vec<Vec<(f64, SplitNoise, Limits)>> = (0..logs)
         .into_par_iter()
         .map(|k| {
             let log = world.log(rows, 1000 + k as u64);
@@ -233,7 +233,7 @@ fn simulate(truth: Truth, rows: usize, model: usize, logs: usize) -> Vec<(f64, T
             bracket(log, &recipe, k as u64, 20)
         })
         .collect();
-    let share = |of: &dyn Fn(&(f64, Halved, Limits)) -> f64, k: usize| {
+    let share = |of: &dyn Fn(&(f64, SplitNoise, Limits)) -> f64, k: usize| {
         each.iter().map(|found| of(&found[k])).sum::<f64>() / logs as f64
     };
     let at = |k: usize| {

@@ -3,8 +3,8 @@
 
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
-    Asked, Correction, Crossing, FIRST_SPLITS, Half, HalfQuestion, Halved, Splits, crossings,
-    halves,
+    Correction, Crossing, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits,
+    crossings, halves,
 };
 use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
@@ -50,7 +50,7 @@ fn crossings_are_what_they_say() {
         let fitted = Fitted::new(&log, &recipe, &design, options, Watch::NOBODY).unwrap();
         let correction = Correction::new(&fitted).unwrap();
         let (a, b) = (Policy::uniform(&log), Policy::constant(&log, "treat").unwrap());
-        let asked = [Asked::Value(&a), Asked::Difference(&a, &b)];
+        let asked = [Estimand::Value(&a), Estimand::Difference(&a, &b)];
         let (costs, radii) = ([Wasserstein.at(0.0), Wasserstein.at(0.05)], [0.05, 0.3]);
         let question = HalfQuestion {
             recipe: &recipe,
@@ -63,7 +63,7 @@ fn crossings_are_what_they_say() {
         let marked = [true; 8];
         let found = halves(&log, &Splits::Exactly(3), 5, Watch::NOBODY, &|one, other, _, _| {
             assert_eq!(one.total() + other.total(), log.total());
-            let half = |log| Half::new(log, &question, None, settings);
+            let half = |log| HalfFit::new(log, &question, None, settings);
             let (first, second) = (half(one)?, half(other)?);
             let both = [&first, &second];
             let found = crossings(both, &asked, &question, (&correction, &marked), settings)?;
@@ -137,13 +137,13 @@ fn halvings_are_summed_up() {
     let none = [(f64::NAN, f64::NAN); 2];
     let of = |fitted, honest, noise| Crossing { fitted, honest, noise, corrected: none };
     let two = [of([3.0, 5.0], [1.0, 2.0], [0.04, 0.04]), of([4.0, 4.0], [2.0, 3.0], [0.0, 0.08])];
-    let found = Halved::new(&two);
+    let found = SplitNoise::new(&two);
     assert_eq!(found.honest, 2.0);
     // Halves 1 and 1 apart: half their mean square is 0.5, more than the noise of 0.04.
     assert!((found.honest_se - 0.5f64.sqrt()).abs() < 1e-15);
     assert!((found.fitted_se - 0.5 * 2f64.sqrt()).abs() < 1e-15);
     // A model that does not say its noise has that of the halves.
-    let unsaid = Halved::new(&[of([3.0, 5.0], [1.0, 2.0], [f64::NAN; 2])]);
+    let unsaid = SplitNoise::new(&[of([3.0, 5.0], [1.0, 2.0], [f64::NAN; 2])]);
     assert!((unsaid.honest_se - 0.5f64.sqrt()).abs() < 1e-15);
     for direction in [Direction::Cost, Direction::Reward] {
         for value in [1.0, 2.0, 4.0] {
@@ -160,7 +160,7 @@ fn halvings_are_summed_up() {
     assert!((limits.upper - 4.0 - 4.302_652_73 * found.fitted_se).abs() < 1e-6);
     let few = found.limits((4.0, 4.0), cost, 0.95, Some(2));
     assert!(few.upper > limits.upper, "two clusters say less");
-    let turned = Halved { honest: -found.honest, ..found };
+    let turned = SplitNoise { honest: -found.honest, ..found };
     let other = turned.limits((-4.0, -4.0), reward, 0.95, None);
     assert_eq!((other.lower, other.upper), (-limits.upper, -limits.lower));
 }
@@ -176,7 +176,7 @@ fn splits_are_as_many_as_their_error_asks_for() {
         corrected: none,
     };
     let needed = |spread: f64| {
-        let found = Halved::new(&[split(1.0 - spread), split(1.0), split(1.0 + spread)]);
+        let found = SplitNoise::new(&[split(1.0 - spread), split(1.0), split(1.0 + spread)]);
         assert!((found.spread - spread).abs() < 1e-12);
         let limits = found.limits((2.0, 2.0), Direction::Cost, 0.95, None);
         let (needed, width) = (found.splits_needed(&limits), limits.upper - limits.lower);
@@ -194,7 +194,7 @@ fn splits_are_as_many_as_their_error_asks_for() {
     };
     let seen = std::cell::Cell::new(0);
     let enough = |wanted: usize| {
-        let decide = |halved: &[Halved]| {
+        let decide = |halved: &[SplitNoise]| {
             seen.set(halved[0].halvings);
             wanted
         };
@@ -232,14 +232,14 @@ fn halves_are_the_same_on_any_number_of_threads() {
         pool.install(|| {
             halves(&log, &Splits::Exactly(count), seed, Watch::NOBODY, &|a, b, _, watch| {
                 let settings = Settings { watch, ..Settings::default() }.detail(Detail::Population);
-                let half = |log| Half::new(log, &question, None, settings);
-                let asked = [Asked::Value(&policy)];
+                let half = |log| HalfFit::new(log, &question, None, settings);
+                let asked = [Estimand::Value(&policy)];
                 let (a, b) = (half(a)?, half(b)?);
                 crossings([&a, &b], &asked, &question, (&correction, &[]), settings)
             })
         })
     };
-    let text = |found: &[Halved]| format!("{found:?}");
+    let text = |found: &[SplitNoise]| format!("{found:?}");
     let (one, four) = (run(1, 1, 12).unwrap(), run(4, 1, 12).unwrap());
     assert_eq!(text(&one), text(&four));
     assert_ne!(text(&one), text(&run(1, 2, 12).unwrap()));

@@ -6,7 +6,7 @@ use crate::common::Random;
 use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;
-use seawall::transfer::{Target, Transport};
+use seawall::transfer::{TargetSample, Transport};
 use seawall::{
     Detail, Direction, Entry, Feature, Log, Matrix, Settings, Space, Wasserstein, Watch,
 };
@@ -72,7 +72,7 @@ impl World {
         (0..2 * AGES).map(|x| self.there[x] * value(x)).sum()
     }
 
-    fn draw(&self, rows: usize, people: usize, random: &mut Random) -> (Arc<Log>, Target) {
+    fn draw(&self, rows: usize, people: usize, random: &mut Random) -> (Arc<Log>, TargetSample) {
         let pick = |shares: &[f64], random: &mut Random| {
             let mut left: f64 = random.unit();
             let falls = |share: &f64| {
@@ -102,7 +102,7 @@ impl World {
         let log = Log::new(space, actions, outcomes, values, Direction::Cost, entries).unwrap();
         let sample: Vec<(usize, f64)> =
             (0..people).map(|_| (pick(&self.there, random), 1.0)).collect();
-        (log.shared(), Target::new(&self.space, &sample).unwrap())
+        (log.shared(), TargetSample::new(&self.space, &sample).unwrap())
     }
 }
 
@@ -170,7 +170,7 @@ fn worst_cases_around_a_target_start_there() {
     let (log, _) = world.draw(400, 1, &mut random);
     // Everyone aged 9; the log's rows there are taken out.
     let log = log.reweighted(|_, e| if e.context >= 18 { 0.0 } else { e.weight }).unwrap().shared();
-    let target = Target::new(&world.space, &[(18, 2.0), (19, 1.0), (0, 0.0)]).unwrap();
+    let target = TargetSample::new(&world.space, &[(18, 2.0), (19, 1.0), (0, 0.0)]).unwrap();
     assert_eq!((target.rows(), target.total()), (2, 3.0));
     let fitted = fitted(&log, &recipe(false));
     let policy = Policy::constant(&log, "a").unwrap();
@@ -183,6 +183,6 @@ fn worst_cases_around_a_target_start_there() {
         let direct = target.population().mean(&policy.values(&values).unwrap()).unwrap();
         assert!((at(0.0).unwrap().value() - direct).abs() < 1e-12);
     }
-    assert!(Target::new(&world.space, &[]).is_err());
-    assert!(Target::new(&world.space, &[(99, 1.0)]).is_err());
+    assert!(TargetSample::new(&world.space, &[]).is_err());
+    assert!(TargetSample::new(&world.space, &[(99, 1.0)]).is_err());
 }

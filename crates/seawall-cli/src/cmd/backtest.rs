@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::request::BacktestRequest;
 use crate::show;
 use seawall::Watch;
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use seawall_study::transfer::backtest;
 use std::io::Write;
 

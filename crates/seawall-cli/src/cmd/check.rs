@@ -5,13 +5,13 @@ use crate::request::Toward;
 use crate::show;
 use seawall::Watch;
 use seawall_study::check::check;
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::study;
 use std::io::Write;
 use std::path::Path;
 
 /// Reads a study's data, showing how far it got.
-pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<Loaded, Failure> {
+pub(super) fn read(path: &Path, wait: &show::Wait) -> Result<PreparedStudy, Failure> {
     let study = study(path)?;
     Ok(load(study, Watch::new(&wait.follow()))?)
 }
@@ -21,7 +21,7 @@ pub(super) fn read_toward(
     path: &Path,
     target: Option<&Path>,
     wait: &show::Wait,
-) -> Result<Loaded, Failure> {
+) -> Result<PreparedStudy, Failure> {
     let target = target.map(Path::to_owned);
     read_knowing(path, &Toward { target, ..Toward::default() }, wait)
 }
@@ -31,7 +31,7 @@ pub(super) fn read_knowing(
     path: &Path,
     toward: &Toward,
     wait: &show::Wait,
-) -> Result<Loaded, Failure> {
+) -> Result<PreparedStudy, Failure> {
     let study = study(path)?.with_known(toward.known.clone(), toward.size)?;
     let follow = wait.follow();
     let loaded = load(study, Watch::new(&follow))?;

@@ -8,7 +8,7 @@ use crate::show;
 use seawall::Watch;
 use seawall_study::compare::compare;
 use seawall_study::forecast;
-use seawall_study::load::load;
+use seawall_study::prepare::load;
 use std::io::Write;
 
 /// Compares and prints.

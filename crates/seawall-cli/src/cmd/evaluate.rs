@@ -82,8 +82,12 @@ fn populations(found: &Evaluation, out: &mut dyn Write) -> std::io::Result<()> {
     for policy in &found.policies {
         let radii = policy.results.len() / policy.values.len().max(1);
         for (k, (answer, worst)) in policy.results.iter().zip(&policy.worst).enumerate() {
-            let key =
-                format!("{},{},{}", csv_field(&policy.name), answer.radius, answer.cost_radius);
+            let key = format!(
+                "{},{},{}",
+                csv_field(&policy.name),
+                answer.shift.radius,
+                answer.shift.cost_radius
+            );
             population(&key, &policy.values[k / radii], worst, out)?;
         }
     }

@@ -66,12 +66,15 @@ pub fn run(path: &Path, changes: &Changes, outputs: &LearnOutputs) -> Result<(),
         !interrupt::asked()
     };
     show::forecast::say(forecast::learning(&loaded, &question, Watch::new(&follow))?);
-    let mut answer = learn(&loaded, &question, state, Watch::new(&follow))?;
-    if let (Some((history, level)), false) = (&outputs.groups, interrupt::asked()) {
-        let counted = counted_toward(path, history.clone(), &outputs.toward, &wait)?;
-        let found = by_group(&counted, &question, &answer, *level, Watch::new(&follow))?;
-        answer.groups = Some(found);
-    }
+    let answer = learn(&loaded, &question, state, Watch::new(&follow))?;
+    let answer = match &outputs.groups {
+        Some((history, level)) if !interrupt::asked() => {
+            let counted = counted_toward(path, history.clone(), &outputs.toward, &wait)?;
+            let found = by_group(&counted, &question, &answer, *level, Watch::new(&follow))?;
+            answer.with_groups(found)
+        }
+        _ => answer,
+    };
     drop(wait);
     let stopped = interrupt::asked();
     let state = match &answer.state {

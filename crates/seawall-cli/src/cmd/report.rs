@@ -8,7 +8,7 @@ use seawall::Watch;
 use seawall_report::report;
 use seawall_study::compare;
 use seawall_study::forecast;
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::report::{Request, Transferred, answers, question};
 use seawall_table::write::{destination, prepare};
 use std::io::Write;
@@ -20,7 +20,7 @@ pub fn run(asked: ReportRequest) -> Result<(), Failure> {
     let study = with_history(&asked.study, asked.history)?;
     let study = study.with_known(asked.toward.known, asked.toward.size)?;
     let target = asked.toward.target.as_deref();
-    let toward = |loaded: Loaded| -> Result<Loaded, Failure> {
+    let toward = |loaded: PreparedStudy| -> Result<PreparedStudy, Failure> {
         let loaded = loaded.with_support(asked.support);
         Ok(loaded.toward(target, Watch::new(&wait.follow()))?.unwrap_or(loaded))
     };

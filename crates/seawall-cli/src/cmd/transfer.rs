@@ -6,7 +6,7 @@ use crate::request::TransferRequest;
 use crate::show;
 use seawall::Watch;
 use seawall_study::fields::FrontEnd;
-use seawall_study::load::{Loaded, load};
+use seawall_study::prepare::{PreparedStudy, load};
 use seawall_study::study::{HistoryChanges, KnownSpec, Study, study};
 use seawall_study::transfer::{Request, transfer};
 use std::io::Write;
@@ -25,7 +25,7 @@ pub(super) fn counted_toward(
     history: HistoryChanges,
     toward: &Toward,
     wait: &show::Wait,
-) -> Result<Loaded, Failure> {
+) -> Result<PreparedStudy, Failure> {
     let study = with_history(path, history)?.with_known(toward.known.clone(), toward.size)?;
     let follow = wait.follow();
     let loaded = load(study, Watch::new(&follow))?;

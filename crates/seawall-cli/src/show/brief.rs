@@ -142,8 +142,8 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
         for (k, row) in policy.results.chunks(radii.len()).enumerate() {
             let own = if k == 0 { [name.clone(), estimate(&dr)] } else { Default::default() };
             let mut cells = Vec::from(own);
-            cells.extend(costs.then(|| number(row[0].cost_radius)));
-            let se = |r: &RobustValue| Some(r.shown_se()).filter(|se| !se.is_nan());
+            cells.extend(costs.then(|| number(row[0].shift.cost_radius)));
+            let se = |r: &RobustValue| r.shown_se().filter(|se| !se.is_nan());
             cells.extend(row.iter().map(|r| safe(r, found, se(r).unwrap_or(dm.se))));
             rows.push(cells);
             let told = row.iter().any(|r| r.shown().is_some());
@@ -151,8 +151,11 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
                 let mut cells = vec![String::new(), interval];
                 cells.extend(costs.then(String::new));
                 cells.extend(row.iter().map(|r| {
-                    let safe = r.exact_lower.is_some();
-                    ends(if safe { r.shown_safe() } else { r.shown() }, r.shown_se())
+                    let safe = r.solve.exact_lower.is_some();
+                    ends(
+                        if safe { r.shown_safe() } else { r.shown() },
+                        r.shown_se().unwrap_or(f64::NAN),
+                    )
                 }));
                 rows.push(cells);
             }
@@ -210,10 +213,10 @@ fn interval_name(found: &Evaluation) -> Option<String> {
 /// A worst case on the safe side: a smoothed value alone is none.
 fn safe(r: &RobustValue, found: &Evaluation, se: f64) -> String {
     let bound = match found.direction {
-        seawall::Direction::Cost => r.exact_upper,
-        seawall::Direction::Reward => r.exact_lower,
+        seawall::Direction::Cost => r.solve.exact_upper,
+        seawall::Direction::Reward => r.solve.exact_lower,
     };
-    supported(bound.unwrap_or(r.value), se)
+    supported(bound.unwrap_or(r.worst.value), se)
 }
 
 /// Pairs in one population: a row a radius, then a sentence each.
@@ -241,11 +244,11 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     for c in pairs.iter().take(PAIRS) {
         let plain = c.estimate();
         for (k, r) in c.results.iter().take(ROWS).enumerate() {
-            let se = Some(r.shown_se()).filter(|se| !se.is_nan()).unwrap_or(plain.se);
+            let se = r.shown_se().filter(|se| !se.is_nan()).unwrap_or(plain.se);
             let pair = format!("{} − {}", of(&c.policy), of(&c.against));
             let mut row = vec![if k == 0 { pair } else { String::new() }, radius(r.radius)];
             row.extend(costs.then(|| number(r.cost_radius)));
-            row.extend([supported(r.worst, se), supported(r.best, se)]);
+            row.extend([supported(r.bounds.worst.value, se), supported(r.bounds.best.value, se)]);
             row.extend(interval.as_ref().map(|_| ends(r.shown(), se)));
             row.push(verdict(c.verdict(k)).to_owned());
             shown.add_row(row);
@@ -267,7 +270,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
 /// What can be claimed of the first policy at its first positive radius, and how much is noise.
 fn claims(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()> {
     let Some((policy, name)) = found.policies.iter().zip(names).next() else { return Ok(()) };
-    let at = policy.results.iter().position(|r| r.radius > 0.0);
+    let at = policy.results.iter().position(|r| r.shift.radius > 0.0);
     match at.and_then(|k| found.claim(policy, k)) {
         Some(words) => wrapped(&format!("{name}: {}", uncapital(&words)), out),
         None => Ok(()),
@@ -280,12 +283,12 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
     // With limits to tell, the first policy's alone.
     let told = if found.question.halves.is_some() { 1 } else { 4 };
     for (policy, name) in found.policies.iter().zip(names).take(told) {
-        let at = policy.results.iter().position(|r| r.radius > 0.0);
+        let at = policy.results.iter().position(|r| r.shift.radius > 0.0);
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
         let changes = shift::changes(worst, set, CHANGES);
         if !changes.is_empty() {
-            let at = match policy.results[k].radius.is_finite() {
-                true => format!(" at {}", number(policy.results[k].radius)),
+            let at = match policy.results[k].shift.radius.is_finite() {
+                true => format!(" at {}", number(policy.results[k].shift.radius)),
                 false => String::new(),
             };
             wrapped(&format!("Worst for {name}{at}: {}.", changes.join("; ")), out)?;
@@ -297,15 +300,15 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
 /// Whether every number is exact, or how far the bounds are apart.
 fn certificates(found: &Evaluation) -> String {
     let all = found.policies.iter().flat_map(|p| &p.results);
-    let smoothed = all.clone().any(|r| r.exact_lower.is_some());
-    let open = all.clone().filter(|r| r.status != Status::Optimal).map(|r| r.gap);
+    let smoothed = all.clone().any(|r| r.solve.exact_lower.is_some());
+    let open = all.clone().filter(|r| r.worst.status != Status::Optimal).map(|r| r.worst.gap);
     let open = open.chain(
         found
             .comparisons
             .iter()
             .flat_map(|c| &c.results)
-            .filter(|r| r.status != Status::Optimal)
-            .map(|r| r.gap),
+            .filter(|r| r.bounds.status() != Status::Optimal)
+            .map(|r| r.bounds.worst.gap),
     );
     let open = open.fold(0.0, f64::max);
     match (smoothed, open > 0.0) {

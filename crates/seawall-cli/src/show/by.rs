@@ -64,10 +64,10 @@ fn policies(
             let mut own = [name(&policy.name), estimate(&dr)];
             let radii = found.question.context.radii.len();
             for (_, r) in policy.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
-                let se = r.shown_se();
+                let se = r.shown_se().unwrap_or(f64::NAN);
                 let mut row = Vec::from(std::mem::take(&mut first));
                 row.extend(std::mem::take(&mut own));
-                row.extend([r.radius_words(), supported(r.value, se), ends(r.shown(), se)]);
+                row.extend([r.radius_words(), supported(r.worst.value, se), ends(r.shown(), se)]);
                 rows.add_row(row);
             }
         }
@@ -91,10 +91,14 @@ fn pairs(
                 [format!("{} − {}", name(&c.policy), name(&c.against)), estimate(&c.estimate())];
             let radii = found.question.context.radii.len();
             for (k, r) in c.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
-                let se = r.shown_se();
+                let se = r.shown_se().unwrap_or(f64::NAN);
                 let mut row = vec![std::mem::take(&mut first)];
                 row.extend(std::mem::take(&mut own));
-                row.extend([radius(r.radius), supported(r.worst, se), ends(r.shown(), se)]);
+                row.extend([
+                    radius(r.radius),
+                    supported(r.bounds.worst.value, se),
+                    ends(r.shown(), se),
+                ]);
                 row.push(verdict(c.verdict(k)).to_owned());
                 rows.add_row(row);
             }

@@ -4,8 +4,8 @@ use super::{label, number, percent, short, supported, table};
 use seawall::evaluate::PropensitySource;
 use seawall::outcome::{ModelKind, Unseen};
 use seawall_study::check::{Check, ModelRow};
+use seawall_study::prepare::TargetAnswer;
 use seawall_study::study::Scale;
-use seawall_study::target::TargetAnswer;
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -118,8 +118,11 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
         return Ok(());
     }
     // Worst cases by kind, where somebody worked them out.
-    let noise: [(&str, Column); 3] =
-        [("as fitted", |r| r.as_fitted), ("honest", |r| r.honest), ("gap", |r| r.gap)];
+    let noise: [(&str, Column); 3] = [
+        ("as fitted", |r| r.noise.map(|n| n.as_fitted)),
+        ("honest", |r| r.noise.map(|n| n.honest)),
+        ("gap", |r| r.noise.map(|n| n.gap)),
+    ];
     let known = noise.iter().filter(|(_, of)| found.models.iter().any(|r| of(r).is_some()));
     let mut header = vec!["model", "error (se)", "above lowest (se)"];
     header.extend(known.clone().map(|(name, _)| *name));

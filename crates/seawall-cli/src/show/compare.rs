@@ -91,5 +91,5 @@ fn shown(found: &Compared) -> Vec<usize> {
 }
 
 fn value(set: &ComparedSet, policy: usize) -> String {
-    set.policies.get(policy).map_or(String::new(), |p| short(p.value))
+    set.policies.get(policy).map_or(String::new(), |p| short(p.worst.value))
 }

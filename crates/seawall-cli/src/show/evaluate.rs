@@ -119,7 +119,7 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
             row.push(number(overlap.clipped));
         }
         row.extend(
-            policy.results.iter().take(unobserved.len()).map(|r| percent(r.unobserved_mass)),
+            policy.results.iter().take(unobserved.len()).map(|r| percent(r.solve.unobserved_mass)),
         );
         shown.add_row(row);
     }
@@ -151,26 +151,26 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
             };
             let mut row = vec![
                 label(&policy.name),
-                name(answer.set.name(), answer.eta),
+                name(answer.shift.set.name(), answer.shift.eta),
                 answer.radius_words(),
             ];
             if several_costs {
-                row.push(name(answer.cost_set.name(), answer.cost_eta));
-                row.push(number(answer.cost_radius));
+                row.push(name(answer.shift.cost_set.name(), answer.shift.cost_eta));
+                row.push(number(answer.shift.cost_radius));
             }
             row.extend([
-                number(answer.value),
-                number(answer.lower),
-                number(answer.upper),
-                gap(answer.gap),
-                answer.lambda.map_or("infinite".to_owned(), number),
-                answer.status.to_string(),
+                number(answer.worst.value),
+                number(answer.worst.lower),
+                number(answer.worst.upper),
+                gap(answer.worst.gap),
+                answer.solve.lambda.map_or("infinite".to_owned(), number),
+                answer.worst.status.to_string(),
             ]);
             if entropic {
-                let exact = [answer.exact_lower, answer.exact_upper];
+                let exact = [answer.solve.exact_lower, answer.solve.exact_upper];
                 row.extend(exact.map(|x| x.map_or(String::new(), number)));
             }
-            row.push(percent(answer.unobserved_mass));
+            row.push(percent(answer.solve.unobserved_mass));
             shown.add_row(row);
         }
     }
@@ -193,10 +193,10 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
     for policy in &found.policies {
         for answer in &policy.results {
             let mut row = vec![label(&policy.name), answer.radius_words()];
-            row.extend(several_costs.then(|| number(answer.cost_radius)));
-            row.push(number(answer.value));
-            if let (Some(h), Some(l)) = (answer.honest, answer.limits) {
-                let corrected = answer.doubly_robust.map_or(String::new(), |d| {
+            row.extend(several_costs.then(|| number(answer.shift.cost_radius)));
+            row.push(number(answer.worst.value));
+            if let (Some(h), Some(l)) = (answer.noise.honest, answer.noise.limits) {
+                let corrected = answer.noise.doubly_robust.map_or(String::new(), |d| {
                     let told = tell((d.value, d.se)).replace(')', "");
                     format!("{told}; {})", number(d.effective_rows.round()))
                 });
@@ -208,7 +208,7 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
     }
     writeln!(out, "How much of that may be noise:\n\n{shown}\n")?;
     for policy in &found.policies {
-        let at = policy.results.iter().position(|r| r.radius > 0.0);
+        let at = policy.results.iter().position(|r| r.shift.radius > 0.0);
         if let Some(words) = at.and_then(|k| found.claim(policy, k)) {
             writeln!(out, "{}: {words}", label(&policy.name))?;
         }
@@ -260,10 +260,19 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for c in &found.comparisons {
         for r in &c.results {
             let mut row = vec![label(&c.policy), label(&c.against), radius(r.radius)];
-            row.extend([number(r.cost_radius), number(r.worst), number(r.lower), number(r.upper)]);
-            row.extend([number(r.best), gap(r.gap), r.status.to_string()]);
+            row.extend([
+                number(r.cost_radius),
+                number(r.bounds.worst.value),
+                number(r.bounds.worst.lower),
+                number(r.bounds.worst.upper),
+            ]);
+            row.extend([
+                number(r.bounds.best.value),
+                gap(r.bounds.worst.gap),
+                r.bounds.status().to_string(),
+            ]);
             row.push(r.unobserved_mass.map_or(String::new(), percent));
-            if let (Some(h), Some(l)) = (r.honest, r.limits) {
+            if let (Some(h), Some(l)) = (r.noise.honest, r.noise.limits) {
                 row.extend([supported(h.value, h.se), between((l.lower, l.upper))]);
             }
             shown.add_row(row);
@@ -345,12 +354,12 @@ fn bounds(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         "Finite-sample bound: with probability {} a robust value is off by at most {}: sampling \
          {}, contexts {}, costs {}, outcomes {}, smoothing {}.",
         percent(1.0 - b.delta),
-        number(b.total),
-        number(b.sampling),
-        number(b.contexts),
-        number(b.costs),
-        number(b.outcomes),
-        number(b.smoothing)
+        number(b.terms.total),
+        number(b.terms.sampling),
+        number(b.terms.contexts),
+        number(b.terms.costs),
+        number(b.terms.outcomes),
+        number(b.terms.smoothing)
     )?;
     writeln!(
         out,
@@ -373,14 +382,14 @@ fn explain(question: &Question, policy: &PolicyResult, out: &mut dyn Write) -> R
     let cases = policy.results.iter().zip(&policy.worst).take(radii);
     for (answer, worst) in cases.clone() {
         let told = sentence(worst, question.context.set);
-        match answer.radius.is_finite() {
-            true => writeln!(out, " Radius {}: {told}.", answer.radius)?,
+        match answer.shift.radius.is_finite() {
+            true => writeln!(out, " Radius {}: {told}.", answer.shift.radius)?,
             false => writeln!(out, " {}: {told}.", super::brief::capital(&answer.radius_words()))?,
         }
     }
-    if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.radius > 0.0) {
-        match answer.radius.is_finite() {
-            true => writeln!(out, " At radius {}:", answer.radius)?,
+    if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.shift.radius > 0.0) {
+        match answer.shift.radius.is_finite() {
+            true => writeln!(out, " At radius {}:", answer.shift.radius)?,
             false => writeln!(out, " With {}:", answer.radius_words().replace("by", "radii by"))?,
         }
         let moves = moves && worst.plan().iter().any(|m| m.from != m.to);

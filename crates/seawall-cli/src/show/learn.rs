@@ -1,6 +1,6 @@
 //! What was learned, in words.
 
-use super::transfer::to_noise;
+use super::transfer::{bound, to_noise};
 use super::{balance, gap, number, one_line};
 use crate::request::LearnOutputs;
 use seawall::Direction;
@@ -43,8 +43,8 @@ pub fn print(
         writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
     }
     let (better, bound, floor, weaker) = match answer.direction {
-        Direction::Cost => ("below", answer.lower, "Floor", "a lower"),
-        Direction::Reward => ("above", answer.upper, "Ceiling", "an upper"),
+        Direction::Cost => ("below", answer.worst.lower, "Floor", "a lower"),
+        Direction::Reward => ("above", answer.worst.upper, "Ceiling", "an upper"),
     };
     let worst = match &answer.against {
         None => "Worst case".to_owned(),
@@ -57,12 +57,18 @@ pub fn print(
         (Some(lower), Some(upper)) => writeln!(
             out,
             "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. {place}: {}.",
-            number(answer.value),
+            number(answer.worst.value),
             number(lower),
             number(upper),
             number(nominal)
         )?,
-        _ => writeln!(out, "\n{worst}: {}. {}: {}.", number(answer.value), place, number(nominal))?,
+        _ => writeln!(
+            out,
+            "\n{worst}: {}. {}: {}.",
+            number(answer.worst.value),
+            place,
+            number(nominal)
+        )?,
     }
     if let Some(against) = &answer.against {
         let name = super::label(&against.policy);
@@ -106,8 +112,8 @@ pub fn print(
             // What nobody got there has no outcomes to be weighed anew.
             if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
             number(bound),
-            gap(answer.gap),
-            answer.status,
+            gap(answer.worst.gap),
+            answer.worst.status,
             answer.iterations,
             answer.seconds
         )?,
@@ -255,11 +261,11 @@ fn by_group(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
             super::label(&found.by),
             found.folds,
             to_noise(own.centre, own.se),
-            to_noise(own.bound, own.se),
+            bound(own),
             super::percent(own.level),
             own.method,
             to_noise(found.value.centre, found.value.se),
-            to_noise(found.value.bound, found.value.se),
+            bound(&found.value),
             own.held,
             own.groups.len()
         ),

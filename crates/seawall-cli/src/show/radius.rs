@@ -1,7 +1,7 @@
 //! Radii by what they must cover, in words.
 
 use super::{label, number, percent, short, table, wrapped};
-use seawall_study::radius::SuggestedRadii;
+use seawall_study::radius::{CostRadius, SuggestedRadii};
 use std::io::{Result, Write};
 
 /// Prints everything.
@@ -60,17 +60,19 @@ pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
             )?;
         }
     }
-    let cost = &answer.cost;
-    if cost.median.is_finite() {
+    let CostRadius { constant, median_rows, median, smallest_leaf } = answer.cost;
+    if let (Some(constant), Some(rows), Some(median), Some(smallest)) =
+        (constant, median_rows, median, smallest_leaf)
+    {
         wrapped(
             &format!(
                 "Cost radius, of the order {}/√n in a leaf of n rows: {} in the median leaf ({} {}), \
                  {} in the smallest.",
-                short(cost.constant),
-                short(cost.median),
-                number(cost.median_rows),
-                if cost.median_rows == 1.0 { "row" } else { "rows" },
-                short(cost.smallest_leaf)
+                short(constant),
+                short(median),
+                number(rows),
+                if rows == 1.0 { "row" } else { "rows" },
+                short(smallest)
             ),
             out,
         )?;

@@ -28,7 +28,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
             name,
             told(t.centre),
             told(t.se),
-            if t.bound.is_nan() { "none".to_owned() } else { told(t.bound) },
+            bound(t),
             told(t.allowance.sampling),
             told(t.allowance.between),
             told(t.allowance.couplings),
@@ -36,7 +36,7 @@ pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "{shown}")?;
     let Some(first) = answer.transfers.first() else { return Ok(()) };
-    if answer.transfers.iter().chain(&answer.differences).all(|t| t.bound.is_nan()) {
+    if answer.transfers.iter().chain(&answer.differences).all(|t| t.bound.is_none()) {
         for note in &answer.notes {
             wrapped(&format!("note: {note}"), out)?;
         }
@@ -63,6 +63,11 @@ pub(super) fn to_noise(x: f64, se: f64) -> String {
     // Adding 0 takes a minus away from nothing.
     let unit = 10f64.powf(digits);
     format!("{:.*}", digits as usize, (x * unit).round() / unit + 0.0)
+}
+
+/// A bound in as many digits as its standard error supports; `none` where too few rows support one.
+pub(super) fn bound(transfer: &Transfer) -> String {
+    transfer.bound.map_or("none".to_owned(), |bound| to_noise(bound, transfer.se))
 }
 
 /// Past groups: predicted, real and needed.

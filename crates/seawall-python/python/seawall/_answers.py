@@ -782,13 +782,12 @@ class ComparisonFields(Part):
 
 @dataclass(frozen=True)
 class CostRadius(Part):
-    """Cost radii of the order `n^(−1/2)` in a leaf of n rows: `constant / √n`, the constant being half the dearest
-    move between outcomes times the root of the number of outcomes seen.
+    """Cost radii of the order `n^(−1/2)` in a leaf of n rows (`outcome_radii`); None of a model without leaves.
 
     Attributes
     ----------
     constant
-        The constant of the median leaf.
+        The constant of the median leaf: its suggestion is this over the root of its rows.
     median_rows
         Its rows.
     median
@@ -797,10 +796,10 @@ class CostRadius(Part):
         The smallest leaf's suggestion.
     """
 
-    constant: float
-    median_rows: float
-    median: float
-    smallest_leaf: float
+    constant: float | None
+    median_rows: float | None
+    median: float | None
+    smallest_leaf: float | None
 
 
 @dataclass(frozen=True)
@@ -898,7 +897,10 @@ class DifferenceValueFields(Part):
     best_upper
         The best difference is not above this.
     verdict
-        What can be said of the policy beside the other; None before everything is known.
+        What can be said of the policy beside the other.
+        `"better"`: it is better in every population, noise allowed for; `"worse"`: it is worse in every
+        population, noise allowed for; `"depends"`: there is a population for each; `"too close to call"`: noise
+        leaves it open.
     unobserved_mass
         The share of the worst population on contexts never observed; None where it was not looked at.
     honest
@@ -926,7 +928,7 @@ class DifferenceValueFields(Part):
     status: Literal["optimal", "inexact", "stopped"]
     best_lower: float
     best_upper: float
-    verdict: Literal["better", "worse", "depends", "too close to call"] | None
+    verdict: Literal["better", "worse", "depends", "too close to call"]
     unobserved_mass: float | None
     honest: HonestEstimate | None
     limits: Limits | None
@@ -1461,15 +1463,15 @@ class LearnedFields(Part):
         `"lower is better"`: higher values are worse: the worst case is the largest mean; `"higher is better"`:
         lower values are worse: the worst case is the smallest mean.
     value
-        The policy's worst case.
+        The number that was found; of a worst case the bound on the safe side.
     lower
-        See `lower`.
+        The truth is not below this.
     upper
-        See `upper`.
+        The truth is not above this.
     gap
         How far apart the bounds are.
     status
-        How it ended.
+        How the optimisation ended.
         `"optimal"`: the bounds agree to the tolerance; `"inexact"`: the bounds hold but are further apart than
         the tolerance: rounding, or the limit on evaluations, came first; `"stopped"`: the bounds hold; the
         watcher asked to stop.
@@ -1684,7 +1686,7 @@ class ModelRow(Part):
     chosen
         Whether this kind was chosen.
     as_fitted
-        The worst case of the study's first policy and radius as this kind fits it, where it was worked out.
+        The worst case as this kind fits it.
     honest
         The same of populations found on one half of the rows and valued on the other.
     gap
@@ -1903,7 +1905,7 @@ class PolicyWorst(Part):
     policy
         The policy.
     value
-        The worst case: the bound on the safe side.
+        The number that was found; of a worst case the bound on the safe side.
     lower
         The truth is not below this.
     upper
@@ -1911,7 +1913,7 @@ class PolicyWorst(Part):
     gap
         How far apart the bounds are.
     status
-        How the solve ended.
+        How the optimisation ended.
         `"optimal"`: the bounds agree to the tolerance; `"inexact"`: the bounds hold but are further apart than
         the tolerance: rounding, or the limit on evaluations, came first; `"stopped"`: the bounds hold; the
         watcher asked to stop.
@@ -2060,20 +2062,20 @@ class RobustValueFields(Part):
         between each column's ends, every level, every combination, listed or not. Needs values and policies
         made of steps (`are_everywhere`).
     value
-        The worst case.
+        The number that was found; of a worst case the bound on the safe side.
     lower
         The truth is not below this.
     upper
         The truth is not above this.
     gap
         How far apart the bounds are.
-    lambda_
-        How fast the worst case worsens with the radius; None where it is infinite.
     status
-        How the solve ended.
+        How the optimisation ended.
         `"optimal"`: the bounds agree to the tolerance; `"inexact"`: the bounds hold but are further apart than
         the tolerance: rounding, or the limit on evaluations, came first; `"stopped"`: the bounds hold; the
         watcher asked to stop.
+    lambda_
+        How fast the worst case worsens with the radius; None where it is infinite.
     engine
         What found the inner maxima: `grid`, `tree` or `scan` on a listed support; `boxes`, `separable` or
         `descent` (of many trees together) on the whole space; None for a set that has none.
@@ -2089,18 +2091,18 @@ class RobustValueFields(Part):
         What moves along single columns may cost on average, where that is said by column.
     cost_eta
         The sharpness of an entropic set of outcomes.
-    doubly_robust
-        The honest value corrected by held-out residuals, where the log covers it.
-    estimate
-        Under a set of people with their outcomes: the value as an estimate, with its standard error and the
-        interval that follows.
     best_coupling
         Under a set that is about a person's outcomes under every action: the worst case if these went together
-        as kindly as they can. `value` has them go together as badly; no data say which.
+        as kindly as they can. The value has them go together as badly; no data say which.
     exact_lower
         With an entropic set of contexts or outcomes: the exact worst case is not below this.
     exact_upper
         With an entropic set of contexts or outcomes: the exact worst case is not above this.
+    estimate
+        Under a set of people with their outcomes: the value as an estimate, with its standard error and the
+        interval that follows.
+    doubly_robust
+        The honest value corrected by held-out residuals, where the log covers it.
     """
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
@@ -2115,8 +2117,8 @@ class RobustValueFields(Part):
     lower: float
     upper: float
     gap: float
-    lambda_: float | None
     status: Literal["optimal", "inexact", "stopped"]
+    lambda_: float | None
     engine: str | None
     evaluations: int
     unobserved_mass: float
@@ -2124,11 +2126,11 @@ class RobustValueFields(Part):
     limits: Limits | None
     column_radii: dict[str, float] = field(default_factory=dict)
     cost_eta: float | None = None
-    doubly_robust: DoublyRobust | None = None
-    estimate: JointEstimate | None = None
     best_coupling: float | None = None
     exact_lower: float | None = None
     exact_upper: float | None = None
+    estimate: JointEstimate | None = None
+    doubly_robust: DoublyRobust | None = None
 
 
 @dataclass(frozen=True)
@@ -2364,8 +2366,8 @@ class TransferFields(Part):
     se
         Its standard error.
     bound
-        The bound: the cost is not above this (the reward not below), with its condition. Not a number (null)
-        where too few rows support one.
+        The bound: the cost is not above this (the reward not below), with its condition. None where too few
+        rows support one.
     level
         How often the bound is to hold.
     method

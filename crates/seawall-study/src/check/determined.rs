@@ -28,9 +28,10 @@ fn told(log: &Log, feature: usize) -> Option<String> {
     for e in log.entries() {
         let context = e.context as usize;
         // What is missing is a group, at the end.
-        let place = match numeric {
-            true => space.number_at(context, feature).unwrap_or(f64::NAN),
-            false => space.code(context, feature),
+        let place = if numeric {
+            space.number_at(context, feature).unwrap_or(f64::NAN)
+        } else {
+            space.code(context, feature)
         };
         let key = if place.is_nan() { f64::NAN.to_bits() } else { place.to_bits() };
         let (_, rows) = groups.entry(key).or_insert_with(|| (place, vec![0.0; actions]));

@@ -7,10 +7,10 @@ mod twins;
 pub(crate) use determined::overlap_notes;
 pub(crate) use notes::{coding_note, given_note, policy_notes, target_note};
 
-use crate::load::Loaded;
-use crate::start::{Carrier, balance_note};
+use crate::prepare::{PreparedStudy, TargetAnswer};
+use crate::reference::{TargetEstimator, balance_note};
 use crate::study::{PolicySpec, Scale};
-use crate::target::TargetAnswer;
+
 use crate::words::{percent, short};
 use seawall::evaluate::{Fitted, PropensitySource, Support};
 use seawall::outcome::{Compared, ModelKind, Recipe, Unseen};
@@ -95,16 +95,21 @@ pub struct ModelRow {
     pub above_se: f64,
     /// Whether this kind was chosen.
     pub chosen: bool,
-    /// The worst case of the study's first policy and radius as this kind fits it, where it was
-    /// worked out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub as_fitted: Option<f64>,
+    /// What it makes of the study's first policy and radius, where it was worked out.
+    #[serde(flatten)]
+    pub noise: Option<ModelNoise>,
+}
+
+/// The worst case of the study's first policy and radius as a kind of model fits it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelNoise {
+    /// The worst case as this kind fits it.
+    pub as_fitted: f64,
     /// The same of populations found on one half of the rows and valued on the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub honest: Option<f64>,
+    pub honest: f64,
     /// How much of the worst case may be noise: as fitted less honest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<f64>,
+    pub gap: f64,
 }
 
 impl ModelRow {
@@ -117,9 +122,7 @@ impl ModelRow {
             above: compared.above,
             above_se: compared.above_se,
             chosen: compared.chosen,
-            as_fitted: None,
-            honest: None,
-            gap: None,
+            noise: None,
         }
     }
 }
@@ -222,53 +225,52 @@ pub struct PropensityFacts {
 }
 
 /// Looks at a study's data.
-pub fn check(loaded: &Loaded, watch: Watch<'_>) -> Result<Check> {
-    let fitted = loaded.fitted(watch)?;
-    let mut check = facts(loaded, fitted, loaded.study.data.support, watch)?;
-    check.notes.splice(0..0, overlap_notes(loaded.log()));
-    let start = loaded.start(loaded.log())?;
-    check.balance = start.summary();
-    let carrier = start.carrier(fitted, watch)?;
-    if let (Some(target), Some(Carrier::Sample(transport))) = (&loaded.target, &carrier) {
-        check.target = Some(target.answer(transport));
-    }
+pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
+    let fitted = prepared.fitted(watch)?;
+    let mut check = facts(prepared, fitted, prepared.study.data.support, watch)?;
+    check.notes.splice(0..0, overlap_notes(prepared.log()));
+    let reference = prepared.reference(prepared.log())?;
+    check.balance = reference.summary();
+    let estimator = reference.estimator(fitted, watch)?;
+    let transport = estimator.as_ref().and_then(TargetEstimator::transport);
+    check.target = prepared.target.as_ref().zip(transport).map(|(t, by)| t.answer(by));
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
-    let needed = loaded.contexts_on(loaded.study.data.support)?;
+    let needed = prepared.contexts_on(prepared.study.data.support)?;
     if let Ok(values) = fitted.values_on(&needed, Wasserstein.at(0.0), settings) {
         let later = |spec: &&PolicySpec| matches!(spec.plain(), PolicySpec::File(_));
-        for spec in loaded.study.policies.iter().filter(|spec| !later(spec)) {
-            let policy = loaded.policy(spec, &values, watch)?;
+        for spec in prepared.study.policies.iter().filter(|spec| !later(spec)) {
+            let policy = prepared.policy(spec, &values, watch)?;
             let nominal = fitted.nominal(&policy, watch)?;
-            let rows = loaded.log().effective_rows();
+            let rows = prepared.log().effective_rows();
             check.notes.extend(policy_notes(policy.name(), &nominal, rows));
         }
     }
-    check.notes.extend(start.balance().and_then(balance_note));
-    check.notes.extend(loaded.means_note());
-    check.notes.extend(coding_note(loaded.study.context_set.set));
+    check.notes.extend(reference.balance().and_then(balance_note));
+    check.notes.extend(prepared.means_note());
+    check.notes.extend(coding_note(prepared.study.context_set.set));
     Ok(check)
 }
 
 /// The facts, given what was fitted already.
 pub(crate) fn facts(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     fitted: &Fitted,
     support: Support,
     watch: Watch<'_>,
 ) -> Result<Check> {
     let errors = fitted.held_out_errors(watch)?;
     let propensities = fitted.propensities();
-    let (study, counted, log) = (&loaded.study, &loaded.counted, loaded.log());
+    let (study, counted, log) = (&prepared.study, &prepared.counted, prepared.log());
     let space = log.contexts();
     let totals = log.cell_totals();
     let observed = totals.rows().filter(|row| row.iter().any(|n| *n > 0.0)).count();
-    let needed = loaded.contexts_on(support)?;
-    let actions = actions(loaded, fitted, &totals, &needed);
-    let features = (0..space.names().len()).map(|k| feature(loaded, k, &totals)).collect();
+    let needed = prepared.contexts_on(support)?;
+    let actions = actions(prepared, fitted, &totals, &needed);
+    let features = (0..space.names().len()).map(|k| feature(prepared, k, &totals)).collect();
     let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
     let propensity = PropensityFacts {
-        source: loaded.propensity.source(),
+        source: prepared.propensity.source(),
         smallest: fold(f64::min, f64::INFINITY),
         largest: fold(f64::max, 0.0),
         clip: study.clip,
@@ -300,24 +302,24 @@ pub(crate) fn facts(
         outcomes: log.outcomes().len(),
         outcome_range,
         propensity,
-        model: loaded.model_kind(),
-        models: loaded.candidates.iter().map(ModelRow::new).collect(),
+        model: prepared.model_kind(),
+        models: prepared.model.candidates.iter().map(ModelRow::new).collect(),
         unseen: study.unseen,
         notes: Vec::new(),
         target: None,
         balance: None,
     };
-    check.notes = notes::notes(loaded, &check, &errors);
+    check.notes = notes::notes(prepared, &check, &errors);
     Ok(check)
 }
 
 fn actions(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     fitted: &Fitted,
     totals: &Matrix,
     needed: &[usize],
 ) -> Vec<ActionFacts> {
-    let (log, model) = (loaded.log(), fitted.model());
+    let (log, model) = (prepared.log(), fitted.model());
     let count = log.actions().len();
     let mut sums = vec![0.0; count];
     log.entries().iter().for_each(|e| sums[e.action as usize] += e.weight * log.value(e));
@@ -328,14 +330,14 @@ fn actions(
         let own = model.leaves()?.all().iter().filter(move |l| l.action == action);
         Some((own.clone().count(), own.map(|l| l.weight()).fold(f64::INFINITY, f64::min)))
     };
-    let tree = |action: usize| match &loaded.recipe {
+    let tree = |action: usize| match &prepared.model.recipe {
         Recipe::Tree(settings) => Some(TreeFacts {
             max_depth: settings[action].max_depth,
             min_samples_leaf: settings[action].min_samples_leaf,
             min_share: settings[action].min_share,
             min_samples_split: settings[action].min_samples_split,
             ccp_alpha: settings[action].ccp_alpha,
-            cross_validated: loaded.choices.as_ref().map(|c| c[action].error),
+            cross_validated: prepared.model.choices.as_ref().map(|c| c[action].error),
         }),
         _ => None,
     };
@@ -355,11 +357,11 @@ fn actions(
     .collect()
 }
 
-fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
-    let log = loaded.log();
+fn feature(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts {
+    let log = prepared.log();
     let space = log.contexts();
     if space.levels(k).is_empty() {
-        return line(loaded, k, totals);
+        return line(prepared, k, totals);
     }
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (context, row) in totals.rows().enumerate() {
@@ -389,8 +391,8 @@ fn feature(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
 }
 
 /// A numeric column whose numbers are no levels.
-fn line(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
-    let (log, space) = (loaded.log(), loaded.log().contexts());
+fn line(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts {
+    let (log, space) = (prepared.log(), prepared.log().contexts());
     let mut numbers: Vec<f64> = (0..space.len()).filter_map(|i| space.number_at(i, k)).collect();
     numbers.sort_unstable_by(f64::total_cmp);
     numbers.dedup();
@@ -400,7 +402,7 @@ fn line(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
     FeatureFacts {
         name: space.names().nth(k).unwrap_or_default().to_owned(),
         kind: space.kind(k),
-        levels: numbers.len() + usize::from(loaded.study.data.contexts[k].missing.is_some()),
+        levels: numbers.len() + usize::from(prepared.study.data.contexts[k].missing.is_some()),
         ends: (text(numbers.first()), text(numbers.last())),
         missing: missing.sum::<f64>() / log.total(),
         empty_levels: 0,
@@ -412,17 +414,17 @@ fn line(loaded: &Loaded, k: usize, totals: &Matrix) -> FeatureFacts {
 /// What a cost of 0.1 buys along a column, in words.
 fn buys(space: &Space, k: usize) -> String {
     const COST: f64 = 0.1;
-    let everyone = |share: f64| match share >= 1.0 {
-        true => "everyone".to_owned(),
-        false => format!("{} of people", percent(share)),
+    let everyone = |share: f64| {
+        if share >= 1.0 { "everyone".to_owned() } else { format!("{} of people", percent(share)) }
     };
     match space.kind(k) {
         Kind::Fixed => "nothing: it may not change".to_owned(),
         Kind::Numeric => {
             let by = (COST / space.weight(k)).sqrt();
-            match by.is_finite() {
-                true => format!("moving everyone by {}", short(by)),
-                false => "any move".to_owned(),
+            if by.is_finite() {
+                format!("moving everyone by {}", short(by))
+            } else {
+                "any move".to_owned()
             }
         }
         Kind::Nominal => format!("changing it for {}", everyone(COST / space.weight(k))),

@@ -1,9 +1,9 @@
 //! What a reader should know before trusting a number.
 
 use super::{Check, twins};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
+use crate::reference::{FEW_ROWS, TargetEstimates};
 use crate::set_text;
-use crate::start::{FEW_ROWS, TargetEstimates};
 use crate::words::{number, percent, supported};
 use seawall::evaluate::{Nominal, PropensitySource, Support};
 use seawall::{Kind, Set};
@@ -22,9 +22,13 @@ const TOO_GOOD: f64 = 1e-3;
 const APART: f64 = 2.0;
 
 /// Notes about the data.
-pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> Vec<String> {
+pub(super) fn notes(
+    prepared: &PreparedStudy,
+    check: &Check,
+    errors: &[Option<f64>],
+) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Support::All, Some(grid)) = (check.support, &loaded.counted.too_large) {
+    if let (Support::All, Some(grid)) = (check.support, &prepared.counted.too_large) {
         notes.push(format!(
             "the grid of all levels is too large, so the space is the {} contexts seen: its {} cells or \
              more would take about {}, and {} is allowed (support = \"space\" lists none; or bin columns \
@@ -68,12 +72,12 @@ pub(super) fn notes(loaded: &Loaded, check: &Check, errors: &[Option<f64>]) -> V
             ));
         }
     }
-    notes.extend(twins::twins(loaded.log()));
+    notes.extend(twins::twins(prepared.log()));
     propensities(check, &mut notes);
-    for (name, rows) in &loaded.counted.missing_outcomes {
+    for (name, rows) in &prepared.counted.missing_outcomes {
         notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
     }
-    notes.extend(loaded.counted.predictions.as_ref().and_then(varying));
+    notes.extend(prepared.counted.predictions.as_ref().and_then(varying));
     notes
 }
 
@@ -91,8 +95,8 @@ fn varying(brought: &RowPredictions) -> Option<String> {
 }
 
 /// A note about intervals of a model that is not fitted again.
-pub(crate) fn given_note(loaded: &Loaded) -> Option<String> {
-    (!loaded.recipe.is_refitted()).then(|| {
+pub(crate) fn given_note(prepared: &PreparedStudy) -> Option<String> {
+    (!prepared.model.recipe.is_refitted()).then(|| {
         "the outcome model's values were brought along: folds, halves and resampling do not fit it \
          again, so intervals and standard errors leave out its noise"
             .to_owned()

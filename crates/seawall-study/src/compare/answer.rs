@@ -3,7 +3,7 @@
 use crate::study::Scale;
 use crate::words::{away, percent, short};
 use seawall::evaluate::Estimate;
-use seawall::{Direction, Set, Status, WorstCase};
+use seawall::{CertifiedValue, Direction, Set, Status, WorstCase};
 use serde::Serialize;
 
 /// The same policies under several sets, at radii that are comparable.
@@ -134,16 +134,9 @@ pub struct ComparedSet {
 pub struct PolicyWorst {
     /// The policy.
     pub policy: String,
-    /// The worst case: the bound on the safe side.
-    pub value: f64,
-    /// The truth is not below this.
-    pub lower: f64,
-    /// The truth is not above this.
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How the solve ended.
-    pub status: Status,
+    /// The worst case with its bounds.
+    #[serde(flatten)]
+    pub worst: CertifiedValue,
     /// The share of the worst-case population where nobody was seen.
     pub unobserved_mass: Option<f64>,
 }
@@ -215,11 +208,7 @@ impl PolicyWorst {
     pub(super) fn new(policy: &str, worst: &WorstCase) -> Self {
         PolicyWorst {
             policy: policy.to_owned(),
-            value: worst.value(),
-            lower: worst.lower(),
-            upper: worst.upper(),
-            gap: worst.gap(),
-            status: worst.status(),
+            worst: worst.certified(),
             unobserved_mass: Some(worst.unobserved_mass()).filter(|m| m.is_finite()),
         }
     }

@@ -3,95 +3,100 @@
 //! Every set is centred on the log. A group is left out of it first, so that nothing is covered that was
 //! fitted to; what it really cost is its rows' own doubly robust estimate.
 
-use super::Request;
-use super::answer::Goal;
-use crate::load::Loaded;
-use crate::start::Start;
-use crate::transfer::{Group, Recorded};
+use super::answer::{Covers, Goal};
+use super::{Ground, Request};
+use crate::prepare::PreparedStudy;
+use crate::reference::FEW_ROWS;
+use crate::transfer::{History, PastGroup};
 use seawall::evaluate::{Estimate, Fitted};
 use seawall::policy::Policy;
-use seawall::{Error, Field, Known, Log, Population, Result, Watch};
+use seawall::{Direction, Error, Field, Known, Population, Result, Watch};
 
 /// Groups that are told where one is unknown; more are counted.
 const TOLD: usize = 12;
 
 /// What is to be covered, and the study that is to cover it: without the group, if it is one.
-pub(super) struct Aimed {
-    pub(super) loaded: Loaded,
-    pub(super) at: Aim,
+pub(super) struct CoverTask {
+    pub(super) prepared: PreparedStudy,
+    pub(super) at: Covered,
 }
 
 /// What is to be covered.
-pub(super) enum Aim {
+pub(super) enum Covered {
     /// The study's target, of which there is a sample or something is known.
     Target,
     /// A group of those recorded.
-    Group { recorded: Box<Recorded>, at: usize },
+    Group { history: Box<History>, at: usize },
     /// The noise of the estimate.
     Chance,
 }
 
 /// What a request is about: a group if it names one, else the study's target, else chance.
-pub(super) fn aimed(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Aimed> {
+pub(super) fn cover_task(
+    prepared: &PreparedStudy,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<CoverTask> {
     if let Some(name) = &request.group {
-        let (recorded, on) = Recorded::new(loaded, watch)?;
-        let found = recorded.groups.iter().position(|g| g.name == *name);
-        let at = found.ok_or_else(|| unknown(&recorded, name))?;
-        let rest = recorded.log_without(at, None)?;
-        let loaded = on.without_target().with_log(rest);
-        return Ok(Aimed { loaded, at: Aim::Group { recorded: Box::new(recorded), at } });
+        let (history, on) = History::new(prepared, watch)?;
+        let found = history.groups.iter().position(|g| g.name == *name);
+        let at = found.ok_or_else(|| unknown(&history, name))?;
+        let rest = history.log_without(at, None)?;
+        let prepared = on.without_target().with_log(rest);
+        return Ok(CoverTask { prepared, at: Covered::Group { history: Box::new(history), at } });
     }
-    let at = match loaded.target.is_some() || loaded.known()?.is_some() {
-        true => Aim::Target,
-        false => Aim::Chance,
+    let at = if prepared.target.is_some() || prepared.known()?.is_some() {
+        Covered::Target
+    } else {
+        Covered::Chance
     };
-    Ok(Aimed { loaded: loaded.clone(), at })
+    Ok(CoverTask { prepared: prepared.clone(), at })
 }
 
 /// A group that is none of those recorded.
-fn unknown(recorded: &Recorded, name: &str) -> Error {
-    let names: Vec<&str> = recorded.groups.iter().map(|g| &*g.name).collect();
+fn unknown(history: &History, name: &str) -> Error {
+    let names: Vec<&str> = history.groups.iter().map(|g| &*g.name).collect();
     let some = names[..names.len().min(TOLD)].join(", ");
     let more = match names.len().saturating_sub(TOLD) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let left_out = match recorded.few + recorded.lacking {
+    let left_out = match history.few + history.lacking {
         0 => String::new(),
         _ => format!(
             " ({} with fewer than {} rows and {} without one of the actions are not counted)",
-            recorded.few, recorded.by.least, recorded.lacking
+            history.few, history.by.least, history.lacking
         ),
     };
     Error::field(
         Field::By,
-        format!("{}: no group {name:?}; there are: {some}{more}{left_out}", recorded.by.words()),
+        format!("{}: no group {name:?}; there are: {some}{more}{left_out}", history.by.words()),
     )
 }
 
-impl Aim {
+impl Covered {
     pub(super) fn goal(&self) -> Goal {
         match self {
-            Aim::Target => Goal::Target,
-            Aim::Group { .. } => Goal::Group,
-            Aim::Chance => Goal::Chance,
+            Covered::Target => Goal::Target,
+            Covered::Group { .. } => Goal::Group,
+            Covered::Chance => Goal::Chance,
         }
     }
 
-    fn group(&self) -> Option<(&Recorded, &Group)> {
+    fn group(&self) -> Option<(&History, &PastGroup)> {
         match self {
-            Aim::Group { recorded, at } => recorded.groups.get(*at).map(|g| (&**recorded, g)),
+            Covered::Group { history, at } => history.groups.get(*at).map(|g| (&**history, g)),
             _ => None,
         }
     }
 }
 
-impl Aimed {
+impl CoverTask {
     /// The target's file or the group's name, and what groups are named by.
     pub(super) fn names(&self) -> (Option<String>, Option<String>) {
         match self.at.group() {
-            Some((recorded, group)) => (Some(group.name.clone()), Some(recorded.by.words())),
-            None => (self.loaded.target.as_ref().map(|t| t.facts.path.clone()), None),
+            Some((history, group)) => (Some(group.name.clone()), Some(history.by.words())),
+            None => (self.prepared.target.as_ref().map(|t| t.facts.path.clone()), None),
         }
     }
 
@@ -105,9 +110,9 @@ impl Aimed {
         let found = match self.at.group() {
             Some((_, group)) => group.rows().realised(fitted, policy, None)?,
             None => {
-                let start = self.loaded.start(fitted.log())?;
-                let Some(carrier) = start.carrier(fitted, watch)? else { return Ok(None) };
-                let there = carrier.estimates(policy)?;
+                let reference = self.prepared.reference(fitted.log())?;
+                let Some(estimator) = reference.estimator(fitted, watch)? else { return Ok(None) };
+                let there = estimator.estimates(policy)?;
                 if there.dr.value.is_nan() { there.direct() } else { there.dr }
             }
         };
@@ -124,18 +129,75 @@ impl Aimed {
     pub(super) fn people(&self) -> Result<Option<Population>> {
         match self.at.group() {
             Some((_, group)) => group.log.population().map(Some),
-            None => Ok(self.loaded.target.as_ref().map(|t| t.sample.population().clone())),
+            None => Ok(self.prepared.target.as_ref().map(|t| t.sample.population().clone())),
         }
     }
 
     /// What is known of them, column by column; None where nothing is.
-    pub(super) fn known(&self, log: &Log) -> Result<Option<Known>> {
+    pub(super) fn known(&self) -> Result<Option<Known>> {
         if let Some(people) = self.people()? {
             return Known::margins_of(&people).map(Some);
         }
-        match self.loaded.start(log)? {
-            Start::Balanced(both) => Ok(Some(both.1)),
-            _ => Ok(None),
+        self.prepared.known()
+    }
+}
+
+impl Ground<'_> {
+    /// What radii are to cover, and what to know of it.
+    pub(super) fn covers(
+        &self,
+        people: Option<&Population>,
+        containing: bool,
+    ) -> Result<(Covers, Vec<String>)> {
+        let direction = self.robust.direction();
+        let limit = match direction {
+            Direction::Cost => self.estimate.upper,
+            Direction::Reward => self.estimate.lower,
+        };
+        let there = self.there.map(|e| e.value);
+        let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
+        let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
+        if (containing || nothing || there.is_none()) && self.thin[0] && value == limit {
+            return Err(Error::input(format!(
+                "{}: its effective sample size is below {FEW_ROWS}, so there is no confidence limit to \
+                 cover; give a target (--target) or radii of your own (evaluate)",
+                self.policies[0].name()
+            )));
         }
+        if !value.is_finite() {
+            return Err(Error::input(format!(
+                "{}: no confidence limit to cover: one cluster says nothing of the spread between them",
+                self.policies[0].name()
+            )));
+        }
+        let lacking = match people {
+            None => None,
+            Some(people) => {
+                let own = self.fitted.log().population()?;
+                let pairs = people.weights().iter().zip(own.weights());
+                Some(pairs.filter(|(_, own)| **own == 0.0).map(|(there, _)| there).sum::<f64>())
+            }
+        };
+        let mut notes = Vec::new();
+        if let Some(greedy) = self.greedy {
+            notes.push(format!(
+                "{} was chosen on the very rows that value it, so its worst cases are too good",
+                self.policies[greedy].name()
+            ));
+        }
+        let (name, by) = self.task.names();
+        let covers = Covers {
+            goal: if nothing && !containing { Goal::Chance } else { self.task.at.goal() },
+            containing,
+            name,
+            by,
+            policy: self.policies[0].name().to_owned(),
+            value,
+            estimate: self.there,
+            nominal: self.nominal,
+            lacking,
+            sentence: String::new(),
+        };
+        Ok((covers.worded(direction, nothing), notes))
     }
 }

@@ -14,30 +14,27 @@ mod agreement;
 mod answer;
 mod choice;
 mod cover;
-mod reach;
 mod sets;
 
 pub use agreement::alike;
 pub use answer::*;
 
-use crate::evaluate::told_apart;
-use crate::forecast;
-use crate::load::Loaded;
+use crate::evaluate::with_unique_name;
+use crate::prepare::PreparedStudy;
+use crate::reference::{FEW_ROWS, nothing_known, room};
 use crate::set_text;
 use crate::shift;
-use crate::start::{FEW_ROWS, nothing_known};
 use crate::study::{PolicySpec, Scale};
 use crate::transfer::listed;
 use crate::words::{away, percent, short};
 use choice::best;
-use cover::{Aimed, aimed};
-use reach::{Reach, least_radius};
+use cover::{CoverTask, cover_task};
 use seawall::distance::distance;
 use seawall::evaluate::{Estimate, Fitted, Robust, Solved, Support, ValueRange};
 use seawall::policy::Policy;
 use seawall::{
-    Curve, Detail, Direction, Error, Field, Population, Progress, Result, Set, Settings, Stage,
-    Status, Wasserstein, Watch, WorstCase,
+    Curve, Detail, Error, Field, LeastRadius, Population, Progress, Result, Set, Settings, Stage,
+    Status, Wasserstein, Watch, WorstCase, least_radius,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -66,25 +63,25 @@ pub struct Request {
 }
 
 /// Compares sets on a study.
-pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Compared> {
-    let (sets, mut left_out) = match request.sets.is_empty() {
-        true => sets::usual()?,
-        false => (sets::asked(&request.sets)?, Vec::new()),
+pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) -> Result<Compared> {
+    let (sets, mut left_out) = if request.sets.is_empty() {
+        sets::usual()?
+    } else {
+        (sets::asked(&request.sets)?, Vec::new())
     };
-    let anywhere = loaded.on_support(loaded.study.data.support)?;
-    let aimed = aimed(anywhere.as_deref().unwrap_or(loaded), request, watch)?;
-    let people = aimed.people()?;
+    let task = cover_task(&prepared.on_support(prepared.study.data.support)?, request, watch)?;
+    let people = task.people()?;
     if request.containing && people.is_none() {
         let instead = "give a sample of the target, or a recorded group to leave out";
-        return Err(Error::config(match loaded.known()?.is_some() {
+        return Err(Error::config(match prepared.known()?.is_some() {
             true => format!(
                 "what is known of a target cannot be contained, means and shares being no people: {instead}"
             ),
             false => format!("there is nobody to contain: {instead}"),
         }));
     }
-    let fitted = aimed.loaded.fitted(watch)?.clone();
-    let ground = Ground::new(&aimed, &fitted, request, watch)?;
+    let fitted = task.prepared.fitted(watch)?.clone();
+    let ground = Ground::new(&task, &fitted, request, watch)?;
     let (mut covers, mut notes) = ground.covers(people.as_ref(), request.containing)?;
     let geometry = ground.robust.geometry();
     let (slow, sets): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(|set| {
@@ -94,41 +91,19 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
         set: set.name().to_owned(),
         why: format!("{} contexts take it long: ask for it by name", ground.robust.points().len()),
     }));
-    let (mut found, mut refused): (Vec<ComparedSet>, Vec<Error>) = (Vec::new(), Vec::new());
-    for (k, &set) in sets.iter().enumerate() {
-        let set = set.resolved(geometry).unwrap_or(set);
-        let name = set.to_string();
-        let follow = |progress: Progress<'_>| {
-            watch.go_on(Progress {
-                stage: Stage::Policy(&name),
-                done: k,
-                of: Some(sets.len()),
-                ..progress
-            })
-        };
-        let watch = Watch::new(&follow);
-        watch.tell(Progress::at(Stage::Solving))?;
-        let people = people.as_ref().filter(|_| request.containing);
-        let one = match ground.compared(set, &covers, people, watch) {
-            Err(e) if e.is_stopped() || e.is_internal() => return Err(e),
-            Err(e) => {
-                let one = ComparedSet::unanswered(set, ground.scale(), e.to_string());
-                refused.push(e);
-                one
-            }
-            Ok(one) => one,
-        };
-        if set.is_smoothed() && !one.best.is_empty() {
-            notes.push(format!("{set}: its values are smoothed, which alone are no bounds"));
-        }
-        found.push(one);
-    }
+    let contained = people.as_ref().filter(|_| request.containing);
+    let (found, refused) = ground.each_set(&sets, &covers, contained, watch)?;
+    let smoothed = found.iter().filter(|one| one.set.is_smoothed() && !one.best.is_empty());
+    notes.extend(
+        smoothed
+            .map(|one| format!("{}: its values are smoothed, which alone are no bounds", one.set)),
+    );
     // Where every set refuses there is nothing to show beside the first reason.
     if refused.len() == found.len() {
         return Err(refused.into_iter().next().unwrap_or_else(|| Error::internal("no set")));
     }
     covers.told_of_starts(&found);
-    if loaded.study.cost_set.radii.iter().any(|r| *r > 0.0) {
+    if prepared.study.cost_set.radii.iter().any(|r| *r > 0.0) {
         notes.push(
             "outcomes given context do not move here; the study's cost radii are evaluate's"
                 .to_owned(),
@@ -152,7 +127,7 @@ pub fn compare(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<C
 
 /// What every set starts from.
 struct Ground<'a> {
-    aimed: &'a Aimed,
+    task: &'a CoverTask,
     fitted: &'a Fitted,
     /// The best model that keeps outcomes, where the one fitted keeps none: for sets that need them.
     with_outcomes: OnceLock<Arc<Fitted>>,
@@ -172,27 +147,25 @@ struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     fn new(
-        aimed: &'a Aimed,
+        task: &'a CoverTask,
         fitted: &'a Fitted,
         request: &Request,
         watch: Watch<'_>,
     ) -> Result<Self> {
-        let loaded = &aimed.loaded;
+        let prepared = &task.prepared;
         let settings = Settings { watch, ..Settings::default() };
-        let robust = fitted.robust(loaded.study.data.support)?;
+        let robust = fitted.robust(prepared.study.data.support)?;
         let range = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
-        let specs = match request.policies.is_empty() {
-            true => &loaded.study.policies,
-            false => &request.policies,
-        };
+        let specs =
+            if request.policies.is_empty() { &prepared.study.policies } else { &request.policies };
         let mut policies: Vec<Policy> = Vec::new();
         for spec in specs {
             let policy =
-                loaded.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
+                prepared.policy(spec, &range.worst, watch).map_err(|e| match spec.plain() {
                     PolicySpec::File(_) => e,
-                    _ => e.within(loaded.study.path().display()),
+                    _ => e.within(prepared.study.path().display()),
                 })?;
-            let policy = told_apart(policy, |name| policies.iter().any(|p| p.name() == name));
+            let policy = with_unique_name(policy, |name| policies.iter().any(|p| p.name() == name));
             policies.push(policy);
         }
         let Some(first) = policies.first() else {
@@ -204,11 +177,11 @@ impl<'a> Ground<'a> {
             Ok(fitted.nominal(policy, watch)?.overlap.effective_sample_size < FEW_ROWS)
         };
         let thin = policies.iter().map(thin).collect::<Result<_>>()?;
-        let there = aimed.estimate(fitted, first, watch)?;
-        let greedy = specs.iter().position(|spec| loaded.study.is_greedy(spec));
+        let there = task.estimate(fitted, first, watch)?;
+        let greedy = specs.iter().position(|spec| prepared.study.is_greedy(spec));
         let with_outcomes = OnceLock::new();
         Ok(Ground {
-            aimed,
+            task,
             fitted,
             with_outcomes,
             robust,
@@ -224,65 +197,41 @@ impl<'a> Ground<'a> {
 
     /// How the study's costs are scaled.
     fn scale(&self) -> Scale {
-        self.aimed.loaded.study.data.scale
+        self.task.prepared.study.data.scale
     }
 
-    /// What radii are to cover, and what to know of it.
-    fn covers(
+    /// Every set, and why those without an answer have none. `people` are those to be contained, if they are.
+    fn each_set(
         &self,
+        sets: &[Set],
+        covers: &Covers,
         people: Option<&Population>,
-        containing: bool,
-    ) -> Result<(Covers, Vec<String>)> {
-        let direction = self.robust.direction();
-        let limit = match direction {
-            Direction::Cost => self.estimate.upper,
-            Direction::Reward => self.estimate.lower,
-        };
-        let there = self.there.map(|e| e.value);
-        let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
-        let value = there.filter(|_| containing || !nothing).unwrap_or(limit);
-        if (containing || nothing || there.is_none()) && self.thin[0] && value == limit {
-            return Err(Error::input(format!(
-                "{}: its effective sample size is below {FEW_ROWS}, so there is no confidence limit to \
-                 cover; give a target (--target) or radii of your own (evaluate)",
-                self.policies[0].name()
-            )));
-        }
-        if !value.is_finite() {
-            return Err(Error::input(format!(
-                "{}: no confidence limit to cover: one cluster says nothing of the spread between them",
-                self.policies[0].name()
-            )));
-        }
-        let lacking = match people {
-            None => None,
-            Some(people) => {
-                let own = self.fitted.log().population()?;
-                let pairs = people.weights().iter().zip(own.weights());
-                Some(pairs.filter(|(_, own)| **own == 0.0).map(|(there, _)| there).sum::<f64>())
+        watch: Watch<'_>,
+    ) -> Result<(Vec<ComparedSet>, Vec<Error>)> {
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
+        for (k, &set) in sets.iter().enumerate() {
+            let set = set.resolved(self.robust.geometry()).unwrap_or(set);
+            let name = set.to_string();
+            let follow = |progress: Progress<'_>| {
+                watch.go_on(Progress {
+                    stage: Stage::Policy(&name),
+                    done: k,
+                    of: Some(sets.len()),
+                    ..progress
+                })
+            };
+            let watch = Watch::new(&follow);
+            watch.tell(Progress::at(Stage::Solving))?;
+            match self.compared(set, covers, people, watch) {
+                Err(e) if e.is_stopped() || e.is_internal() => return Err(e),
+                Err(e) => {
+                    found.push(ComparedSet::unanswered(set, self.scale(), e.to_string()));
+                    refused.push(e);
+                }
+                Ok(one) => found.push(one),
             }
-        };
-        let mut notes = Vec::new();
-        if let Some(greedy) = self.greedy {
-            notes.push(format!(
-                "{} was chosen on the very rows that value it, so its worst cases are too good",
-                self.policies[greedy].name()
-            ));
         }
-        let (name, by) = self.aimed.names();
-        let covers = Covers {
-            goal: if nothing && !containing { Goal::Chance } else { self.aimed.at.goal() },
-            containing,
-            name,
-            by,
-            policy: self.policies[0].name().to_owned(),
-            value,
-            estimate: self.there,
-            nominal: self.nominal,
-            lacking,
-            sentence: String::new(),
-        };
-        Ok((covers.worded(direction, nothing), notes))
+        Ok((found, refused))
     }
 
     /// One set: its radius, and everything at it. `people` are those to be contained, if they are.
@@ -294,7 +243,7 @@ impl<'a> Ground<'a> {
         watch: Watch<'_>,
     ) -> Result<ComparedSet> {
         let settings = Settings { detail: Detail::Population, watch, ..Settings::default() };
-        forecast::room(&self.robust, set)?;
+        room(&self.robust, set)?;
         if set.needs_known() {
             // What is known takes the place of a radius.
             return self.at_radius(set, (f64::INFINITY, None), settings);
@@ -340,9 +289,10 @@ impl<'a> Ground<'a> {
         let focused = settings.detail(Detail::Value);
         let own = self.robust.values(policy, &self.range.worst)?;
         let size = own.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let tolerance = match set.has_exact_curve() {
-            true => 0.0,
-            false => (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE),
+        let tolerance = if set.has_exact_curve() {
+            0.0
+        } else {
+            (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE)
         };
         let near = Settings { crossing: Some(value), ..focused };
         let (_, curve) = self.worst_cases(policy, set, &[], Some(tolerance), near)?;
@@ -353,8 +303,8 @@ impl<'a> Ground<'a> {
             cases.into_iter().next().ok_or_else(|| Error::internal("one radius was asked for"))
         };
         Ok(match least_radius(&curve, direction, value, &solve)? {
-            Reach::At(radius) => Ok(radius),
-            Reach::Never(most) => Err(format!(
+            LeastRadius::At(radius) => Ok(radius),
+            LeastRadius::Never(most) => Err(format!(
                 "no radius covers {}: however far it goes, the worst is {}",
                 short(value),
                 short(most)
@@ -380,7 +330,7 @@ impl<'a> Ground<'a> {
         let points = self.robust.points();
         let kept: Vec<f64> = points.iter().map(|&i| people.weights()[i]).collect();
         let off = 1.0 - kept.iter().sum::<f64>();
-        let anywhere = self.aimed.loaded.study.data.support == Support::Space && set.moves_mass();
+        let anywhere = self.task.prepared.study.data.support == Support::Space && set.moves_mass();
         if off > LEFT && !anywhere {
             return Ok(Err(lacks()));
         }
@@ -430,10 +380,8 @@ impl<'a> Ground<'a> {
             *best.first().ok_or_else(|| Error::internal("a policy without a worst case"))?;
         let worst = &cases[first];
         let named = self.policies.iter().zip(&cases);
-        let no_worse = match set.needs_actions() {
-            true => None,
-            false => self.no_worse(first, set, radius, settings)?,
-        };
+        let no_worse =
+            if set.needs_actions() { None } else { self.no_worse(first, set, radius, settings)? };
         let told = match &best[..] {
             [only] => self.on_log(*only, settings.watch)?.map(|one| one.told),
             _ => None,
@@ -485,7 +433,7 @@ impl<'a> Ground<'a> {
         if let Some(fitted) = self.with_outcomes.get() {
             return Ok(fitted);
         }
-        let Some(other) = self.aimed.loaded.with_outcomes() else { return Ok(self.fitted) };
+        let Some(other) = self.task.prepared.with_outcomes() else { return Ok(self.fitted) };
         let fitted = other.fitted(watch)?.clone();
         Ok(self.with_outcomes.get_or_init(|| fitted))
     }
@@ -496,10 +444,10 @@ impl<'a> Ground<'a> {
             return Ok(self.robust.clone());
         }
         let log = self.fitted.log();
-        let Some(known) = self.aimed.known(log)? else {
+        let Some(known) = self.task.known()? else {
             return Err(nothing_known(set));
         };
-        let support = listed(self.aimed.loaded.study.data.support);
+        let support = listed(self.task.prepared.study.data.support);
         Ok(Arc::new(Robust::new(log, support)?.knowing(&known)?))
     }
 }

@@ -1,33 +1,22 @@
 //! The answers of an evaluation, as plain data.
 
-use super::{ByLevel, Comparison, PolicyRadii, Question, TargetEstimates};
+use super::{ByLevel, Comparison, PolicyRadii, Question, RobustValue, TargetEstimates};
 use crate::check::Check;
-use crate::start::{FEW_ROWS, unshifted};
-use crate::target::TargetAnswer;
-use crate::words::radius;
-use seawall::evaluate::{Estimate, JointEstimate, Nominal, Overlap, Support};
-use seawall::inference::Limits;
+use crate::prepare::TargetAnswer;
+use crate::reference::{FEW_ROWS, unshifted};
+use seawall::evaluate::{Estimate, Nominal, Overlap};
 use seawall::policy::Policy;
 use seawall::transfer::BalanceSummary;
-use seawall::{Curve, Direction, Population, Set, Status, WorstCase};
+use seawall::{Curve, Direction, Population, Set, WorstCase};
 use serde::{Serialize, Serializer};
 
 /// All answers, as plain data.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
-    /// Rows used, or their weights' sum.
-    #[serde(serialize_with = "whole")]
-    pub rows: f64,
-    /// Rows left out.
-    pub left_out: usize,
-    /// Each action's rows.
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
-    pub actions: serde_json::Map<String, serde_json::Value>,
-    /// Points of the context space.
-    pub cells: usize,
-    /// Those with rows.
-    pub observed_cells: usize,
+    /// The data in numbers.
+    #[serde(flatten)]
+    pub data: DataSummary,
     /// Whether lower or higher is better.
     pub direction: Direction,
     /// Facts about the data.
@@ -53,9 +42,27 @@ pub struct Evaluation {
     /// The population of contexts that the worst cases start from.
     #[serde(skip)]
     pub population: Population,
-    /// What was asked.
+    /// What was asked, as it was answered: with as many sample splits as there were.
     #[serde(skip)]
     pub question: Question,
+}
+
+/// The data of an evaluation in numbers.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DataSummary {
+    /// Rows used, or their weights' sum.
+    #[serde(serialize_with = "whole")]
+    pub rows: f64,
+    /// Rows left out.
+    pub left_out: usize,
+    /// Each action's rows.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
+    pub actions: serde_json::Map<String, serde_json::Value>,
+    /// Points of the context space.
+    pub cells: usize,
+    /// Those with rows.
+    pub observed_cells: usize,
 }
 
 impl Evaluation {
@@ -76,58 +83,14 @@ impl Evaluation {
         pairs
     }
 
-    /// Takes limits and intervals away where too few rows support them.
-    pub(super) fn withhold_unsupported(&mut self) {
-        for policy in self.policies.iter_mut().filter(|p| p.is_thin()) {
-            for result in &mut policy.results {
-                (result.limits, result.estimate) = (None, None);
-                (result.doubly_robust, result.fitted_se) = (None, None);
-            }
-        }
-        for pair in self.comparisons.iter_mut().filter(|c| c.is_thin()) {
-            for result in &mut pair.results {
-                (result.limits, result.best_limits, result.doubly_robust) = (None, None, None);
-            }
-        }
-    }
-
-    /// Takes the intervals of estimates away where too few rows support them.
-    pub(super) fn withhold_unsupported_estimates(&mut self) {
-        let none = |e: &mut Estimate| (e.lower, e.upper) = (f64::NAN, f64::NAN);
-        for policy in &mut self.policies {
-            let n = &mut policy.nominal;
-            if n.overlap.effective_sample_size < FEW_ROWS {
-                [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(none);
-            }
-            if let Some(t) = policy.target.as_mut().filter(|t| t.effective_rows < FEW_ROWS) {
-                t.each().for_each(none);
-            }
-        }
-        for c in self.comparisons.iter_mut().filter(|c| c.is_thin()) {
-            [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(none);
-            if let Some(t) = &mut c.target {
-                t.each().for_each(none);
-            }
-        }
-    }
-
-    /// Gives the estimates without a shift intervals of a level.
-    pub(super) fn at_level(&mut self, level: f64) {
-        let clusters = self.diagnostics.clusters;
-        let of_level = |e: &mut Estimate| *e = e.at_level(level, clusters);
-        for policy in &mut self.policies {
-            let n = &mut policy.nominal;
-            [&mut n.dm, &mut n.ips, &mut n.snips, &mut n.dr].into_iter().for_each(of_level);
-            if let Some(t) = &mut policy.target {
-                t.each().for_each(of_level);
-            }
-        }
-        for c in &mut self.comparisons {
-            [&mut c.nominal.dm, &mut c.nominal.dr].into_iter().for_each(of_level);
-            if let Some(t) = &mut c.target {
-                t.each().for_each(of_level);
-            }
-        }
+    /// The same where the policies at these places were chosen on the very rows that value them.
+    pub fn with_chosen(self, chosen: impl Fn(usize) -> bool) -> Self {
+        let policies = self.policies.into_iter().enumerate();
+        let policies = policies.map(|(k, policy)| {
+            let chosen_here = policy.chosen_here || chosen(k);
+            PolicyResult { chosen_here, ..policy }
+        });
+        Evaluation { policies: policies.collect(), ..self }
     }
 }
 
@@ -182,154 +145,15 @@ impl PolicyResult {
     }
 }
 
-/// One worst case.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RobustValue {
-    /// The set of contexts.
-    #[serde(serialize_with = "set_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub set: Set,
-    /// Its radius; infinite (null) where there is none.
-    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "infinite")))]
-    pub radius: f64,
-    /// What moves along single columns may cost on average, where that is said by column.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
-    pub column_radii: Vec<(String, f64)>,
-    /// The set of outcomes.
-    #[serde(serialize_with = "set_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub cost_set: Set,
-    /// Its radius.
-    pub cost_radius: f64,
-    /// The sharpness of an entropic set of contexts.
-    pub eta: Option<f64>,
-    /// The sharpness of an entropic set of outcomes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_eta: Option<f64>,
-    /// Which contexts mass may move to.
-    pub support: Support,
-    /// The worst case.
-    pub value: f64,
-    /// The truth is not below this.
-    pub lower: f64,
-    /// The truth is not above this.
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How fast the worst case worsens with the radius; None where it is infinite.
-    pub lambda: Option<f64>,
-    /// How the solve ended.
-    pub status: Status,
-    /// What found the inner maxima: `grid`, `tree` or `scan` on a listed support; `boxes`, `separable` or
-    /// `descent` (of many trees together) on the whole space; None for a set that has none.
-    pub engine: Option<&'static str>,
-    /// Evaluations of the dual.
-    pub evaluations: usize,
-    /// The share of the worst-case population on contexts never observed.
-    pub unobserved_mass: f64,
-    /// What the population found on one half of the rows costs on the other; None without halves.
-    pub honest: Option<Honest>,
-    /// Limits of the worst case; None without halves.
-    pub limits: Option<Limits>,
-    /// The honest value corrected by held-out residuals, where the log covers it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubly_robust: Option<Doubled>,
-    /// The standard error of the value as fitted, by half-samples.
-    #[serde(skip)]
-    pub fitted_se: Option<f64>,
-    /// Under a set of people with their outcomes: the value as an estimate, with its standard error and
-    /// the interval that follows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimate: Option<JointEstimate>,
-    /// Under a set that is about a person's outcomes under every action: the worst case if these went
-    /// together as kindly as they can. `value` has them go together as badly; no data say which.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_coupling: Option<f64>,
-    /// With an entropic set of contexts or outcomes: the exact worst case is not below this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_lower: Option<f64>,
-    /// With an entropic set of contexts or outcomes: the exact worst case is not above this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_upper: Option<f64>,
-}
-
-impl RobustValue {
-    /// The radius for people: `0.03`, `by column`, `no radius`.
-    pub fn radius_words(&self) -> String {
-        if self.column_radii.is_empty() { radius(self.radius) } else { "by column".to_owned() }
-    }
-
-    /// The interval as it is shown: the limits, or that by a standard error; and the value itself, which
-    /// of a smoothed set may be beyond the limits of the exact worst case.
-    pub fn shown(&self) -> Option<(f64, f64)> {
-        let hold = |(low, high): (f64, f64)| (low.min(self.value), high.max(self.value));
-        self.shown_safe().map(hold)
-    }
-
-    /// The same beside the bound on the safe side.
-    pub fn shown_safe(&self) -> Option<(f64, f64)> {
-        let estimated = self.estimate.map(|e| (e.estimate.lower, e.estimate.upper));
-        let limits = self.limits.map(|l| (l.lower, l.upper));
-        limits.or(estimated)
-    }
-
-    /// The standard error that the digits shown go by; NaN where there is none.
-    pub fn shown_se(&self) -> f64 {
-        self.fitted_se.or(self.estimate.map(|e| e.estimate.se)).unwrap_or(f64::NAN)
-    }
-}
-
-/// What the worst population found on one half of the rows costs on the other, over many halvings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Honest {
-    /// The value.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-}
-
-impl Honest {
-    /// Of the other end of a difference.
-    pub(super) fn turned(self) -> Self {
-        Honest { value: -self.value, se: self.se }
-    }
-}
-
-/// An honest value corrected by held-out residuals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Doubled {
-    /// The value.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// The share of the worst population's choices that the log has rows of.
-    pub covered: f64,
-    /// How many rows the residuals are worth.
-    pub effective_rows: f64,
-}
-
 /// The paper's finite-sample bound, term by term.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FiniteSampleBounds {
     /// The probability of error.
     pub delta: f64,
-    /// The bound on the error of a robust value.
-    pub total: f64,
-    /// The sampling of contexts.
-    pub sampling: f64,
-    /// The number of contexts.
-    pub contexts: f64,
-    /// Estimating every cost at once.
-    pub costs: f64,
-    /// The number of outcomes.
-    pub outcomes: f64,
-    /// The smoothing, of contexts and of costs.
-    pub smoothing: f64,
+    /// The bound on the error of a robust value, and its terms.
+    #[serde(flatten)]
+    pub terms: BoundTerms,
     /// Rows that the theorem asks for.
     pub needed_rows: f64,
     /// Rows that there are.
@@ -342,6 +166,24 @@ pub struct FiniteSampleBounds {
     pub smallest_propensity: f64,
     /// Y_max.
     pub largest_outcome: f64,
+}
+
+/// The bound on the error of a robust value, and its terms.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BoundTerms {
+    /// The bound on the error of a robust value.
+    pub total: f64,
+    /// The sampling of contexts.
+    pub sampling: f64,
+    /// The number of contexts.
+    pub contexts: f64,
+    /// Estimating every cost at once.
+    pub costs: f64,
+    /// The number of outcomes.
+    pub outcomes: f64,
+    /// The smoothing, of contexts and of costs.
+    pub smoothing: f64,
 }
 
 /// A set as it is written; an entropic one by its name alone, for its parameter has a field of its own.

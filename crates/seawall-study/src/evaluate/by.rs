@@ -1,8 +1,8 @@
 //! The same question within each level of a column: contexts restricted to the level, the radius within
 //! it, everything fitted to its rows alone. Policies are those of the whole.
 
-use super::{Evaluation, Question, evaluate};
-use crate::load::Loaded;
+use super::{Evaluation, PolicyResult, Question, evaluate};
+use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
 use seawall::policy::file::PolicyFile;
@@ -51,8 +51,8 @@ pub struct LevelAnswer {
 }
 
 /// The column's place among the contexts; refused if it has no levels.
-pub(super) fn feature(loaded: &Loaded, by: &By) -> Result<usize> {
-    if loaded.known()?.is_some() {
+pub(super) fn feature(prepared: &PreparedStudy, by: &By) -> Result<usize> {
+    if prepared.known()?.is_some() {
         let what = format!(
             "is {:?}, but what is known of the target is about all of its people and says nothing of \
              those within a level",
@@ -60,7 +60,7 @@ pub(super) fn feature(loaded: &Loaded, by: &By) -> Result<usize> {
         );
         return Err(Error::field(Field::By, what));
     }
-    let space = loaded.log().contexts();
+    let space = prepared.log().contexts();
     let names: Vec<&str> = space.names().collect();
     let feature = names.iter().position(|n| *n == by.column).ok_or_else(|| {
         let known = names.join(", ");
@@ -78,25 +78,27 @@ pub(super) fn feature(loaded: &Loaded, by: &By) -> Result<usize> {
 
 /// Answers the question within each level that has rows.
 pub(super) fn by_level(
-    loaded: &Loaded,
-    question: &Question,
+    prepared: &PreparedStudy,
+    (question, whole): (&Question, &Evaluation),
     by: &By,
-    policies: &[Policy],
     watch: Watch<'_>,
 ) -> Result<ByLevel> {
-    let space = loaded.log().contexts();
-    let feature = feature(loaded, by)?;
+    let space = prepared.log().contexts();
+    let feature = feature(prepared, by)?;
     let mut rows = vec![0.0; space.levels(feature).len()];
-    for e in loaded.log().entries() {
+    for e in prepared.log().entries() {
         rows[space.code(e.context as usize, feature) as usize] += e.weight;
     }
     let with_rows: Vec<usize> = (0..rows.len()).filter(|&k| rows[k] > 0.0).collect();
     let question = within(question, by, with_rows.len());
     let mut levels = Vec::new();
     for level in with_rows {
-        let answer = at_level(loaded, &question, (feature, level), policies, watch);
+        let answer = at_level(prepared, &question, (feature, level), &whole.policies, watch);
         let (evaluation, problem) = match answer {
-            Ok(found) => (Some(Box::new(found)), None),
+            Ok(found) => {
+                let found = found.with_chosen(|k| whole.policies[k].chosen_here);
+                (Some(Box::new(found)), None)
+            }
             Err(e) if e.is_stopped() => return Err(e),
             // One level without rows of an action must not lose the others.
             Err(e) => (None, Some(e.to_string())),
@@ -122,16 +124,16 @@ fn within(question: &Question, by: &By, levels: usize) -> Question {
 }
 
 fn at_level(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     (feature, level): (usize, usize),
-    policies: &[Policy],
+    policies: &[PolicyResult],
     watch: Watch<'_>,
 ) -> Result<Evaluation> {
-    let (space, places) = loaded.log().contexts().at_level(feature, level)?;
+    let (space, places) = prepared.log().contexts().at_level(feature, level)?;
     let space = Arc::new(space);
-    let there = loaded.at_places(&space, &places)?;
-    let actions = loaded.log().actions();
+    let there = prepared.at_places(&space, &places)?;
+    let actions = prepared.log().actions();
     let on_level = |policy: &Policy| -> Result<PolicySpec> {
         if question.support == Support::Space {
             let part = Policy::new(policy.name(), policy.rule().clone(), &space, actions)?;
@@ -144,7 +146,7 @@ fn at_level(
         Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)))
     };
     let mut asked = question.clone();
-    asked.policies = policies.iter().map(on_level).collect::<Result<_>>()?;
+    asked.policies = policies.iter().map(|p| on_level(&p.policy)).collect::<Result<_>>()?;
     // All contexts of a space that was too large for a grid are those observed.
     let grid = matches!(space.support(), seawall::Support::Grid(_));
     if !grid && question.support == Support::All {

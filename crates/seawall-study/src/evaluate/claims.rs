@@ -33,7 +33,7 @@ impl RobustValue {
         target: bool,
         model: ModelKind,
     ) -> Option<[String; 2]> {
-        let limits = self.limits.filter(|_| is_simulated(model))?;
+        let limits = self.noise.limits.filter(|_| is_simulated(model))?;
         let (bad, good) = match direction {
             Direction::Cost => (limits.upper, limits.lower),
             Direction::Reward => (limits.lower, limits.upper),
@@ -43,9 +43,10 @@ impl RobustValue {
             Direction::Reward => ("brings less than", "brings at most"),
         };
         let within = self.among(target);
-        let that = if self.set.needs_known() { "and" } else { "that" };
+        let that = if self.shift.set.needs_known() { "and" } else { "that" };
         // On the side on which it holds: the bad limit is high for costs, low for rewards.
-        let tell = |x: f64, up: bool| limit(x, self.shown_se(), up);
+        let se = self.shown_se().unwrap_or(f64::NAN);
+        let tell = |x: f64, up: bool| limit(x, se, up);
         let costs = direction == Direction::Cost;
         let sure = level(limits.level);
         Some([
@@ -56,13 +57,13 @@ impl RobustValue {
 
     /// Which populations it is about: `within 0.03 of the target`.
     fn among(&self, target: bool) -> String {
-        if !self.set.needs_known() {
+        if !self.shift.set.needs_known() {
             let around = if target { " of the target" } else { "" };
-            return format!("within {}{around}", number(self.radius));
+            return format!("within {}{around}", number(self.shift.radius));
         }
-        let within = match (self.column_radii.is_empty(), self.radius.is_finite()) {
+        let within = match (self.shift.column_radii.is_empty(), self.shift.radius.is_finite()) {
             (false, _) => ", within the columns' radii,".to_owned(),
-            (true, true) => format!(", within {},", number(self.radius)),
+            (true, true) => format!(", within {},", number(self.shift.radius)),
             (true, false) => String::new(),
         };
         format!("that meets what is known of the target{within}")
@@ -71,16 +72,15 @@ impl RobustValue {
     /// How much of the worst case may be noise, and what to try; None without halves, and where the
     /// difference is within its own error.
     pub fn noise(&self, direction: Direction, model: ModelKind) -> Option<String> {
-        let honest = self.honest?;
-        let noise = direction.sign() * (self.value - honest.value);
-        let se = self.shown_se();
-        if noise <= honest.se.max(if se.is_nan() { 0.0 } else { se }) {
+        let honest = self.noise.honest?;
+        let noise = direction.sign() * (self.worst.value - honest.value);
+        if noise <= honest.se.max(self.shown_se().filter(|se| !se.is_nan()).unwrap_or(0.0)) {
             return None;
         }
         let tell = |x: f64| supported(x, 10.0 * honest.se);
         let (low, high) = match direction {
-            Direction::Cost => (honest.value, self.value),
-            Direction::Reward => (self.value, honest.value),
+            Direction::Cost => (honest.value, self.worst.value),
+            Direction::Reward => (self.worst.value, honest.value),
         };
         Some(format!(
             "between {} and {}: {} of it may be noise of the outcome model{}",

@@ -1,12 +1,13 @@
 //! Pairs of policies in one population: by how much one could be worse than the other, by how much
 //! better, how far nothing reverses that, and what can be said.
 
+use super::estimates::leads;
 use super::{Doubled, Honest, TargetEstimates};
-use crate::start::{FEW_ROWS, unshifted};
+use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::{number, short};
 use seawall::evaluate::{Estimate, NominalDifference};
 use seawall::inference::Limits;
-use seawall::{Curve, Direction, Status, WorstCase};
+use seawall::{CertifiedValue, Curve, Direction, Status, WorstCase};
 use serde::Serialize;
 
 /// One policy against another, in the same population.
@@ -42,14 +43,19 @@ pub struct Comparison {
     /// What kind of population would reverse it just beyond the certain radius, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reversed_by: Option<String>,
-    /// The effective sample size of the two policies, the smaller one: in the target if there is one.
+    /// What its words go by.
     #[serde(skip)]
+    pub about: ComparisonContext,
+}
+
+/// What a comparison's words go by.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparisonContext {
+    /// The effective sample size of the two policies, the smaller one: in the target if there is one.
     pub effective_rows: f64,
     /// Whether only populations count that meet what is known of the target.
-    #[serde(skip)]
     pub knowing: bool,
     /// Whether lower or higher is better.
-    #[serde(skip)]
     pub direction: Direction,
 }
 
@@ -80,26 +86,78 @@ pub struct DifferenceValue {
     pub radius: f64,
     /// The cost radius.
     pub cost_radius: f64,
-    /// The policy less the other in the population where that is worst for the policy.
-    pub worst: f64,
-    /// In the population where it is best.
-    pub best: f64,
-    /// The worst difference is not below this.
-    pub lower: f64,
-    /// The worst difference is not above this.
-    pub upper: f64,
-    /// How far apart these bounds are.
-    pub gap: f64,
-    /// How the solves ended.
-    pub status: Status,
-    /// The best difference is not below this.
-    pub best_lower: f64,
-    /// The best difference is not above this.
-    pub best_upper: f64,
-    /// What can be said of the policy beside the other; None before everything is known.
-    pub verdict: Option<Verdict>,
+    /// The worst and the best difference with their bounds.
+    #[serde(flatten)]
+    pub bounds: DifferenceBounds,
+    /// What can be said of the policy beside the other.
+    pub verdict: Verdict,
     /// The share of the worst population on contexts never observed; None where it was not looked at.
     pub unobserved_mass: Option<f64>,
+    /// How much of it is noise.
+    #[serde(flatten)]
+    pub noise: DifferenceNoise,
+}
+
+/// The worst and the best difference with their bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "DifferenceFields")]
+pub struct DifferenceBounds {
+    /// The policy less the other in the population where that is worst for the policy.
+    pub worst: CertifiedValue,
+    /// In the population where it is best.
+    pub best: CertifiedValue,
+}
+
+/// Both differences as they are written.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct DifferenceFields {
+    /// The policy less the other in the population where that is worst for the policy.
+    worst: f64,
+    /// In the population where it is best.
+    best: f64,
+    /// The worst difference is not below this.
+    lower: f64,
+    /// The worst difference is not above this.
+    upper: f64,
+    /// How far apart these bounds are.
+    gap: f64,
+    /// How the solves ended.
+    status: Status,
+    /// The best difference is not below this.
+    best_lower: f64,
+    /// The best difference is not above this.
+    best_upper: f64,
+}
+
+impl From<DifferenceBounds> for DifferenceFields {
+    fn from(bounds: DifferenceBounds) -> Self {
+        let (DifferenceBounds { worst, best }, status) = (bounds, bounds.status());
+        DifferenceFields {
+            worst: worst.value,
+            best: best.value,
+            lower: worst.lower,
+            upper: worst.upper,
+            gap: worst.gap,
+            status,
+            best_lower: best.lower,
+            best_upper: best.upper,
+        }
+    }
+}
+
+impl DifferenceBounds {
+    /// How the solves ended: as the one that is further from optimal.
+    pub fn status(&self) -> Status {
+        if self.worst.status == Status::Optimal { self.best.status } else { self.worst.status }
+    }
+}
+
+/// How much of a worst and a best difference is noise, by sample splits: nothing without them.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DifferenceNoise {
     /// What the population found on one half of the rows makes of the worst difference on the other;
     /// None without halves.
     pub honest: Option<Honest>,
@@ -112,6 +170,14 @@ pub struct DifferenceValue {
     /// The honest worst difference corrected by held-out residuals, where the log covers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubly_robust: Option<Doubled>,
+}
+
+impl DifferenceNoise {
+    /// The same where too few rows support a confidence statement.
+    pub(super) fn withheld(self) -> Self {
+        let DifferenceNoise { honest, best_honest, .. } = self;
+        DifferenceNoise { honest, best_honest, ..DifferenceNoise::default() }
+    }
 }
 
 /// What can be said of one policy beside another within a radius.
@@ -133,17 +199,17 @@ pub enum Verdict {
 impl DifferenceValue {
     /// The interval of the worst difference as it is shown: the limits.
     pub fn shown(&self) -> Option<(f64, f64)> {
-        self.limits.map(|l| (l.lower, l.upper))
+        self.noise.limits.map(|l| (l.lower, l.upper))
     }
 
     /// The same of the best difference.
     pub fn best_shown(&self) -> Option<(f64, f64)> {
-        self.best_limits.map(|l| (l.lower, l.upper))
+        self.noise.best_limits.map(|l| (l.lower, l.upper))
     }
 
-    /// The standard error that the digits shown go by; NaN where there is none.
-    pub fn shown_se(&self) -> f64 {
-        self.honest.map_or(f64::NAN, |h| h.se)
+    /// The standard error that the digits shown go by, if there is one.
+    pub fn shown_se(&self) -> Option<f64> {
+        self.noise.honest.map(|h| h.se)
     }
 }
 
@@ -156,57 +222,28 @@ impl Comparison {
 
     /// Whether too few rows support a confidence statement.
     pub fn is_thin(&self) -> bool {
-        self.effective_rows < FEW_ROWS
+        self.about.effective_rows < FEW_ROWS
     }
 
     /// What can be said at one of the radii: by the bounds, and by the limits there, or without them by
     /// the interval of the estimate without a shift.
     pub fn verdict(&self, result: usize) -> Verdict {
-        let Some(at) = self.results.get(result).filter(|_| !self.is_thin()) else {
-            return Verdict::TooClose;
-        };
-        let turned = |low: f64, high: f64| match self.direction {
-            Direction::Cost => (low, high),
-            Direction::Reward => (-high, -low),
-        };
-        let plain = self.estimate();
-        let holds_0 = |(low, high): (f64, f64)| low <= 0.0 && high >= 0.0;
-        // Nobody is crowned whom the estimate without a shift does not crown.
-        let noisy = |interval: Option<(f64, f64)>| {
-            holds_0((plain.lower, plain.upper)) || interval.is_some_and(holds_0)
-        };
-        // Bounds of the worst difference, and of the best one, larger being worse.
-        let (worst, best) = (turned(at.lower, at.upper), turned(at.best_lower, at.best_upper));
-        match (worst.1 <= 0.0, best.0 >= 0.0) {
-            (true, true) => Verdict::TooClose,
-            (true, false) if noisy(at.shown()) => Verdict::TooClose,
-            (true, false) => Verdict::Better,
-            (false, true) if noisy(at.best_shown()) => Verdict::TooClose,
-            (false, true) => Verdict::Worse,
-            (false, false) if worst.0 > 0.0 && best.1 < 0.0 => match (at.limits, at.best_limits) {
-                // A population for each is found on one half and holds on the other.
-                (Some(w), Some(b))
-                    if turned(w.lower, w.upper).0 <= 0.0 || turned(b.lower, b.upper).1 >= 0.0 =>
-                {
-                    Verdict::TooClose
-                }
-                _ => Verdict::Depends,
-            },
-            (false, false) => Verdict::TooClose,
+        match self.results.get(result).filter(|_| !self.is_thin()) {
+            None => Verdict::TooClose,
+            Some(at) => verdict(&at.bounds, &at.noise, self.estimate(), self.about.direction),
         }
     }
 
     /// Whether the policy is the better of the two if nothing shifts, or in the target if there is
     /// one: where the certain radius starts from.
     pub fn leads(&self) -> bool {
-        let start = self.target.as_ref().map_or(self.nominal.dm, |there| there.direct());
-        self.direction.sign() * start.value <= 0.0
+        leads((&self.nominal, self.target.as_ref()), self.about.direction)
     }
 
     /// In a sentence, names as `tell` tells them.
     pub fn sentence(&self, tell: impl Fn(&str) -> String) -> String {
         let (policy, against) = (tell(&self.policy), tell(&self.against));
-        let (less, more) = match self.direction {
+        let (less, more) = match self.about.direction {
             Direction::Cost => ("costs less than", "costs more than"),
             Direction::Reward => ("brings more than", "brings less than"),
         };
@@ -216,7 +253,7 @@ impl Comparison {
             let place = if self.target.is_some() { " after reweighting to the target" } else { "" };
             return format!(
                 "{policy} vs {against}: undecided. The effective sample size{place} is {}, below {FEW_ROWS}.",
-                number(self.effective_rows)
+                number(self.about.effective_rows)
             );
         }
         if plain.lower <= 0.0 && plain.upper >= 0.0 {
@@ -225,13 +262,14 @@ impl Comparison {
                 crate::words::estimate(&plain)
             );
         }
-        if self.direction.sign() * plain.value > 0.0 {
+        if self.about.direction.sign() * plain.value > 0.0 {
             return format!("{policy} {more} {against} {place}.");
         }
         let certain = &self.certain_radius;
-        let cost = match certain.cost_radius > 0.0 {
-            true => format!(" (cost radius {})", number(certain.cost_radius)),
-            false => String::new(),
+        let cost = if certain.cost_radius > 0.0 {
+            format!(" (cost radius {})", number(certain.cost_radius))
+        } else {
+            String::new()
         };
         let around = if self.target.is_some() { " of the target" } else { "" };
         if certain.value == 0.0 {
@@ -272,7 +310,7 @@ impl Comparison {
 
     /// Which populations are within a radius, in words.
     fn among(&self, radius: f64, around: &str) -> String {
-        match (self.knowing, radius.is_infinite()) {
+        match (self.about.knowing, radius.is_infinite()) {
             (true, true) => "that meets what is known of the target".to_owned(),
             (true, false) => {
                 format!("that meets what is known of the target and is within {}", short(radius))
@@ -294,5 +332,46 @@ impl Comparison {
         own.sort_by(|a, b| a.0.total_cmp(&b.0));
         let better = own.iter().take_while(|(_, verdict)| *verdict == Verdict::Better);
         Some(better.last().map(|(radius, _)| *radius))
+    }
+}
+
+/// What bounds, limits and the estimate without a shift say of a policy beside another, where enough rows
+/// support it.
+pub(super) fn verdict(
+    bounds: &DifferenceBounds,
+    noise: &DifferenceNoise,
+    plain: Estimate,
+    direction: Direction,
+) -> Verdict {
+    let turned = |low: f64, high: f64| match direction {
+        Direction::Cost => (low, high),
+        Direction::Reward => (-high, -low),
+    };
+    let holds_0 = |low: f64, high: f64| low <= 0.0 && high >= 0.0;
+    // Without a shift the estimate has to tell them apart as well.
+    let noisy = |limits: Option<Limits>| {
+        holds_0(plain.lower, plain.upper) || limits.is_some_and(|l| holds_0(l.lower, l.upper))
+    };
+    // Bounds of the worst difference, and of the best one, larger being worse.
+    let worst = turned(bounds.worst.lower, bounds.worst.upper);
+    let best = turned(bounds.best.lower, bounds.best.upper);
+    match (worst.1 <= 0.0, best.0 >= 0.0) {
+        (true, true) => Verdict::TooClose,
+        (true, false) if noisy(noise.limits) => Verdict::TooClose,
+        (true, false) => Verdict::Better,
+        (false, true) if noisy(noise.best_limits) => Verdict::TooClose,
+        (false, true) => Verdict::Worse,
+        (false, false) if worst.0 > 0.0 && best.1 < 0.0 => {
+            match (noise.limits, noise.best_limits) {
+                // A population for each is found on one half and holds on the other.
+                (Some(w), Some(b))
+                    if turned(w.lower, w.upper).0 <= 0.0 || turned(b.lower, b.upper).1 >= 0.0 =>
+                {
+                    Verdict::TooClose
+                }
+                _ => Verdict::Depends,
+            }
+        }
+        (false, false) => Verdict::TooClose,
     }
 }

@@ -1,11 +1,12 @@
 //! The kinds of model that `auto` chose from, by what each makes of the first policy's worst case: as
 //! fitted, honestly, and how much of it may be noise.
 
-use super::halving::both;
-use super::{Evaluation, Halving, Question};
-use crate::load::Loaded;
-use seawall::evaluate::Robust;
-use seawall::inference::{Asked, Correction, HalfQuestion, Splits, crossings, halves};
+use super::basis::EvaluationBasis;
+use super::halves::both;
+use super::worst_cases::WorstCases;
+use super::{Halving, ValueNoise};
+use crate::check::ModelNoise;
+use seawall::inference::{Correction, Estimand, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
@@ -15,67 +16,59 @@ const HALVINGS: usize = 10;
 /// The same where nobody asked for halvings: each values both halves on the other.
 const UNASKED: usize = 2;
 
-/// Fills in the worst cases of every kind, at the first positive radius.
+/// The worst cases of every kind, at the first positive radius; `first` is the noise of the first policy's.
 pub(super) fn by_kind(
-    loaded: &Loaded,
-    question: &Question,
+    basis: &EvaluationBasis<'_>,
+    worst: &WorstCases,
+    first: &[ValueNoise],
     asked: &Halving,
-    robust: &Robust,
-    found: &mut Evaluation,
     watch: Watch<'_>,
-) -> Result<()> {
-    let Some(first) = found.policies.first() else { return Ok(()) };
+) -> Result<Vec<Option<ModelNoise>>> {
+    let question = &basis.question;
+    let (Some(policy), Some(of_first)) = (basis.policies.first(), worst.policies.first()) else {
+        return Ok(Vec::new());
+    };
     let radii = &question.context.radii;
     let at = radii.iter().position(|r| *r > 0.0).unwrap_or(0);
-    let result = &first.results[at];
     let shifts = question.cost.radii[0] > 0.0 || !question.cost.set.stays_at_zero();
-    let mut rows = Vec::new();
-    for candidate in &loaded.candidates {
-        let ends = match (candidate.chosen, result.honest) {
-            (true, Some(honest)) => Some((result.value, honest.value)),
+    let sign = basis.robust.direction().sign();
+    let ends = |(as_fitted, honest): (f64, f64)| ModelNoise {
+        as_fitted,
+        honest,
+        gap: sign * (as_fitted - honest),
+    };
+    let mut all = Vec::new();
+    for candidate in &basis.prepared.model.candidates {
+        all.push(match (candidate.chosen, first.get(at).and_then(|noise| noise.honest)) {
+            (true, Some(honest)) => Some(ends((of_first.values[at].worst.value, honest.value))),
             _ if shifts && !candidate.recipe.has_outcomes() => None,
             _ => {
-                let kind = Kind { loaded, question, recipe: &candidate.recipe, radius: radii[at] };
-                Some(kind.ends(&first.policy, robust, asked, watch)?)
+                let kind = Kind { basis, recipe: &candidate.recipe, radius: radii[at] };
+                Some(ends(kind.ends(&policy.policy, asked, watch)?))
             }
-        };
-        rows.push(ends);
+        });
     }
-    let sign = found.direction.sign();
-    for (row, ends) in found.diagnostics.models.iter_mut().zip(rows) {
-        let Some((fitted, honest)) = ends else { continue };
-        row.as_fitted = Some(fitted);
-        row.honest = Some(honest);
-        row.gap = Some(sign * (fitted - honest));
-    }
-    Ok(())
+    Ok(all)
 }
 
 /// One kind of model, asked about one policy at one radius.
 struct Kind<'a> {
-    loaded: &'a Loaded,
-    question: &'a Question,
+    basis: &'a EvaluationBasis<'a>,
     recipe: &'a Recipe,
     radius: f64,
 }
 
 impl Kind<'_> {
     /// The worst case as fitted, and the honest one.
-    fn ends(
-        &self,
-        policy: &Policy,
-        robust: &Robust,
-        asked: &Halving,
-        watch: Watch<'_>,
-    ) -> Result<(f64, f64)> {
-        let (loaded, question) = (self.loaded, self.question);
+    fn ends(&self, policy: &Policy, asked: &Halving, watch: Watch<'_>) -> Result<(f64, f64)> {
+        let (prepared, question) = (self.basis.prepared, &self.basis.question);
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
         let costs: [Ambiguity; 1] = [question.cost.set.at(question.cost.radii[0])];
-        let model = self.recipe.fit(loaded.log(), watch)?;
-        let unseen = loaded.study.unseen.never_refusing();
-        let values = model.values(loaded.log(), costs[0], unseen, settings)?;
+        let model = self.recipe.fit(prepared.log(), watch)?;
+        let unseen = prepared.study.unseen.never_refusing();
+        let values = model.values(prepared.log(), costs[0], unseen, settings)?;
         let within = question.context.set.at(self.radius);
-        let fitted = robust.worst_case(policy, &values, within, settings)?;
+        let fitted = self.basis.robust.worst_case(policy, &values, within, settings)?;
         let half_question = HalfQuestion {
             recipe: self.recipe,
             unseen,
@@ -84,15 +77,15 @@ impl Kind<'_> {
             radii: &[self.radius],
             support: question.support,
         };
-        let whole = loaded.fitted(watch)?;
-        let correction = Correction::new(whole)?;
-        let numbers = [Asked::Value(policy)];
+        let correction = Correction::new(self.basis.fitted)?;
+        let numbers = [Estimand::Value(policy)];
         let most = if asked.fewer { UNASKED } else { HALVINGS };
         let splits = Splits::Exactly(asked.count.min(most));
-        let halved = halves(loaded.log(), &splits, asked.seed, watch, &|a, b, halving, watch| {
+        let log = prepared.log();
+        let halved = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
             let settings = Settings { watch, ..Settings::default() };
             let half = (&half_question, question.within());
-            let (a, b) = both(loaded, half, (a, b), (asked.seed, halving), settings)?;
+            let (a, b) = both(prepared, half, (a, b), (asked.seed, halving), settings)?;
             crossings([&a, &b], &numbers, &half_question, (&correction, &[]), settings)
         })?;
         let honest = halved.first().map(|h| h.honest);

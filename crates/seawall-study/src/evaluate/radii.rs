@@ -36,9 +36,10 @@ pub(crate) fn policy_radii(
     watch: Watch<'_>,
 ) -> Result<PolicyRadii> {
     let set = question.context.set;
-    let own = match set.needs_actions() {
-        true => fitted.log().values().to_vec(),
-        false => robust.values(policy, values)?,
+    let own = if set.needs_actions() {
+        fitted.log().values().to_vec()
+    } else {
+        robust.values(policy, values)?
     };
     let (direction, name) = (robust.direction(), policy.name());
     radii_of(question, (direction, &own), (name, nominal), watch, &|tolerance, settings| {

@@ -2,7 +2,7 @@
 
 use super::{ACCURACY, CONTEXTS, Limits, Method, Plan, Question, Spec};
 use crate::evaluate::{changed_radii, changed_sets, check_radii};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
 use seawall::learn::{Gradient, Schedule};
@@ -78,14 +78,14 @@ impl Changes {
     }
 
     /// The study's question with the changes made.
-    pub fn apply(&self, loaded: &Loaded) -> Result<Question> {
+    pub fn apply(&self, prepared: &PreparedStudy) -> Result<Question> {
         self.check_numbers()?;
-        let usual = Question::from_study(loaded, self.policy.clone());
+        let usual = Question::from_study(prepared, self.policy.clone());
         let own = (usual.context.set, usual.cost.set);
         let (context, cost) = changed_sets(own, (&self.set, &self.cost_set), self.eta)?;
         check_radii(Field::Radius, context, self.radius.as_slice())?;
         check_radii(Field::CostRadius, cost, self.cost_radius.as_slice())?;
-        let own = &loaded.study.context_set;
+        let own = &prepared.study.context_set;
         let context = changed_radii(own, context, self.radius.as_slice())?;
         Ok(Question {
             method: self.method,

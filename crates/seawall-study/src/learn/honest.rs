@@ -2,8 +2,8 @@
 //! the best constant policy and the baseline beside it, on the same halves.
 
 use super::{Found, HeldOutDifference, HonestResult, HonestValue, Question, baseline, worst_of};
-use crate::load::Loaded;
-use crate::start::Carrier;
+use crate::prepare::PreparedStudy;
+use crate::reference::TargetEstimator;
 use crate::study::PolicySpec;
 use rayon::prelude::*;
 use seawall::evaluate::{Fitted, Propensity, Robust, Support, ValueRange};
@@ -27,13 +27,13 @@ struct Half<'a> {
 
 impl<'a> Half<'a> {
     fn new(
-        loaded: &Loaded,
+        prepared: &PreparedStudy,
         question: &'a Question,
         fitted: Fitted,
         watch: Watch<'a>,
     ) -> Result<Self> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-        let robust = loaded.robust(&fitted, question.support, question.within())?;
+        let robust = prepared.robust(&fitted, question.support, question.within())?;
         let range = fitted.value_range_on(robust.points(), question.cost, settings)?;
         Ok(Half { question, fitted, range, robust, settings })
     }
@@ -74,7 +74,7 @@ struct HeldOut {
 impl HeldOut {
     /// A policy's worst case on a half, and its doubly robust estimate: in the target if there is one.
     fn new(
-        (half, there): (&Half<'_>, Option<&Carrier<'_>>),
+        (half, there): (&Half<'_>, Option<&TargetEstimator<'_>>),
         policy: &Policy,
         watch: Watch<'_>,
     ) -> Result<Self> {
@@ -127,30 +127,30 @@ fn compared(all: &[Direction], other: fn(&Direction) -> &HeldOut) -> HonestValue
 /// What is compared with where there is no baseline: what the log did; or, on the whole space, where
 /// that is not known, each action as often as the others.
 pub(super) fn usual(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     values: &Values,
     watch: Watch<'_>,
 ) -> Result<Policy> {
     let known =
-        question.support != Support::Space || matches!(loaded.propensity, Propensity::Design(_));
+        question.support != Support::Space || matches!(prepared.propensity, Propensity::Design(_));
     let spec = if known { PolicySpec::Behaviour } else { PolicySpec::Uniform };
-    loaded.policy(&spec, values, watch)
+    prepared.policy(&spec, values, watch)
 }
 
 /// Learns on one half and values on the other, both ways, for several splits.
 pub(super) fn halves(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     watch: Watch<'_>,
 ) -> Result<HonestResult> {
     let directions = |split: usize| -> Result<[Direction; 2]> {
-        let seed = loaded.study.deals.seed.wrapping_add(question.gradient.seed);
-        let folds = loaded.log().split(seed, split)?;
+        let seed = prepared.study.deals.seed.wrapping_add(question.gradient.seed);
+        let folds = prepared.log().split(seed, split)?;
         let (a, b) = (folds.only(0)?.shared(), folds.only(1)?.shared());
         Ok([
-            direction(loaded, question, (&a, &b), watch)?,
-            direction(loaded, question, (&b, &a), watch)?,
+            direction(prepared, question, (&a, &b), watch)?,
+            direction(prepared, question, (&b, &a), watch)?,
         ])
     };
     let all: Vec<[Direction; 2]> =
@@ -169,26 +169,26 @@ pub(super) fn halves(
 
 /// Learns on some rows and values on others.
 fn direction(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     (learned_on, valued_on): (&Arc<Log>, &Arc<Log>),
     watch: Watch<'_>,
 ) -> Result<Direction> {
-    let own = loaded.fitted_to(learned_on, watch)?;
-    let found = Found::new(loaded, &own, question, None, watch)?;
+    let own = prepared.fitted_to(learned_on, watch)?;
+    let found = Found::new(prepared, &own, question, None, watch)?;
     if found.learned.status() == Status::Stopped {
         return Err(Error::stopped());
     }
-    let own = Half::new(loaded, question, own, watch)?;
-    let other = Half::new(loaded, question, loaded.fitted_to(valued_on, watch)?, watch)?;
-    let start = loaded.start(other.fitted.log())?;
-    let there = start.carrier(&other.fitted, watch)?;
+    let own = Half::new(prepared, question, own, watch)?;
+    let other = Half::new(prepared, question, prepared.fitted_to(valued_on, watch)?, watch)?;
+    let reference = prepared.reference(other.fitted.log())?;
+    let there = reference.estimator(&other.fitted, watch)?;
     let held_out = |policy: &Policy| HeldOut::new((&other, there.as_ref()), policy, watch);
-    let against = baseline(loaded, question, &own.range.worst, watch)?;
+    let against = baseline(prepared, question, &own.range.worst, watch)?;
     let policy = found.learned.policy();
     let usual = match &against {
         Some(policy) => policy.clone(),
-        None => usual(loaded, question, &own.range.worst, watch)?,
+        None => usual(prepared, question, &own.range.worst, watch)?,
     };
     Ok(Direction {
         objective: other.worst(policy, against.as_ref())?,

@@ -3,12 +3,15 @@
 mod by_group;
 mod changes;
 mod described;
+mod found;
 mod honest;
+mod question;
 mod result;
 mod spec;
 
 pub use by_group::by_group;
 pub use changes::Changes;
+pub use question::{ACCURACY, CONTEXTS, Limits, Method, Plan, Question};
 pub use result::{
     AgainstResult, GroupsResult, HeldOutDifference, HonestResult, HonestValue, LearnSupport,
     LearnedPolicy, MixtureResult, RunsResult,
@@ -19,152 +22,33 @@ pub(crate) use honest::SPLITS;
 
 use described::{names, parameters};
 
-use crate::load::Loaded;
-use crate::start::Bounded;
-use crate::study::{PolicySpec, Study};
-use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
-use seawall::learn::{
-    self, Bounds, Bsgd, Budget, Class, Descent, Gradient, Groups, JointTask, Learned,
-    LearnedAnywhere, Schedule, State, Task, Trees, WholeTask,
-};
-use seawall::outcome::{Predictor, Values};
+use crate::prepare::PreparedStudy;
+use found::{Found, baseline, worst_of};
+use seawall::evaluate::Support;
+use seawall::learn::{Descent, Schedule, State};
 use seawall::policy::file::PolicyFile;
-use seawall::policy::{Partition, Policy};
-use seawall::transfer::BalanceSummary;
-use seawall::{
-    Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Status, Wasserstein, Watch,
-    WorstCase,
-};
-use seawall_table::read::named;
+use seawall::{Direction, Result, Status, Watch};
 use serde_json::json;
 use std::time::Instant;
 
-/// How to learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Exactly where that is possible, else by gradients.
-    Auto,
-    /// Cutting planes, or the game of trees.
-    Exact,
-    /// Exact gradients.
-    Gradient,
-    /// Stochastic gradients.
-    Bsgd,
-}
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// Which kind of policy.
-    pub policy: Spec,
-    /// How.
-    pub method: Method,
-    /// The set of contexts.
-    pub context: Ambiguity,
-    /// What moves along single columns may cost on average, where that is said by column.
-    pub column_radii: Vec<(String, f64)>,
-    /// The set of outcomes.
-    pub cost: Ambiguity,
-    /// Which contexts mass may move to.
-    pub support: Support,
-    /// Limits on the policy, and when to stop.
-    pub limits: Limits,
-    /// Gradients' settings.
-    pub gradient: Gradient,
-    /// The stochastic schedule.
-    pub schedule: Plan,
-    /// Independent stochastic runs.
-    pub seeds: usize,
-    /// Whether to value the policy on rows that did not choose it, too.
-    pub honest: bool,
-    /// The policy whose worst-case difference is minimised; None for the worst case itself.
-    pub against: Option<PolicySpec>,
-}
-
-impl Question {
-    /// What the study file asks, at its first radii, by the usual settings.
-    pub fn from_study(loaded: &Loaded, policy: Spec) -> Self {
-        let study = &loaded.study;
-        Question {
-            policy,
-            method: Method::Auto,
-            context: study.context_set.first(),
-            column_radii: study.context_set.column_radii.clone(),
-            cost: study.cost_set.first(),
-            support: study.data.support,
-            limits: Limits::default(),
-            gradient: Gradient::default(),
-            schedule: Plan::Accuracy(ACCURACY, CONTEXTS),
-            seeds: 1,
-            honest: true,
-            against: None,
-        }
-    }
-}
-
-impl Question {
-    /// The set of contexts, with the radii of single columns.
-    fn within(&self) -> Bounded<'_> {
-        Bounded { set: self.context.set, column_radii: &self.column_radii }
-    }
-}
-
-/// The accuracy of a stochastic schedule where nobody says otherwise.
-pub const ACCURACY: f64 = 0.05;
-/// A difference to a baseline below this share of the largest value is rounding.
-const ROUNDING: f64 = 1e-12;
-/// Rounds of learning where mass may go anywhere: groups are quick, and a round of trees is a game.
-const GROUP_ROUNDS: usize = 60;
-const STUMP_ROUNDS: usize = 8;
-const TREE_ROUNDS: usize = 3;
-/// Contexts drawn in a stochastic step where nobody says otherwise.
-pub const CONTEXTS: usize = 1;
-
-/// Limits on a policy, and when to stop.
-#[derive(Clone, Debug, Default)]
-pub struct Limits {
-    /// The least probability of actions in every group.
-    pub least: Vec<(String, f64)>,
-    /// The largest probability of actions in every group.
-    pub most: Vec<(String, f64)>,
-    /// Limits on the overall share of actions, nominally.
-    pub budgets: Vec<(String, f64)>,
-    /// Limits on the overall share of actions, in the worst case.
-    pub worst_budgets: Vec<(String, f64)>,
-    /// The nominal share of every leaf of a tree, at least.
-    pub least_share: f64,
-    /// The gap, relative to the largest cost, at which exact methods stop.
-    pub tolerance: Option<f64>,
-}
-
-/// How long to descend.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Plan {
-    /// By the theorem, for an accuracy, with so many contexts a step.
-    Accuracy(f64, usize),
-    /// By hand.
-    Steps(Schedule),
-}
-
 /// Learns what is asked; `state` goes on from where stochastic runs stopped.
 pub fn learn(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     question: &Question,
     state: Option<State>,
     watch: Watch<'_>,
 ) -> Result<LearnedPolicy> {
     let start = Instant::now();
-    let anywhere = loaded.on_support(question.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let log = loaded.log();
-    let found = Found::new(loaded, loaded.fitted(watch)?, question, state, watch)?;
+    let prepared = &prepared.on_support(question.support)?;
+    let log = prepared.log();
+    let found = Found::new(prepared, prepared.fitted(watch)?, question, state, watch)?;
     // A run that was stopped keeps its policy; what was left to do is left out.
     let (mut halves, mut no_halves) = (None, None);
     let set = question.context.set;
     if set.needs_actions() {
         no_halves = Some(format!("{} is not learned on halves", set.name()));
     } else if question.honest && found.learned.status() != Status::Stopped {
-        match honest::halves(loaded, question, watch) {
+        match honest::halves(prepared, question, watch) {
             Ok(found) => halves = Some(found),
             Err(error) if error.is_stopped() => {}
             // What one half of the rows cannot answer is no reason to lose the policy.
@@ -190,11 +74,7 @@ pub fn learn(
             _ => LearnSupport::Grid,
         },
         direction: log.direction(),
-        value: learned.value(),
-        lower: learned.lower(),
-        upper: learned.upper(),
-        gap: learned.gap(),
-        status: learned.status(),
+        worst: learned.certified(),
         exact_lower: found.exact.map(|e| e.lower),
         exact_upper: found.exact.map(|e| e.upper),
         iterations: learned.iterations(),
@@ -204,7 +84,7 @@ pub fn learn(
         },
         greedy: found.floor,
         nominal_value: found.nominal,
-        in_target: loaded.target.is_some() || found.balance.is_some(),
+        in_target: prepared.target.is_some() || found.balance.is_some(),
         parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
         mixture: learned.mixture().map(|m| MixtureResult {
@@ -229,395 +109,6 @@ pub fn learn(
         state: found.descent.map(|(descent, _)| descent.state),
         question: question.clone(),
     })
-}
-
-/// A learned policy and what it was learned from.
-struct Found {
-    learned: Learned,
-    floor: Bounds,
-    /// Its mean if nothing shifts, by the outcome model.
-    nominal: f64,
-    descent: Option<(Descent, Schedule)>,
-    /// Bounds of the exact worst case, where something is smoothed.
-    exact: Option<Bounds>,
-    /// Whether the support was drawn from, being too large to list.
-    sampled: bool,
-    /// What it was learned against.
-    against: Option<AgainstResult>,
-    /// How the log was made what is known of the target.
-    balance: Option<BalanceSummary>,
-}
-
-impl Found {
-    /// Learns from what was fitted, to the study's log or a part of it.
-    fn new(
-        loaded: &Loaded,
-        fitted: &Fitted,
-        question: &Question,
-        state: Option<State>,
-        watch: Watch<'_>,
-    ) -> Result<Self> {
-        check_combination(question)?;
-        if question.context.set.needs_actions() {
-            return Found::of_people(loaded, fitted, question, watch);
-        }
-        let settings = Settings { watch, ..Settings::default() };
-        let log = fitted.log();
-        let of_costs = |e: Error| e.about_field(Field::CostRadius);
-        let start = loaded.start(log)?;
-        let robust = start.robust_of(fitted, question.support, question.within())?;
-        let range =
-            fitted.value_range_on(robust.points(), question.cost, settings).map_err(of_costs)?;
-        let values = range.worst.clone();
-        let baseline = baseline(loaded, question, &values, watch)?;
-        let (learned, floor, descent, sampled) = match question.support {
-            Support::Space => {
-                let (robust, against) = (&*robust, baseline.as_ref());
-                let (range, within) = (&range, question.context);
-                let task = WholeTask { log, robust, range, within, against };
-                let found = anywhere(&loaded.study, question, &task, settings)?;
-                (found.learned, found.floor, None, false)
-            }
-            _ => {
-                let task = match &baseline {
-                    None => Task::new(log, &robust, &values, question.context)?,
-                    Some(policy) => Task::against(log, &robust, &range, question.context, policy)?,
-                };
-                let floor = task.floor(settings)?;
-                let (learned, descent, sampled) =
-                    listed(loaded, (fitted, &values), question, &task, state, settings)?;
-                (learned, floor, descent, sampled)
-            }
-        };
-        let pair = (learned.policy(), baseline.as_ref());
-        let exact = match exact_bounds(&robust, question, pair, &range, watch) {
-            Err(error) if error.is_stopped() => None,
-            bounds => bounds?,
-        };
-        let plain = fitted.value_range_on(robust.points(), Wasserstein.at(0.0), settings)?;
-        let mean = |other: Option<&Policy>| -> Result<f64> {
-            let values = match other {
-                None => robust.values(learned.policy(), &plain.worst)?,
-                Some(other) => robust.difference(learned.policy(), other, &plain)?,
-            };
-            robust.population().mean(&values)
-        };
-        let nominal = mean(None)?;
-        let mut against = None;
-        if let Some(policy) = &baseline {
-            let smoothed = question.context.set.is_smoothed();
-            let own = Bounds { lower: learned.lower(), upper: learned.upper() };
-            let bounds = exact.or((!smoothed).then_some(own));
-            let worst = bounds.map(|b| match log.direction() {
-                Direction::Cost => b.upper,
-                Direction::Reward => -b.lower,
-            });
-            // To the last digits: a policy that is the baseline has a difference of rounding alone.
-            let no_worse = worst.is_some_and(|worst| worst <= ROUNDING * largest(&values));
-            let (name, nominal_difference) = (policy.name().to_owned(), mean(Some(policy))?);
-            against = Some(AgainstResult { policy: name, no_worse, nominal_difference });
-        }
-        let balance = start.summary();
-        Ok(Found { learned, floor, nominal, descent, exact, sampled, against, balance })
-    }
-}
-
-impl Found {
-    /// Learns under a set that is about people with their outcomes.
-    fn of_people(
-        loaded: &Loaded,
-        fitted: &Fitted,
-        question: &Question,
-        watch: Watch<'_>,
-    ) -> Result<Self> {
-        let (set, settings) = (question.context.set, Settings { watch, ..Settings::default() });
-        let refused =
-            |field, what: &str| Err(Error::field(field, format!("under {}: {what}", set.name())));
-        if question.against.is_some() {
-            return refused(
-                Field::Against,
-                "one person's outcomes under two policies are not known",
-            );
-        }
-        if question.cost.radius > 0.0 || question.cost.set.is_smoothed() {
-            return refused(Field::CostRadius, "outcomes shift with people already; expected 0");
-        }
-        let start = loaded.start(fitted.log())?;
-        if start.population().is_some() {
-            return refused(Field::Set, "it starts from the log's own people, not from a target");
-        }
-        let robust = start.robust_of(fitted, question.support, question.within())?;
-        let task = JointTask::new(fitted, &robust, question.context)?;
-        let learned = match (&question.policy, question.method) {
-            (Spec::Greedy, Method::Auto | Method::Exact) => task.greedy(settings)?,
-            (Spec::Groups(text), Method::Auto | Method::Exact) => {
-                task.groups(&groups(text, question, (fitted.log(), &loaded.study))?, settings)?
-            }
-            (Spec::Tree(depth), Method::Auto | Method::Exact) => {
-                task.trees(trees(*depth, question), settings)?
-            }
-            (Spec::Softmax, Method::Auto | Method::Gradient) => {
-                task.softmax(question.gradient, settings)?
-            }
-            (_, Method::Bsgd) => return refused(Field::Method, "bsgd takes no steps there"),
-            _ => {
-                let what = "greedy, groups and trees are learned exactly, softmax by gradients";
-                return refused(Field::Policy, what);
-            }
-        };
-        let floor = task.floor(settings)?;
-        let nominal = fitted.nominal(learned.policy(), watch)?.snips.value;
-        let (descent, exact, against, balance) = (None, None, None, None);
-        Ok(Found { learned, floor, nominal, descent, exact, sampled: false, against, balance })
-    }
-}
-
-/// What was learned where mass may go anywhere.
-fn anywhere(
-    study: &Study,
-    question: &Question,
-    task: &WholeTask<'_>,
-    settings: Settings<'_>,
-) -> Result<LearnedAnywhere> {
-    match (&question.policy, question.method) {
-        (Spec::Greedy, _) => task.greedy(settings),
-        (Spec::Groups(text), Method::Auto | Method::Exact) => {
-            let asked = groups(text, question, (task.log, study))?;
-            let learner = |task: &Task<'_>| learn::groups(task, &asked, settings);
-            task.learn(&learner, (asked.tolerance, GROUP_ROUNDS), settings)
-        }
-        (Spec::Tree(depth), Method::Auto | Method::Exact) => {
-            let asked = trees(*depth, question);
-            let learner = |task: &Task<'_>| learn::trees(task, asked, settings);
-            let rounds = if *depth == 1 { STUMP_ROUNDS } else { TREE_ROUNDS };
-            task.learn(&learner, (asked.tolerance, rounds), settings)
-        }
-        _ => {
-            let what =
-                "is the whole space, where groups, trees and the greedy policy can be learned";
-            Err(Error::field(Field::Support, what).advise(Field::Support, &["grid", "observed"]))
-        }
-    }
-}
-
-/// Groups as they are asked for.
-fn groups(text: &str, question: &Question, (log, study): (&Log, &Study)) -> Result<Groups> {
-    limits(question, spec::groups(text, log.contexts(), study)?, log)
-}
-
-/// Trees as they are asked for.
-fn trees(depth: usize, question: &Question) -> Trees {
-    let asked = Trees { least_share: question.limits.least_share, ..Trees::new(depth) };
-    let tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
-    Trees { tolerance, ..asked }
-}
-
-/// What was learned on a support that is listed, the descent if there was one, and whether its places
-/// were drawn.
-type OnList = (Learned, Option<(Descent, Schedule)>, bool);
-
-/// Learns on a support that is listed.
-fn listed(
-    loaded: &Loaded,
-    (fitted, values): (&Fitted, &Values),
-    question: &Question,
-    task: &Task<'_>,
-    state: Option<State>,
-    settings: Settings<'_>,
-) -> Result<OnList> {
-    let (log, watch) = (fitted.log(), settings.watch);
-    let learned = match (&question.policy, question.method) {
-        (Spec::Greedy, _) => learn::greedy(task, settings)?,
-        (Spec::Groups(text), Method::Auto | Method::Exact) => {
-            learn::groups(task, &groups(text, question, (log, &loaded.study))?, settings)?
-        }
-        (Spec::Tree(depth), Method::Auto | Method::Exact) => {
-            learn::trees(task, trees(*depth, question), settings)?
-        }
-        (Spec::Softmax, Method::Auto | Method::Gradient) => {
-            learn::softmax(task, question.gradient, settings)?
-        }
-        (policy, _) => {
-            let (class, convex) = match policy {
-                Spec::Given(spec) => (Class::Fixed(loaded.policy(spec, values, watch)?), true),
-                Spec::Groups(text) => {
-                    (Class::Groups(spec::groups(text, log.contexts(), &loaded.study)?), true)
-                }
-                _ => (Class::Softmax(question.gradient.temperature), false),
-            };
-            let schedule = match question.schedule {
-                Plan::Accuracy(delta, contexts) => {
-                    Schedule { contexts, ..Schedule::for_accuracy(delta, convex)? }
-                }
-                Plan::Steps(schedule) => schedule,
-            };
-            let asked = Bsgd {
-                class,
-                schedule,
-                eta: question.gradient.sharpness / largest(values),
-                seeds: question.seeds,
-                seed: question.gradient.seed,
-                traced: 200,
-            };
-            // Too many combinations to list: they are drawn instead.
-            let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
-            let product = match question.support {
-                Support::All if !listed => {
-                    Some(Predictor::new(log, fitted.model(), question.cost, settings)?)
-                }
-                _ => None,
-            };
-            let sampled = product.is_some();
-            let found = learn::bsgd(task, &asked, product.as_ref(), state, settings)?;
-            let learned = found.learned.clone();
-            return Ok((learned, Some((found, schedule)), sampled));
-        }
-    };
-    Ok((learned, None, false))
-}
-
-/// The policy that is learned against.
-fn baseline(
-    loaded: &Loaded,
-    question: &Question,
-    values: &Values,
-    watch: Watch<'_>,
-) -> Result<Option<Policy>> {
-    let Some(spec) = &question.against else { return Ok(None) };
-    let policy = loaded.policy(spec, values, watch).map_err(|e| match spec {
-        PolicySpec::Constant(_) => Error::field(Field::Against, format!("cannot be used: {e}")),
-        _ => e,
-    });
-    policy.map(Some)
-}
-
-/// Bounds of a policy's exact worst case, or difference to a baseline, where contexts or costs are
-/// smoothed.
-fn exact_bounds(
-    robust: &Robust,
-    question: &Question,
-    (policy, baseline): (&Policy, Option<&Policy>),
-    range: &ValueRange,
-    watch: Watch<'_>,
-) -> Result<Option<Bounds>> {
-    let smoothing = match baseline {
-        None => range.worst.smoothing(),
-        Some(_) => range.smoothing(),
-    };
-    if !question.context.set.is_smoothed() && smoothing == 0.0 {
-        return Ok(None);
-    }
-    let settings = Settings::default().detail(Detail::Value).watched(watch);
-    let worst = worst_of(robust, question.context.exact(), policy, baseline, range, settings)?;
-    let safe_side = robust.direction().sign() * smoothing;
-    Ok(Some(Bounds {
-        lower: worst.lower() + safe_side.min(0.0),
-        upper: worst.upper() + safe_side.max(0.0),
-    }))
-}
-
-/// A policy's worst case, or the worst difference to a baseline.
-fn worst_of(
-    robust: &Robust,
-    within: Ambiguity,
-    policy: &Policy,
-    baseline: Option<&Policy>,
-    range: &ValueRange,
-    settings: Settings<'_>,
-) -> Result<WorstCase> {
-    let Some(baseline) = baseline else {
-        return robust.worst_case(policy, &range.worst, within, settings);
-    };
-    let radii = [within.radius];
-    let pair = (policy, baseline);
-    let (mut all, _) = robust.worst_difference(pair, range, within.set, &radii, None, settings)?;
-    all.pop().ok_or_else(|| Error::internal("one radius was asked for and none answered"))
-}
-
-/// The largest value in size.
-fn largest(values: &Values) -> f64 {
-    values.matrix().cells().iter().fold(1e-300, |size: f64, v| size.max(v.abs()))
-}
-
-/// Refuses combinations that make no sense.
-fn check_combination(question: &Question) -> Result<()> {
-    let bad = |field, what: &str| Err(Error::field(field, what));
-    let smooth = question.policy == Spec::Softmax || question.method == Method::Bsgd;
-    if question.context.set.needs_known() && (smooth || question.support == Support::Space) {
-        let what = format!(
-            "is {}, under which greedy, groups and trees are learned, exactly and on a support that is \
-             listed; expected another one for softmax, stochastic gradients or the whole space",
-            question.context.set.name()
-        );
-        return Err(Error::field(Field::Set, what));
-    }
-    match (&question.policy, question.method) {
-        (Spec::Softmax, Method::Exact) => Err(Error::field(
-            Field::Policy,
-            "softmax has no exact method: its worst case is not convex",
-        )
-        .advise(Field::Method, &["gradient", "bsgd"])),
-        (Spec::Groups(_) | Spec::Greedy | Spec::Tree(_), Method::Gradient) => bad(
-            Field::Method,
-            "gradient is for softmax; greedy, groups and trees are solved exactly",
-        ),
-        (Spec::Given(_), Method::Auto | Method::Exact | Method::Gradient) => Err(Error::field(
-            Field::Policy,
-            "is a given one, which has nothing to learn: evaluate it, or see its dual variable \
-             converge",
-        )
-        .advise(Field::Method, &["bsgd"])),
-        (Spec::Greedy | Spec::Tree(_), Method::Bsgd) => {
-            bad(Field::Method, "bsgd is for groups and softmax")
-        }
-        (policy, method) => {
-            let limits = &question.limits;
-            let given = [
-                (Field::AtLeast, limits.least.is_empty()),
-                (Field::AtMost, limits.most.is_empty()),
-                (Field::Budget, limits.budgets.is_empty()),
-                (Field::WorstBudget, limits.worst_budgets.is_empty()),
-            ];
-            let exact = method != Method::Bsgd && matches!(policy, Spec::Groups(_));
-            match given.iter().find(|(_, empty)| !empty && !exact) {
-                Some((field, _)) => bad(*field, "is for groups, solved exactly"),
-                None if limits.least_share > 0.0 && !matches!(policy, Spec::Tree(_)) => {
-                    bad(Field::LeastShare, "of a leaf is for trees")
-                }
-                None => Ok(()),
-            }
-        }
-    }
-}
-
-/// The action that a name means: `1` finds `1.0`.
-fn action(log: &Log, name: &str) -> Result<usize> {
-    log.action(named(log.actions(), name).map_or(name, String::as_str))
-}
-
-fn limits(question: &Question, by: Vec<Partition>, log: &Log) -> Result<Groups> {
-    let bounds = |given: &[(String, f64)], usual: f64| -> Result<Vec<f64>> {
-        if given.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut all = vec![usual; log.actions().len()];
-        for (name, bound) in given {
-            all[action(log, name)?] = *bound;
-        }
-        Ok(all)
-    };
-    let mut asked = Groups::new(by);
-    asked.tolerance = question.limits.tolerance.unwrap_or(asked.tolerance);
-    asked.least = bounds(&question.limits.least, 0.0)?;
-    asked.most = bounds(&question.limits.most, 1.0)?;
-    for (given, worst_case) in
-        [(&question.limits.budgets, false), (&question.limits.worst_budgets, true)]
-    {
-        for (name, most) in given {
-            asked.budgets.push(Budget { action: action(log, name)?, most: *most, worst_case });
-        }
-    }
-    Ok(asked)
 }
 
 fn runs(descent: &Descent, schedule: Schedule) -> RunsResult {

@@ -6,7 +6,7 @@ use crate::transfer::Transfer;
 use seawall::learn::{self, Bounds, Schedule, State};
 use seawall::policy::file::PolicyFile;
 use seawall::transfer::BalanceSummary;
-use seawall::{Direction, Set, Status};
+use seawall::{CertifiedValue, Direction, Set};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,16 +54,9 @@ pub struct LearnedPolicy {
     pub support: LearnSupport,
     /// Whether lower or higher is better.
     pub direction: Direction,
-    /// The policy's worst case.
-    pub value: f64,
-    /// See [`seawall::learn::Learned::lower`].
-    pub lower: f64,
-    /// See [`seawall::learn::Learned::upper`].
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How it ended.
-    pub status: Status,
+    /// The policy's worst case; of its bounds see [`seawall::learn::Learned::lower`].
+    #[serde(flatten)]
+    pub worst: CertifiedValue,
     /// With an entropic set of contexts: bounds of the policy's exact worst case, for the smoothed
     /// value alone is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +115,14 @@ pub struct LearnedPolicy {
     /// What was asked.
     #[serde(skip)]
     pub question: Question,
+}
+
+impl LearnedPolicy {
+    /// The same with its value on past groups that did not choose it.
+    #[must_use]
+    pub fn with_groups(self, groups: GroupsResult) -> Self {
+        LearnedPolicy { groups: Some(groups), ..self }
+    }
 }
 
 /// A policy valued on past groups that did not choose it.

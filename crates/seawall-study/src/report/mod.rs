@@ -14,9 +14,8 @@ use crate::compare::Compared;
 use crate::evaluate::{self, Evaluation, Halving, Question, worst_populations};
 use crate::explain::{Explanation, explain};
 use crate::learn::{self, LearnedPolicy, Spec};
-use crate::load::Loaded;
+use crate::prepare::{PreparedStudy, TargetFacts};
 use crate::study::{PolicySpec, Study};
-use crate::target::TargetFacts;
 use seawall::evaluate::Support;
 use seawall::outcome::{ModelKind, Recipe};
 use seawall::{Error, Field, Progress, Result, Space, Stage, Status, Watch, WorstCase};
@@ -111,7 +110,7 @@ pub struct Basis {
 /// What the page will ask of policies, so many of them learned, as far as that is known before: what it
 /// will take is told by this.
 pub fn question(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     (policies, learned): (&[PolicySpec], usize),
     halves: Option<Halving>,
 ) -> Question {
@@ -129,7 +128,11 @@ pub fn question(
 }
 
 /// Works everything out.
-pub fn answers(loaded: &Loaded, request: Request, watch: Watch<'_>) -> Result<ReportAnswers> {
+pub fn answers(
+    loaded: &PreparedStudy,
+    request: Request,
+    watch: Watch<'_>,
+) -> Result<ReportAnswers> {
     let mut question = Question::from_study(loaded);
     if question.context.set.needs_known() {
         let what = format!(
@@ -164,9 +167,9 @@ pub fn answers(loaded: &Loaded, request: Request, watch: Watch<'_>) -> Result<Re
     question.curve_up_to = stops.largest;
     question.halves = request.halves;
     question.level = request.halves.map_or(question.level, |h| h.level);
-    let mut found = evaluate::evaluate(loaded, &question, watch)?;
+    let found = evaluate::evaluate(loaded, &question, watch)?;
     let first_learned = found.policies.len() - learned.len();
-    found.policies[first_learned..].iter_mut().for_each(|p| p.chosen_here = true);
+    let found = found.with_chosen(|k| k >= first_learned);
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
 
@@ -181,9 +184,9 @@ pub fn answers(loaded: &Loaded, request: Request, watch: Watch<'_>) -> Result<Re
         basis: Basis {
             actions: loaded.log().actions().to_vec(),
             contexts: loaded.log().contexts().clone(),
-            recipe: loaded.recipe.clone(),
+            recipe: loaded.model.recipe.clone(),
             kind: loaded.model_kind(),
-            kinds: loaded.candidates.len(),
+            kinds: loaded.model.candidates.len(),
             target: target.map(|target| target.facts.clone()),
             target_file: target.and_then(|target| target.file.clone()),
         },
@@ -197,7 +200,7 @@ pub fn answers(loaded: &Loaded, request: Request, watch: Watch<'_>) -> Result<Re
 
 /// Who would have to become whom for the leading policy to be worst beside its rival.
 fn rival_populations(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     found: &Evaluation,
     start: usize,
     watch: Watch<'_>,
@@ -224,7 +227,7 @@ fn dedup(policies: &mut Vec<PolicySpec>) {
 
 /// Learns what is asked, at the study's first positive radius.
 fn learned(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     request: &Request,
     watch: Watch<'_>,
 ) -> Result<Vec<(String, LearnedPolicy)>> {
@@ -239,7 +242,7 @@ fn learned(
         asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
         asked.honest = false;
         let answer = learn::learn(loaded, &asked, None, watch)?;
-        if answer.status == Status::Stopped {
+        if answer.worst.status == Status::Stopped {
             return Err(Error::stopped());
         }
         all.push((name, answer));
@@ -249,7 +252,7 @@ fn learned(
 
 /// The worst cases at the study's radii for every cost radius but the first.
 fn other_costs(
-    loaded: &Loaded,
+    loaded: &PreparedStudy,
     question: &Question,
     own: &[f64],
     cost_radii: &[f64],
@@ -267,7 +270,7 @@ fn other_costs(
 }
 
 /// The radius that covers chance for every policy; the policies' estimates are needed for it alone.
-fn chance(loaded: &Loaded, question: &Question, watch: Watch<'_>) -> Result<f64> {
+fn chance(loaded: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Result<f64> {
     let mut asked = question.clone();
     asked.context.radii = vec![0.0];
     asked.cost.radii.truncate(1);

@@ -9,7 +9,7 @@ pub fn leader(found: &Evaluation, k: usize) -> usize {
         let name = &found.policies[at].name;
         let own = found.comparisons.iter().filter(|c| c.policy == *name);
         own.filter_map(|c| c.results.get(k))
-            .map(|r| sign * r.worst)
+            .map(|r| sign * r.bounds.worst.value)
             .fold(f64::NEG_INFINITY, f64::max)
     };
     let rivals = |at: usize| {
@@ -26,6 +26,8 @@ pub fn leader(found: &Evaluation, k: usize) -> usize {
 pub fn closest(found: &Evaluation, leader: usize, k: usize) -> Option<&Comparison> {
     let (name, sign) = (&found.policies.get(leader)?.name, found.direction.sign());
     let own = found.comparisons.iter().filter(|c| c.policy == *name);
-    let worst = |c: &&Comparison| c.results.get(k).map_or(f64::NEG_INFINITY, |r| sign * r.worst);
+    let worst = |c: &&Comparison| {
+        c.results.get(k).map_or(f64::NEG_INFINITY, |r| sign * r.bounds.worst.value)
+    };
     own.max_by(|a, b| worst(a).total_cmp(&worst(b)))
 }

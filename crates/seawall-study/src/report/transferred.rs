@@ -4,7 +4,7 @@
 //! would predict for it, so the allowance of past groups would not be its own.
 
 use super::dedup;
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use crate::transfer::{Request, Transfers, transfer};
 use seawall::{Result, Watch};
@@ -26,7 +26,7 @@ impl Transferred {
     /// A target that the log cannot be made like leaves the rest of a report as it was, so it is told
     /// there. Whoever records groups asks for them: what is wrong with those is an error.
     pub fn of(
-        loaded: &Loaded,
+        loaded: &PreparedStudy,
         policies: &[PolicySpec],
         level: f64,
         watch: Watch<'_>,

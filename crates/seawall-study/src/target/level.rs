@@ -54,9 +54,10 @@ pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<V
         let mut found = Vec::new();
         for code in 0..distinct.len() {
             // A value of rows that were left out needs no place.
-            let place = match used.contains(&(code as u32)) {
-                true => axis.find(distinct, code),
-                false => Ok(Found { value: OwnedValue::Missing, new: None }),
+            let place = if used.contains(&(code as u32)) {
+                axis.find(distinct, code)
+            } else {
+                Ok(Found { value: OwnedValue::Missing, new: None })
             };
             found.push(place.unwrap_or_else(|what| {
                 let row = rows.first[k][code];
@@ -66,9 +67,10 @@ pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<V
         }
         columns.push(found);
     }
-    match refused.is_empty() {
-        true => Ok(columns),
-        false => Err(Error::input(format!("{}: {}", rows.name, super::listed(&refused)))),
+    if refused.is_empty() {
+        Ok(columns)
+    } else {
+        Err(Error::input(format!("{}: {}", rows.name, super::listed(&refused))))
     }
 }
 
@@ -205,9 +207,10 @@ fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
 /// The least and the greatest number of a numeric feature.
 fn ends(space: &Space, feature: usize) -> (f64, f64) {
     let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
-    match space.levels(feature).is_empty() {
-        true => span((0..space.len()).filter_map(|i| space.number_at(i, feature))),
-        false => span(space.level_values(feature).filter_map(number)),
+    if space.levels(feature).is_empty() {
+        span((0..space.len()).filter_map(|i| space.number_at(i, feature)))
+    } else {
+        span(space.level_values(feature).filter_map(number))
     }
 }
 

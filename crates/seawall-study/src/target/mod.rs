@@ -7,17 +7,16 @@
 mod level;
 mod read;
 
-use crate::load::Loaded;
+use crate::prepare::{BeyondFacts, PlacedTarget, PreparedStudy, TargetFacts};
 use crate::study::{Beyond, Context};
 use level::{Found, OwnedValue};
 use read::Rows;
-use seawall::transfer::{Coverage, Target, Transport};
+use seawall::transfer::TargetSample;
 use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
 use seawall_table::combine::BinMoments;
 use seawall_table::count::most_cells;
-use serde::Serialize;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use read::Source;
@@ -25,66 +24,7 @@ pub use read::Source;
 /// Values of a column told in a message; more are counted.
 const TOLD: usize = 6;
 
-/// A target on a study's contexts.
-#[derive(Clone, Debug)]
-pub struct PlacedTarget {
-    /// The sample.
-    pub sample: Target,
-    /// What is known of it.
-    pub facts: TargetFacts,
-    /// The file that it was read from, if it was.
-    pub file: Option<PathBuf>,
-    /// What it has in each bin of a context column.
-    pub(crate) moments: Arc<BinMoments>,
-}
-
-/// What is known of a target before any number.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TargetFacts {
-    /// Where it came from.
-    pub path: String,
-    /// Rows used.
-    pub rows: usize,
-    /// Rows that do not meet the target's conditions.
-    pub left_out: usize,
-    /// Columns with values that the log does not have.
-    pub beyond: Vec<BeyondFacts>,
-    /// The share of its people who have any of them.
-    pub beyond_share: f64,
-}
-
-/// A target, and how well the log covers it.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TargetAnswer {
-    /// What it is.
-    #[serde(flatten)]
-    pub facts: TargetFacts,
-    /// How well the log covers it.
-    pub coverage: Coverage,
-}
-
-/// A column's values that the log does not have.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BeyondFacts {
-    /// The column.
-    pub column: String,
-    /// The values, or the middles of the bins.
-    pub values: Vec<String>,
-    /// The share of the target's people who have them.
-    pub share: f64,
-}
-
-impl PlacedTarget {
-    /// The target, and how well the log covers it.
-    pub(crate) fn answer(&self, transport: &Transport<'_>) -> TargetAnswer {
-        TargetAnswer { facts: self.facts.clone(), coverage: transport.coverage() }
-    }
-}
-
-impl Loaded {
+impl PreparedStudy {
     /// The same study asked about a target; the one that the study file names if none is given.
     /// None if there is none.
     pub fn toward(&self, path: Option<&Path>, watch: Watch<'_>) -> Result<Option<Self>> {
@@ -115,14 +55,14 @@ impl Loaded {
         let extension = space.extended(&more, &needed, &places, most)?;
         let grid = matches!(space.support(), Support::Grid(_));
         let within = grid && more.iter().all(Vec::is_empty);
-        let mut loaded =
-            if within { self.clone() } else { self.on_extension(&extension, &needed)? };
+        let prepared = if within { self.clone() } else { self.on_extension(&extension, &needed)? };
         let place = |&(c, weight): &(u32, f64)| (extension.placed[c as usize] as usize, weight);
         let placed: Vec<(usize, f64)> = rows.rows.iter().map(place).collect();
         let name = rows.name.clone();
-        let sample = Target::new(loaded.log().contexts(), &placed).map_err(|e| e.within(&name))?;
+        let sample = TargetSample::new(prepared.log().contexts(), &placed);
+        let sample = sample.map_err(|e| e.within(&name))?;
         let (beyond, beyond_share) = self.beyond(&rows, &columns);
-        let sample = sample.partly_beyond(beyond_share);
+        let sample = Arc::new(sample.partly_beyond(beyond_share));
         let facts = TargetFacts {
             path: name,
             rows: sample.rows(),
@@ -131,8 +71,7 @@ impl Loaded {
             beyond_share,
         };
         let moments = Arc::new(self.moments(&rows, &columns));
-        loaded.target = Some(Arc::new(PlacedTarget { sample, facts, file, moments }));
-        Ok(loaded)
+        Ok(prepared.about(Some(Arc::new(PlacedTarget { sample, facts, file, moments }))))
     }
 
     /// The levels to be added to each axis; refused where the study says so, or where a column looks

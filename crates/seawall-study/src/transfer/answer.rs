@@ -90,10 +90,10 @@ pub struct Transfer {
     pub centre: f64,
     /// Its standard error.
     pub se: f64,
-    /// The bound: the cost is not above this (the reward not below), with its condition. Not a number
-    /// (null) where too few rows support one.
-    #[cfg_attr(feature = "schema", schemars(extend("x-null" = "absent")))]
-    pub bound: f64,
+    /// The bound: the cost is not above this (the reward not below), with its condition. None where too
+    /// few rows support one.
+    #[cfg_attr(feature = "schema", schemars(with = "f64", extend("x-null" = "absent")))]
+    pub bound: Option<f64>,
     /// How often the bound is to hold.
     pub level: f64,
     /// How it is made.

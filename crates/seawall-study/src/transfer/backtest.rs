@@ -12,16 +12,19 @@
 //! For the history a group and the one that is judged are left out both, so that neither knows the
 //! other. Groups in time are predicted from earlier ones only.
 
-use super::knowledge::{Aim, Contrast, Knowledge};
-use super::recorded::Recorded;
-use super::score::{Score, Trial, each, possible, quick, weight};
-use super::{LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies};
-use crate::load::Loaded;
+use super::contrast::{Contrast, coupling_slack};
+use super::history::History;
+use super::score::{Score, Trial, each, possible};
+use super::{
+    LeftOutGroups, Request, allowance, check_level, listed, outcome_variance, policies, target_of,
+};
+use crate::prepare::PreparedStudy;
 use crate::radius::halves_apart;
+use crate::reference::{Reference, Target};
 use crate::study::PolicySpec;
 use seawall::evaluate::{Fitted, Support};
 use seawall::policy::Policy;
-use seawall::transfer::Past;
+use seawall::transfer::{BoundRecord, Past, recency_weight};
 use seawall::{Ambiguity, Direction, Error, Result, Settings, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -151,29 +154,29 @@ struct Judged {
 }
 
 /// Tries every procedure on every past group.
-pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
+pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -> Result<Backtest> {
     check_level(retrial.level)?;
-    let anywhere = loaded.on_support(loaded.study.data.support)?;
-    let (recorded, loaded) = Recorded::new(anywhere.as_deref().unwrap_or(loaded), watch)?;
-    let knowledge = match Knowledge::of_target(&loaded)? {
-        nothing if nothing.is_nothing() => Knowledge::margins(&loaded)?,
+    let (history, prepared) =
+        History::new(&prepared.on_support(prepared.study.data.support)?, watch)?;
+    let target = match target_of(&prepared)? {
+        nothing if nothing.is_nothing() => Target::margins(prepared.log())?,
         known => known,
     };
-    let spec = retrial.policy.as_ref().or(loaded.study.policies.first());
+    let spec = retrial.policy.as_ref().or(prepared.study.policies.first());
     let spec = spec.ok_or_else(|| Error::config("the study has no policy"))?;
-    let policy = policies(&loaded, std::slice::from_ref(spec), watch)?.remove(0);
-    let (radius, radius_words) = ball(&loaded, &policy, watch)?;
-    let greedy = [loaded.study.is_greedy(spec), false];
+    let policy = policies(&prepared, std::slice::from_ref(spec), watch)?.remove(0);
+    let (radius, radius_words) = ball(&prepared, &policy, watch)?;
+    let greedy = [prepared.study.is_greedy(spec), false];
     let contrasts = [Contrast { greedy, ..Contrast::given(policy.clone(), None) }];
-    let quick = quick(&loaded);
-    let (knowledge, contrasts) = (&knowledge, &contrasts);
-    let trial = Trial { loaded: &quick, recorded: &recorded, knowledge, contrasts };
+    let quick = prepared.with_one_deal();
+    let (history, target, contrasts) = (&history, &target, &contrasts);
+    let trial = Trial { prepared: &quick, history, target, contrasts };
     let task = Task { trial: &trial, level: retrial.level, within: Wasserstein.at(radius) };
-    let judged = each(recorded.len(), watch, |group, inside| task.judge(group, inside))?;
+    let judged = each(history.len(), watch, |group, inside| task.judge(group, inside))?;
     let mut judged: Vec<Option<Judged>> = judged;
     let paired = task.add_history(&mut judged, watch)?;
-    let direction = loaded.log().direction();
-    let groups: Vec<GroupBounds> = recorded
+    let direction = prepared.log().direction();
+    let groups: Vec<GroupBounds> = history
         .groups
         .iter()
         .zip(&judged)
@@ -187,85 +190,61 @@ pub fn backtest(loaded: &Loaded, retrial: &Retrial, watch: Watch<'_>) -> Result<
             })
         })
         .collect();
-    let procedures: Vec<ProcedureRecord> =
-        Procedure::ALL.into_iter().filter_map(|name| record(name, &groups, direction)).collect();
-    let recommended = recommended(&procedures, retrial.level)
+    let tried = Procedure::ALL.into_iter();
+    let tried = tried.filter_map(|name| Some((name, record(name, &groups, direction)?)));
+    let (names, records): (Vec<Procedure>, Vec<BoundRecord>) = tried.unzip();
+    let recommended = BoundRecord::best(&records, retrial.level)
         .ok_or_else(|| Error::input("no group could be predicted from the others"))?;
+    let procedures = names.iter().zip(&records).map(|(n, r)| ProcedureRecord::new(*n, r));
     let mut notes = vec![radius_words];
-    if !paired && !recorded.by.in_time {
+    if !paired && !history.by.in_time {
         notes.push(format!(
             "with more than {PAIRED} groups, what another group needed was found with the judged one in \
              the log"
         ));
     }
     Ok(Backtest {
-        by: recorded.by.words(),
+        by: history.by.words(),
         policy: policy.name().to_owned(),
         level: retrial.level,
         direction,
-        in_time: recorded.by.in_time,
+        in_time: history.by.in_time,
         radius,
         left_out: LeftOutGroups {
-            few_rows: recorded.few,
-            lacking_action: recorded.lacking,
-            unmatched: recorded.len() - groups.len(),
+            few_rows: history.few,
+            lacking_action: history.lacking,
+            unmatched: history.len() - groups.len(),
         },
-        procedures,
+        procedures: procedures.collect(),
         groups,
-        recommended,
+        recommended: names[recommended],
         notes,
     })
 }
 
 /// How far the plain ball goes, and why.
-fn ball(loaded: &Loaded, policy: &Policy, watch: Watch<'_>) -> Result<(f64, String)> {
-    let set = &loaded.study.context_set;
+fn ball(prepared: &PreparedStudy, policy: &Policy, watch: Watch<'_>) -> Result<(f64, String)> {
+    let set = &prepared.study.context_set;
     let most = set.radii.iter().copied().filter(|r| r.is_finite()).fold(0.0, f64::max);
     if set.set == Wasserstein.into() && most > 0.0 {
         return Ok((most, format!("the ball's radius is the study's largest, {most}")));
     }
-    let apart = halves_apart(loaded, policy, SPLITS, watch)?;
+    let apart = halves_apart(prepared, policy, SPLITS, watch)?;
     Ok((apart, format!("the ball's radius is the mean distance between random halves, {apart:.4}")))
 }
 
 /// How a procedure did; None where it has no bound.
-fn record(
-    name: Procedure,
-    groups: &[GroupBounds],
-    direction: Direction,
-) -> Option<ProcedureRecord> {
+fn record(name: Procedure, groups: &[GroupBounds], direction: Direction) -> Option<BoundRecord> {
     let excess =
         |g: &GroupBounds| g.bounds.get(&name).map(|bound| direction.sign() * (bound - g.real));
-    let mut all: Vec<f64> = groups.iter().filter_map(excess).collect();
-    if all.is_empty() {
-        return None;
-    }
-    all.sort_unstable_by(f64::total_cmp);
-    let (of, half) = (all.len(), all.len() / 2);
-    let median = if of % 2 == 1 { all[half] } else { 0.5 * (all[half - 1] + all[half]) };
-    Some(ProcedureRecord {
-        name,
-        held: all.iter().filter(|e| **e >= 0.0).count(),
-        of,
-        mean_excess: all.iter().sum::<f64>() / of as f64,
-        median_excess: median,
-    })
+    BoundRecord::new(groups.iter().filter_map(excess).collect())
 }
 
-/// The least excess among those that held as often as the level asks, of twenty groups or more give or
-/// take one; a bound that is below what happened on average is none. If there are none, the one that held
-/// most often.
-fn recommended(procedures: &[ProcedureRecord], level: f64) -> Option<Procedure> {
-    let enough = |p: &&ProcedureRecord| {
-        let misses = (p.of - p.held) as f64;
-        let one_more = if p.of >= 20 { 1.0 } else { 0.0 };
-        p.mean_excess >= 0.0 && misses <= ((1.0 - level) * p.of as f64).floor() + one_more
-    };
-    let least = procedures.iter().filter(enough);
-    let least = least.min_by(|a, b| a.mean_excess.total_cmp(&b.mean_excess));
-    let share = |p: &ProcedureRecord| p.held as f64 / p.of as f64;
-    let most = || procedures.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
-    least.or_else(most).map(|p| p.name)
+impl ProcedureRecord {
+    fn new(name: Procedure, record: &BoundRecord) -> Self {
+        let BoundRecord { held, of, mean_excess, median_excess } = *record;
+        ProcedureRecord { name, held, of, mean_excess, median_excess }
+    }
 }
 
 struct Task<'a> {
@@ -282,7 +261,7 @@ impl Task<'_> {
         };
         let Some(scores) = self.trial.scores(&fitted, group, watch)? else { return Ok(None) };
         let score = scores[0];
-        let contrast = self.trial.contrasts[0].chosen_by(self.trial.loaded, &fitted, watch)?;
+        let contrast = self.trial.contrasts[0].chosen_by(self.trial.prepared, &fitted, watch)?;
         let contrasts = std::slice::from_ref(&contrast);
         let direction = fitted.log().direction();
         let reach = fitted.log().critical(2.0 * self.level - 1.0);
@@ -296,14 +275,15 @@ impl Task<'_> {
         }
         let balanced = score.predicted.value + direction.sign() * reach * score.predicted.se;
         bounds.insert(Procedure::Balanced, balanced);
-        let known = self.trial.knowledge.of_group(&self.trial.recorded.groups[group])?;
-        let support = listed(self.trial.loaded.study.data.support);
-        let slack = Aim::new(&fitted, &known).and_then(|a| a.couplings(contrasts, support, watch));
+        let own = &self.trial.history.groups[group];
+        let known = self.trial.target.measured_on(&own.log)?;
+        let support = listed(self.trial.prepared.study.data.support);
+        let slack = Reference::new(&known, fitted.log())
+            .and_then(|there| coupling_slack((&fitted, &there), contrasts, support, watch));
         // The facts may be about places that the support does not have.
         if let Some(slack) = possible(slack)? {
             bounds.insert(Procedure::Couplings, balanced + direction.sign() * slack[0]);
         }
-        let own = &self.trial.recorded.groups[group];
         // By rows: what differs between groups is counted apart.
         let spread = fitted.log().rows() / found.overlap.effective_sample_size;
         let own_noise = spread * outcome_variance(fitted.log()) / own.log.rows();
@@ -312,7 +292,7 @@ impl Task<'_> {
 
     /// The worst case in the ball around the log without the group.
     fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
-        let support = self.trial.loaded.study.data.support;
+        let support = self.trial.prepared.study.data.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;
         let values = match support {
@@ -324,34 +304,31 @@ impl Task<'_> {
 
     /// Adds the bound that other groups make; whether the judged group was out of the log, too.
     fn add_history(&self, judged: &mut [Option<Judged>], watch: Watch<'_>) -> Result<bool> {
-        let recorded = self.trial.recorded;
-        let count = recorded.len();
-        let paired = !recorded.by.in_time
+        let history = self.trial.history;
+        let count = history.len();
+        let paired = !history.by.in_time
             && count <= PAIRED
-            && recorded.groups.iter().any(|group| group.inside);
+            && history.groups.iter().any(|group| group.inside);
         let needed = if paired { self.pairs(count, watch)? } else { Vec::new() };
-        let sign = self.trial.loaded.log().direction().sign();
+        let sign = self.trial.prepared.log().direction().sign();
         let request =
             Request { policies: Vec::new(), level: self.level, method: None, compare: false };
         let alone: Vec<Option<Score>> =
             judged.iter().map(|j| j.as_ref().map(|j| j.score)).collect();
         for (g, own) in judged.iter_mut().enumerate() {
             let Some(own) = own else { continue };
-            let others = (0..count).filter(|&h| h != g && (!recorded.by.in_time || h < g));
+            let others = (0..count).filter(|&h| h != g && (!history.by.in_time || h < g));
             let past: Vec<Past> = others
                 .filter_map(|h| {
-                    let score = match paired {
-                        true => needed[h * count + g],
-                        false => alone[h],
-                    };
-                    let ago = if recorded.by.in_time { g - h } else { 1 };
-                    score.map(|s| s.past(weight(recorded.by.half_life, ago)))
+                    let score = if paired { needed[h * count + g] } else { alone[h] };
+                    let ago = if history.by.in_time { g - h } else { 1 };
+                    score.map(|s| s.past(recency_weight(history.by.half_life, ago)))
                 })
                 .collect();
             if past.len() < 2 {
                 continue;
             }
-            let made = allowance(&past, &request, (own.se, own.own_noise), &recorded.by)?;
+            let made = allowance(&past, &request, (own.se, own.own_noise), &history.by)?;
             let centre = own.score.predicted.value;
             own.bounds.insert(Procedure::History, centre + sign * made.total);
         }

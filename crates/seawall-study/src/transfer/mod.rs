@@ -12,26 +12,27 @@
 
 mod answer;
 mod backtest;
-mod knowledge;
+mod contrast;
+mod history;
 mod period;
-mod recorded;
 mod score;
 
 pub use answer::*;
 pub use backtest::{Backtest, GroupBounds, Procedure, ProcedureRecord, Retrial, backtest};
-pub(crate) use knowledge::{Aim, Contrast, Knowledge, observed};
-pub(crate) use recorded::{Group, Recorded};
+pub(crate) use contrast::{Contrast, estimates, in_target, observed};
+pub(crate) use history::{History, PastGroup};
 
-use crate::load::Loaded;
-use crate::start::{FEW_ROWS, balance_note};
+use crate::prepare::PreparedStudy;
+use crate::reference::{FEW_ROWS, Reference, Target, balance_note};
+
 use crate::study::{HistorySpec, PolicySpec};
 use crate::words::number;
-use score::weight;
-pub(crate) use score::{Score, Trial, each, possible, quick};
+use contrast::{coupling_slack, predicted};
+pub(crate) use score::{Score, Trial, each, possible};
 use seawall::evaluate::{Estimate, Support};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
-use seawall::transfer::{Allowance, BalanceSummary, Past};
+use seawall::transfer::{Allowance, BalanceSummary, Past, recency_weight};
 use seawall::{Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch};
 
 /// What is asked.
@@ -48,90 +49,121 @@ pub struct Request {
 }
 
 /// What policies would cost in a study's target.
-pub fn transfer(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Transfers> {
+pub fn transfer(
+    prepared: &PreparedStudy,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<Transfers> {
     check_level(request.level)?;
-    let anywhere = loaded.on_support(loaded.study.data.support)?;
-    let loaded = anywhere.as_deref().unwrap_or(loaded);
-    let history = loaded.study.history.is_some() && request.method != Some(Method::Couplings);
-    let (recorded, loaded) = match history {
-        true => Recorded::new(loaded, watch).map(|(recorded, on)| (Some(recorded), on))?,
-        false => (None, loaded.clone()),
-    };
-    if let (false, Some(method @ (Method::Rank | Method::Prediction))) = (history, request.method) {
-        return Err(Error::field(
-            Field::Method,
-            format!(
-                "is {method}, which is made of past groups, and none are recorded: say by which column"
-            ),
-        ));
-    }
-    let knowledge = Knowledge::of_target(&loaded)?;
-    if !history && knowledge.is_nothing() {
+    let (history, prepared) = recorded(prepared, request, watch)?;
+    let target = target_of(&prepared)?;
+    if history.is_none() && target.is_nothing() {
         return Err(Error::config(format!(
             "{}: nothing is known of the target, and no past groups are recorded; say what is known \
              ([target.known], `seawall describe` writes it; or --target FILE), or how groups are recorded \
              ([history] by = \"COLUMN\")",
-            loaded.study.path().display()
+            prepared.study.path().display()
         )));
     }
-    let fitted = loaded.fitted(watch)?;
-    let contrasts = contrasts(&loaded, request, watch)?;
-    let aim = Aim::new(fitted, &knowledge)?;
-    let centres = aim.estimates(&contrasts, watch)?;
+    let fitted = prepared.fitted(watch)?;
+    let contrasts = contrasts(&prepared, request, watch)?;
+    let reference = Reference::new(&target, fitted.log())?;
+    let estimator = in_target(&reference, fitted, watch)?;
+    let centres = estimates(&estimator, &contrasts)?;
     check_finite(&contrasts, &centres)?;
-    let balance = aim.summary(watch)?;
-    let mut bounds: Vec<Bounded> = Vec::new();
-    let mut left_out = LeftOutGroups::default();
-    match &recorded {
+    let balance = estimator.balance()?;
+    let (bounds, left_out) = match &history {
         None => {
-            let slack = aim.couplings(&contrasts, listed(loaded.study.data.support), watch)?;
+            let support = listed(prepared.study.data.support);
+            let slack = coupling_slack((fitted, &reference), &contrasts, support, watch)?;
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
-            for (centre, couplings) in centres.iter().zip(slack) {
+            let bounds = centres.iter().zip(slack).map(|(centre, couplings)| {
                 let parts = AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
-                bounds.push(Bounded { method: Method::Couplings, parts, groups: Vec::new() });
-            }
+                Bounded { method: Method::Couplings, parts, groups: Vec::new() }
+            });
+            (bounds.collect(), LeftOutGroups::default())
         }
-        Some(recorded) => {
-            let trial_of = quick(&loaded);
-            let trial =
-                Trial { loaded: &trial_of, recorded, knowledge: &knowledge, contrasts: &contrasts };
-            let scores = trial.all(watch)?;
-            left_out = LeftOutGroups {
-                few_rows: recorded.few,
-                lacking_action: recorded.lacking,
-                unmatched: scores.iter().filter(|s| s.is_none()).count(),
-            };
-            let noise = grouped_errors(&loaded, recorded, &knowledge, &contrasts, watch)?;
-            for k in 0..contrasts.len() {
-                let se = noise.as_ref().map_or(centres[k].se, |all| all[k].se);
-                let own = Own { recorded, scores: &scores, at: k };
-                bounds.push(own.allowance(request, se, own_noise(&loaded, &knowledge))?);
-            }
+        Some(history) => {
+            let of = (&contrasts[..], &centres[..]);
+            by_history((&prepared, history, &target), of, request, watch)?
         }
-    }
-    let all = contrasts.iter().zip(&centres).zip(bounds);
+    };
+    let thin = thin(&contrasts, fitted.log(), &balance)?;
     let (direction, level) = (fitted.log().direction(), request.level);
-    let transfers = all.map(|((contrast, centre), bounded)| {
-        bounded.around(contrast, centre, (level, direction), balance.clone())
+    let all = contrasts.iter().zip(&centres).zip(bounds).zip(&thin);
+    let transfers = all.map(|(((contrast, centre), bounded), thin): (_, &Option<f64>)| {
+        let transfer = bounded.around(contrast, centre, (level, direction), balance.clone());
+        Transfer { bound: transfer.bound.filter(|_| thin.is_none()), ..transfer }
     });
-    let mut transfers: Vec<Transfer> = transfers.collect();
-    let thin = withhold_unsupported(&contrasts, fitted.log(), &balance, &mut transfers)?;
     let (transfers, differences): (Vec<Transfer>, Vec<Transfer>) =
-        transfers.into_iter().partition(|t| t.against.is_none());
+        transfers.partition(|t| t.against.is_none());
+    let mut notes = thin_notes(&contrasts, &thin);
+    notes.extend(general_notes(&prepared, &reference, &contrasts, history.is_some()));
     Ok(Transfers {
         direction,
-        known: knowledge_words(&knowledge)?,
-        by: recorded.as_ref().map(|r| r.by.words()),
-        in_time: recorded.as_ref().is_some_and(|r| r.by.in_time),
-        condition: condition(recorded.as_ref(), transfers.first()),
-        notes: thin
-            .into_iter()
-            .chain(notes(&loaded, &aim, &contrasts, recorded.is_some()))
-            .collect(),
+        known: target_words(&target)?,
+        by: history.as_ref().map(|h| h.by.words()),
+        in_time: history.as_ref().is_some_and(|h| h.by.in_time),
+        condition: condition(history.as_ref(), transfers.first()),
+        notes,
         left_out,
         transfers,
         differences,
     })
+}
+
+/// The past groups, if bounds are made of them, and the study on contexts that it shares with them.
+fn recorded(
+    prepared: &PreparedStudy,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<(Option<History>, PreparedStudy)> {
+    let prepared = prepared.on_support(prepared.study.data.support)?;
+    let history = prepared.study.history.is_some() && request.method != Some(Method::Couplings);
+    match (history, request.method) {
+        (true, _) => {
+            let (history, shared) = History::new(&prepared, watch)?;
+            Ok((Some(history), shared))
+        }
+        (false, Some(method @ (Method::Rank | Method::Prediction))) => Err(Error::field(
+            Field::Method,
+            format!(
+                "is {method}, which is made of past groups, and none are recorded: say by which column"
+            ),
+        )),
+        (false, _) => Ok((None, prepared)),
+    }
+}
+
+/// What is known of the target that a study is asked about, which may be nothing.
+pub(crate) fn target_of(prepared: &PreparedStudy) -> Result<Target> {
+    match prepared.target_population()? {
+        Some(target) => Ok(target),
+        None => Target::unknown(prepared.log()),
+    }
+}
+
+/// What past groups say to allow for each contrast, and the groups that could not be counted.
+fn by_history(
+    (prepared, history, target): (&PreparedStudy, &History, &Target),
+    (contrasts, centres): (&[Contrast], &[Estimate]),
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<(Vec<Bounded>, LeftOutGroups)> {
+    let quick = prepared.with_one_deal();
+    let scores = Trial { prepared: &quick, history, target, contrasts }.all(watch)?;
+    let left_out = LeftOutGroups {
+        few_rows: history.few,
+        lacking_action: history.lacking,
+        unmatched: scores.iter().filter(|s| s.is_none()).count(),
+    };
+    let noise = grouped_errors(prepared, history, target, contrasts, watch)?;
+    let bound = |at: usize| {
+        let se = noise.as_ref().map_or(centres[at].se, |all| all[at].se);
+        let own = Own { history, scores: &scores, at };
+        own.allowance(request, se, own_noise(prepared, target))
+    };
+    Ok(((0..contrasts.len()).map(bound).collect::<Result<_>>()?, left_out))
 }
 
 /// Refuses a level that is none.
@@ -167,13 +199,15 @@ pub(crate) fn listed(support: Support) -> Support {
 }
 
 /// The policies asked about, and each one's difference to the first.
-fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec<Contrast>> {
-    let specs = match request.policies.is_empty() {
-        true => &loaded.study.policies,
-        false => &request.policies,
-    };
-    let policies = policies(loaded, specs, watch)?;
-    let greedy: Vec<bool> = specs.iter().map(|spec| loaded.study.is_greedy(spec)).collect();
+fn contrasts(
+    prepared: &PreparedStudy,
+    request: &Request,
+    watch: Watch<'_>,
+) -> Result<Vec<Contrast>> {
+    let specs =
+        if request.policies.is_empty() { &prepared.study.policies } else { &request.policies };
+    let policies = policies(prepared, specs, watch)?;
+    let greedy: Vec<bool> = specs.iter().map(|spec| prepared.study.is_greedy(spec)).collect();
     let own = |k: usize| Contrast {
         greedy: [greedy[k], false],
         ..Contrast::given(policies[k].clone(), None)
@@ -190,40 +224,40 @@ fn contrasts(loaded: &Loaded, request: &Request, watch: Watch<'_>) -> Result<Vec
 
 /// Policies by what is said of them; the greedy one by the plain means.
 pub(crate) fn policies(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     specs: &[PolicySpec],
     watch: Watch<'_>,
 ) -> Result<Vec<Policy>> {
     let settings = Settings { watch, ..Settings::default() };
-    let contexts = loaded.contexts_on(Support::Observed)?;
-    let values = loaded.fitted(watch)?.values_on(&contexts, Wasserstein.at(0.0), settings)?;
-    specs.iter().map(|spec| loaded.policy(spec, &values, watch)).collect()
+    let contexts = prepared.contexts_on(Support::Observed)?;
+    let values = prepared.fitted(watch)?.values_on(&contexts, Wasserstein.at(0.0), settings)?;
+    specs.iter().map(|spec| prepared.policy(spec, &values, watch)).collect()
 }
 
 /// The estimates again with every group a cluster: what their noise is where groups differ. None where
 /// the groups are not in the log.
 pub(crate) fn grouped_errors(
-    loaded: &Loaded,
-    recorded: &Recorded,
-    knowledge: &Knowledge,
+    prepared: &PreparedStudy,
+    history: &History,
+    target: &Target,
     contrasts: &[Contrast],
     watch: Watch<'_>,
 ) -> Result<Option<Vec<Estimate>>> {
-    if !recorded.groups.iter().any(|g| g.inside) {
+    if !history.groups.iter().any(|g| g.inside) {
         return Ok(None);
     }
-    let log = recorded.log.clustered_by_group()?.shared();
-    let fitted = quick(loaded).fitted_to(&log, watch)?;
-    Aim::new(&fitted, knowledge)?.estimates(contrasts, watch).map(Some)
+    let log = history.log.clustered_by_group()?.shared();
+    let fitted = prepared.with_one_deal().fitted_to(&log, watch)?;
+    predicted(&fitted, target, contrasts, watch).map(Some)
 }
 
 /// The variance of the target's own mean around what is expected, if its size is known.
-pub(crate) fn own_noise(loaded: &Loaded, knowledge: &Knowledge) -> f64 {
-    let size = match knowledge {
-        Knowledge::Sample(sample) => Some(sample.rows() as f64),
-        Knowledge::Facts(_) => loaded.study.target.size,
+pub(crate) fn own_noise(prepared: &PreparedStudy, target: &Target) -> f64 {
+    let size = match target {
+        Target::Sample(sample) => Some(sample.rows() as f64),
+        Target::Facts(_) => prepared.study.target.size,
     };
-    size.map_or(0.0, |n| outcome_variance(loaded.log()) / n)
+    size.map_or(0.0, |n| outcome_variance(prepared.log()) / n)
 }
 
 /// The variance of the log's outcomes.
@@ -258,7 +292,7 @@ impl Bounded {
             against: contrast.against.as_ref().map(|p| p.name().to_owned()),
             centre: centre.value,
             se: centre.se,
-            bound: centre.value + direction.sign() * self.parts.total(),
+            bound: Some(centre.value + direction.sign() * self.parts.total()),
             level,
             method: self.method,
             allowance: self.parts,
@@ -271,7 +305,7 @@ impl Bounded {
 
 /// One policy's scores.
 pub(crate) struct Own<'a> {
-    pub(crate) recorded: &'a Recorded,
+    pub(crate) history: &'a History,
     pub(crate) scores: &'a [Option<Vec<Score>>],
     pub(crate) at: usize,
 }
@@ -279,17 +313,17 @@ pub(crate) struct Own<'a> {
 impl Own<'_> {
     /// The groups that could be predicted, with what each counts for.
     fn past(&self) -> Vec<(usize, Score, Past)> {
-        let (count, half_life) = (self.recorded.len(), self.recorded.by.half_life);
+        let (count, half_life) = (self.history.len(), self.history.by.half_life);
         let scored = self.scores.iter().enumerate();
         let scored = scored.filter_map(|(g, s)| s.as_ref().map(|s| (g, s[self.at])));
-        scored.map(|(g, s)| (g, s, s.past(weight(half_life, count - g)))).collect()
+        scored.map(|(g, s)| (g, s, s.past(recency_weight(half_life, count - g)))).collect()
     }
 
     /// What the groups say to allow.
     pub(crate) fn allowance(&self, request: &Request, se: f64, own_noise: f64) -> Result<Bounded> {
         let scored = self.past();
         let past: Vec<Past> = scored.iter().map(|s| s.2).collect();
-        let allowance = allowance(&past, request, (se, own_noise), &self.recorded.by)?;
+        let allowance = allowance(&past, request, (se, own_noise), &self.history.by)?;
         let method = match allowance.method {
             seawall::transfer::Method::Rank => Method::Rank,
             seawall::transfer::Method::Prediction => Method::Prediction,
@@ -300,7 +334,7 @@ impl Own<'_> {
             couplings: 0.0,
         };
         let group = |(g, score, _): &(usize, Score, Past)| {
-            let own = &self.recorded.groups[*g];
+            let own = &self.history.groups[*g];
             GroupScore {
                 group: own.name.clone(),
                 rows: own.log.rows(),
@@ -332,10 +366,10 @@ fn allowance(
 }
 
 /// What is known, in words.
-fn knowledge_words(knowledge: &Knowledge) -> Result<Vec<String>> {
-    Ok(match knowledge {
-        Knowledge::Sample(sample) => vec![format!("contexts of {} people", sample.rows())],
-        Knowledge::Facts(known) => {
+fn target_words(target: &Target) -> Result<Vec<String>> {
+    Ok(match target {
+        Target::Sample(sample) => vec![format!("contexts of {} people", sample.rows())],
+        Target::Facts(known) => {
             let names: Vec<&str> = known.space().names().collect();
             let column = |k: usize| match known.of(k) {
                 [] => None,
@@ -348,16 +382,17 @@ fn knowledge_words(knowledge: &Knowledge) -> Result<Vec<String>> {
 }
 
 /// What the bounds claim, and what they do not.
-fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
-    let Some(recorded) = recorded else {
+fn condition(history: Option<&History>, first: Option<&Transfer>) -> String {
+    let Some(history) = history else {
         return "Covers contexts that go together otherwise than in the log, and sampling noise; \
                 outcomes given context are assumed not to move."
             .to_owned();
     };
-    let by = recorded.by.words();
-    let covers = match recorded.by.in_time {
-        true => format!("Covers shifts like those from one {by} to the next in your record"),
-        false => format!("Covers shifts like those between your recorded groups ({by})"),
+    let by = history.by.words();
+    let covers = if history.by.in_time {
+        format!("Covers shifts like those from one {by} to the next in your record")
+    } else {
+        format!("Covers shifts like those between your recorded groups ({by})")
     };
     let elsewhere = "it does not cover a move to where no recorded group is like the target: from \
                      hospitals of one country to another country, say";
@@ -366,9 +401,10 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
             " If the target is one more of them, its own mean is within the bound with probability at \
              least {}: on average over targets, not for yours alone{}.",
             crate::words::percent(level),
-            match recorded.groups.iter().any(|g| g.inside) {
-                true => ", and nearly so for groups that are in the log",
-                false => "",
+            if history.groups.iter().any(|g| g.inside) {
+                ", and nearly so for groups that are in the log"
+            } else {
+                ""
             }
         ),
         Some((_, level)) => format!(
@@ -381,13 +417,9 @@ fn condition(recorded: Option<&Recorded>, first: Option<&Transfer>) -> String {
     format!("{covers}; {elsewhere}.{claim}")
 }
 
-/// Takes bounds away where too few rows support them; a note for each.
-fn withhold_unsupported(
-    contrasts: &[Contrast],
-    log: &Log,
-    balance: &BalanceSummary,
-    transfers: &mut [Transfer],
-) -> Result<Vec<String>> {
+/// The effective sample size of each contrast after reweighting to the target, where it is too small to
+/// support a bound; None where it is not.
+fn thin(contrasts: &[Contrast], log: &Log, balance: &BalanceSummary) -> Result<Vec<Option<f64>>> {
     let people = log.population()?;
     let rows: Vec<f64> = balance.effective_rows.iter().map(|(_, rows)| *rows).collect();
     // A mean of arms, each weighed by how often the policy takes it.
@@ -399,29 +431,36 @@ fn withhold_unsupported(
         let taken = shares.iter().zip(&rows).filter(|(share, _)| **share > 0.0);
         taken.map(|(share, rows)| share * share / rows).sum::<f64>().recip()
     };
-    let mut notes = Vec::new();
-    for (contrast, transfer) in contrasts.iter().zip(transfers) {
+    let least = |contrast: &Contrast| {
         let own = effective(&contrast.policy);
-        let least = contrast.against.as_ref().map_or(own, |other| own.min(effective(other)));
-        if least < FEW_ROWS {
-            transfer.bound = f64::NAN;
-            if contrast.against.is_none() {
-                notes.push(format!(
-                    "the effective sample size of {} after reweighting to the target is {}, below \
-                     {FEW_ROWS}: no bound is given",
-                    contrast.policy.name(),
-                    number(least)
-                ));
-            }
-        }
-    }
-    Ok(notes)
+        contrast.against.as_ref().map_or(own, |other| own.min(effective(other)))
+    };
+    Ok(contrasts.iter().map(|c| Some(least(c)).filter(|rows| *rows < FEW_ROWS)).collect())
+}
+
+/// A note for each policy that too few rows support a bound for.
+fn thin_notes(contrasts: &[Contrast], thin: &[Option<f64>]) -> Vec<String> {
+    let alone = contrasts.iter().zip(thin).filter(|(contrast, _)| contrast.against.is_none());
+    let note = |(contrast, thin): (&Contrast, &Option<f64>)| {
+        Some(format!(
+            "the effective sample size of {} after reweighting to the target is {}, below {FEW_ROWS}: \
+             no bound is given",
+            contrast.policy.name(),
+            number((*thin)?)
+        ))
+    };
+    alone.filter_map(note).collect()
 }
 
 /// What to know before believing it.
-fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) -> Vec<String> {
-    let mut notes: Vec<String> = aim.balance().and_then(balance_note).into_iter().collect();
-    notes.extend(loaded.means_note());
+fn general_notes(
+    prepared: &PreparedStudy,
+    reference: &Reference,
+    contrasts: &[Contrast],
+    history: bool,
+) -> Vec<String> {
+    let mut notes: Vec<String> = reference.balance().and_then(balance_note).into_iter().collect();
+    notes.extend(prepared.means_note());
     if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
         let what = match history {
             true => {
@@ -433,7 +472,7 @@ fn notes(loaded: &Loaded, aim: &Aim<'_>, contrasts: &[Contrast], history: bool) 
         let name = c.policy.name();
         notes.push(format!("{name} was chosen on the rows that value it, so its {what}"));
     }
-    if history && matches!(loaded.recipe, Recipe::Predictions(_)) {
+    if history && matches!(prepared.model.recipe, Recipe::Predictions(_)) {
         notes.push(
             "the model's predictions were brought: if they were fitted to past groups, these were not \
              predicted blind"

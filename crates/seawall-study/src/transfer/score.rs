@@ -1,13 +1,13 @@
 //! Leaving groups out: what the log without a group predicts for it, and what the group really cost.
 
-use super::knowledge::{Contrast, Knowledge, predicted};
-use super::recorded::Recorded;
-use crate::load::Loaded;
+use super::contrast::{Contrast, predicted};
+use super::history::History;
+use crate::prepare::PreparedStudy;
+use crate::reference::Target;
 use rayon::prelude::*;
 use seawall::evaluate::{Estimate, Fitted};
 use seawall::transfer::Past;
 use seawall::{Progress, Result, Stage, Watch};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A group that was left out, for one policy or difference.
@@ -29,9 +29,9 @@ impl Score {
 
 /// What is asked of every group.
 pub(crate) struct Trial<'a> {
-    pub(crate) loaded: &'a Loaded,
-    pub(crate) recorded: &'a Recorded,
-    pub(crate) knowledge: &'a Knowledge,
+    pub(crate) prepared: &'a PreparedStudy,
+    pub(crate) history: &'a History,
+    pub(crate) target: &'a Target,
     pub(crate) contrasts: &'a [Contrast],
 }
 
@@ -43,8 +43,8 @@ impl Trial<'_> {
         another: Option<usize>,
         watch: Watch<'_>,
     ) -> Result<Fitted> {
-        let rest = self.recorded.log_without(group, another)?;
-        self.loaded.fitted_to(&rest, watch)
+        let rest = self.history.log_without(group, another)?;
+        self.prepared.fitted_to(&rest, watch)
     }
 
     /// A group's scores, given what was fitted without it; none where the rest cannot be made like it.
@@ -54,9 +54,9 @@ impl Trial<'_> {
         group: usize,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<Score>>> {
-        let own = &self.recorded.groups[group];
-        let known = self.knowledge.of_group(own)?;
-        let contrasts = self.contrasts.iter().map(|c| c.chosen_by(self.loaded, fitted, watch));
+        let own = &self.history.groups[group];
+        let known = self.target.measured_on(&own.log)?;
+        let contrasts = self.contrasts.iter().map(|c| c.chosen_by(self.prepared, fitted, watch));
         let contrasts: Vec<Contrast> = contrasts.collect::<Result<_>>()?;
         let Some(predicted) = possible(predicted(fitted, &known, &contrasts, watch))? else {
             return Ok(None);
@@ -75,11 +75,12 @@ impl Trial<'_> {
 
     /// Every group's scores, each left out of the log; none where it cannot be predicted.
     pub(crate) fn all(&self, watch: Watch<'_>) -> Result<Vec<Option<Vec<Score>>>> {
-        let count = self.recorded.len();
+        let count = self.history.len();
         // Groups that are not in the log leave nothing out of it.
-        let whole = match self.recorded.groups.iter().any(|g| g.inside) {
-            true => None,
-            false => Some(self.loaded.fitted_to(&self.recorded.log, watch)?),
+        let whole = if self.history.groups.iter().any(|g| g.inside) {
+            None
+        } else {
+            Some(self.prepared.fitted_to(&self.history.log, watch)?)
         };
         each(count, watch, |group, inside| match &whole {
             Some(fitted) => self.scores(fitted, group, inside),
@@ -121,16 +122,4 @@ pub(crate) fn each<T: Send>(
         found
     };
     (0..count).into_par_iter().map(one).collect()
-}
-
-/// What a group counts for that was so many groups ago, 1 being the last.
-pub(crate) fn weight(half_life: Option<f64>, ago: usize) -> f64 {
-    half_life.map_or(1.0, |half| (-((ago - 1) as f64) / half).exp2())
-}
-
-/// The study with one deal to folds: what is left out is fitted as often as there are groups.
-pub(crate) fn quick(loaded: &Loaded) -> Arc<Loaded> {
-    let mut quick = loaded.clone();
-    quick.study.deals.repeats = quick.study.deals.repeats.or(Some(1));
-    Arc::new(quick)
 }

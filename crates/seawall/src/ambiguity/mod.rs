@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Modules, each importing only from those before it: `settings`, `plan`, `values`, `polyline`, `curve`,
-//! `worst_case`, `solve`, `transport_oracle`, `shape`, `indexed`, `whole_space`, `engine`, `geometry`, `problem`,
+//! `worst_case`, `certified`, `least_radius`, `solve`, `transport_oracle`, `shape`, `indexed`, `whole_space`, `engine`, `geometry`, `problem`,
 //! `listed`, `parameters`, `capabilities`, `ambiguity_set`, `gibbs`, `tilted`, `curve_by_solves`, `wasserstein`,
 //! `entropic`, `sinkhorn`, `kl`, `tv`, `cvar`, `phi`, `poles`, `power_solver`, `chi2`, `power`, `whitened`,
 //! `moments`, `embedding`, `mmd`, `couplings`, `joint_sets`, `joint_kl`, `joint_wasserstein`, `set`, `spelling`,
@@ -30,6 +30,7 @@
 
 mod ambiguity_set;
 mod capabilities;
+mod certified;
 mod chi2;
 mod couplings;
 mod curve;
@@ -45,6 +46,7 @@ mod joint_kl;
 mod joint_sets;
 mod joint_wasserstein;
 mod kl;
+mod least_radius;
 mod listed;
 mod mmd;
 mod moments;
@@ -77,11 +79,13 @@ mod worst_case;
 
 pub use crate::kernel::order::Price;
 pub use capabilities::Capabilities;
+pub use certified::CertifiedValue;
 pub use curve::{Breakdown, Curve, CurveValue, CurveVertex};
 pub use embedding::Kernel;
 pub use engine::{Engine, EngineKind, InnerMaximizer, Sums};
 pub use geometry::Geometry;
 pub(crate) use joint_sets::{JointPeople, OutcomeMargins, PolicyRegions};
+pub use least_radius::{LeastRadius, least_radius};
 pub use parameters::{Argument, Parameter, Takes};
 pub use plan::{Move, Plan};
 pub use problem::Problem;

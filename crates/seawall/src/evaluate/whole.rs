@@ -3,7 +3,7 @@
 use super::difference::ValueRange;
 use super::nominal::LeafMasses;
 use super::robust::Robust;
-use crate::ambiguity::WorstCase;
+use crate::ambiguity::{Set, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::outcome::{Everywhere, Values};
 use crate::policy::Policy;
@@ -109,6 +109,15 @@ impl Robust {
             }
         }
         Ok(LeafMasses { mass, elsewhere })
+    }
+
+    /// Refuses a set, or values, that the support cannot be asked about: on the whole of a space a set must not
+    /// have to list it, and values must say what actions cost anywhere.
+    pub fn check_support(&self, set: Set, values: &Values) -> Result<()> {
+        if self.whole_for(set)?.is_some() {
+            everywhere(values)?;
+        }
+        Ok(())
     }
 
     fn mean_of(&self, case: &WorstCase, function: &StepFunction) -> Result<f64> {

@@ -14,19 +14,19 @@ use crate::population::Population;
 
 /// What a number is of: a policy's worst case, or the worst difference to another.
 #[derive(Clone, Copy, Debug)]
-pub enum Asked<'a> {
+pub enum Estimand<'a> {
     /// One policy.
     Value(&'a Policy),
     /// The first less the second, in one population.
     Difference(&'a Policy, &'a Policy),
 }
 
-impl Asked<'_> {
+impl Estimand<'_> {
     /// The chances of the policy, or those of the first less those of the second.
     pub fn chances(&self) -> Matrix {
         match self {
-            Asked::Value(policy) => policy.probabilities().clone(),
-            Asked::Difference(policy, against) => {
+            Estimand::Value(policy) => policy.probabilities().clone(),
+            Estimand::Difference(policy, against) => {
                 policy.probabilities().minus(against.probabilities())
             }
         }
@@ -51,14 +51,14 @@ pub struct HalfQuestion<'a> {
 }
 
 /// One half of a log, fitted.
-pub struct Half {
+pub struct HalfFit {
     log: Log,
     model: Model,
     ranges: Vec<ValueRange>,
     robust: Robust,
 }
 
-impl Half {
+impl HalfFit {
     /// Fits a half; worst cases start from another population than its own, on the same contexts, if
     /// there is one.
     pub fn new(
@@ -79,13 +79,13 @@ impl Half {
                 around
             }
         };
-        Ok(Half { log: log.clone(), model, ranges, robust })
+        Ok(HalfFit { log: log.clone(), model, ranges, robust })
     }
 
     /// The worst cases of what is asked, one per radius.
     fn worst(
         &self,
-        asked: Asked<'_>,
+        asked: Estimand<'_>,
         cost: usize,
         question: &HalfQuestion<'_>,
         settings: Settings<'_>,
@@ -93,10 +93,10 @@ impl Half {
         let (set, radii, range) = (question.set, question.radii, &self.ranges[cost]);
         let settings = settings.detail(Detail::Population);
         let (cases, _) = match asked {
-            Asked::Value(policy) => {
+            Estimand::Value(policy) => {
                 self.robust.evaluate(policy, &range.worst, set, radii, None, settings)?
             }
-            Asked::Difference(a, b) => {
+            Estimand::Difference(a, b) => {
                 self.robust.worst_difference((a, b), range, set, radii, None, settings)?
             }
         };
@@ -107,11 +107,11 @@ impl Half {
     }
 
     /// What is asked, context by context of another half's support.
-    fn values(&self, asked: Asked<'_>, cost: usize, on: &Robust) -> Result<Vec<f64>> {
+    fn values(&self, asked: Estimand<'_>, cost: usize, on: &Robust) -> Result<Vec<f64>> {
         let range = &self.ranges[cost];
         match asked {
-            Asked::Value(policy) => on.values(policy, &range.worst),
-            Asked::Difference(a, b) => on.difference(a, b, range),
+            Estimand::Value(policy) => on.values(policy, &range.worst),
+            Estimand::Difference(a, b) => on.difference(a, b, range),
         }
     }
 }
@@ -134,7 +134,7 @@ impl<'a> Correction<'a> {
 
     /// The share of what is asked, in a population, that the log has rows of; and how many rows the
     /// residuals that correct it are worth.
-    pub fn cover(&self, asked: Asked<'_>, weights: &[f64], points: &[usize]) -> (f64, f64) {
+    pub fn cover(&self, asked: Estimand<'_>, weights: &[f64], points: &[usize]) -> (f64, f64) {
         let (chances, population) = (asked.chances(), self.spread(weights, points));
         let (mut covered, mut all) = (0.0, 0.0);
         for &x in points.iter().filter(|x| population[**x] > 0.0) {
@@ -173,7 +173,7 @@ impl<'a> Correction<'a> {
     /// the variance of that.
     fn corrected(
         &self,
-        (own, other): (&Half, &Half),
+        (own, other): (&HalfFit, &HalfFit),
         chances: &Matrix,
         weights: &[f64],
         cost: usize,
@@ -204,8 +204,8 @@ impl<'a> Correction<'a> {
 /// question by question, radius by radius. Only what is marked in `corrected`, in the same order, is
 /// corrected by held-out residuals.
 pub fn crossings(
-    halves: [&Half; 2],
-    asked: &[Asked<'_>],
+    halves: [&HalfFit; 2],
+    asked: &[Estimand<'_>],
     question: &HalfQuestion<'_>,
     (correction, corrected): (&Correction<'_>, &[bool]),
     settings: Settings<'_>,
@@ -243,9 +243,9 @@ pub fn crossings(
 
 /// What one half says of populations that were found on another.
 struct Valued<'a> {
-    half: &'a Half,
-    on: &'a Half,
-    asked: Asked<'a>,
+    half: &'a HalfFit,
+    on: &'a HalfFit,
+    asked: Estimand<'a>,
     cost: usize,
     chances: &'a Matrix,
     /// What is asked, context by context of the other's support, where that is listed.
@@ -254,9 +254,9 @@ struct Valued<'a> {
 
 impl<'a> Valued<'a> {
     fn new(
-        half: &'a Half,
-        on: &'a Half,
-        (asked, cost): (Asked<'a>, usize),
+        half: &'a HalfFit,
+        on: &'a HalfFit,
+        (asked, cost): (Estimand<'a>, usize),
         chances: &'a Matrix,
     ) -> Result<Self> {
         let listed = match on.robust.whole() {
@@ -277,13 +277,13 @@ impl<'a> Valued<'a> {
             None => {
                 let (range, robust) = (&self.half.ranges[self.cost], &self.on.robust);
                 let honest = match self.asked {
-                    Asked::Value(policy) => robust.mean_over(case, policy, &range.worst)?,
-                    Asked::Difference(a, b) => robust.difference_over(case, (a, b), range)?,
+                    Estimand::Value(policy) => robust.mean_over(case, policy, &range.worst)?,
+                    Estimand::Difference(a, b) => robust.difference_over(case, (a, b), range)?,
                 };
                 let Some(leaves) = self.half.model.leaves() else { return Ok((honest, f64::NAN)) };
                 let policies = match self.asked {
-                    Asked::Value(policy) => (policy, None),
-                    Asked::Difference(a, b) => (a, Some(b)),
+                    Estimand::Value(policy) => (policy, None),
+                    Estimand::Difference(a, b) => (a, Some(b)),
                 };
                 let of_model = (&*range.worst, leaves.all().len());
                 let masses = robust.leaf_masses_over(case, policies, of_model)?;

@@ -33,7 +33,7 @@
 //!
 //! with `l_B` in the place of `l_A` where the log has no row of what the policy does.
 //!
-//! How many splits: those that the first few show to be needed ([`Halved::splits_needed`]), for what dealing
+//! How many splits: those that the first few show to be needed ([`SplitNoise::splits_needed`]), for what dealing
 //! the rows anew would change falls with their number while what is left to say does not.
 //!
 //! Not here: what is solved on a half. The caller says it ([`Crossing`]).
@@ -64,7 +64,7 @@ pub struct Crossing {
 
 /// How much of a number is noise, by halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Halved {
+pub struct SplitNoise {
     /// The honest value.
     pub honest: f64,
     /// Its standard error.
@@ -94,7 +94,7 @@ pub struct Limits {
     pub smoothing: f64,
 }
 
-impl Halved {
+impl SplitNoise {
     /// Sums up what the halvings found of one number.
     pub fn new(found: &[Crossing]) -> Self {
         let count = found.len().max(1) as f64;
@@ -109,7 +109,7 @@ impl Halved {
         let spread = mean(&|c| 0.5 * apart([c.corrected[0].0, c.corrected[1].0]));
         let honest = mean(&|c| both(c.honest));
         let squares: f64 = found.iter().map(|c| (both(c.honest) - honest).powi(2)).sum();
-        Halved {
+        SplitNoise {
             honest,
             // Not NaN where the model does not say.
             honest_se: known.max(seen).sqrt(),
@@ -172,7 +172,7 @@ pub enum Splits<'a> {
     Exactly(usize),
     /// As many as what the first few found asks for ([`FIRST_SPLITS`]), and no more than this. It depends on
     /// the rows and the seed alone.
-    Enough(usize, &'a dyn Fn(&[Halved]) -> usize),
+    Enough(usize, &'a dyn Fn(&[SplitNoise]) -> usize),
 }
 
 /// Deals the rows to halves so many times, clusters whole, and sums up what is found of each number.
@@ -183,7 +183,7 @@ pub fn halves(
     seed: u64,
     watch: Watch<'_>,
     ask: &AskHalves<'_>,
-) -> Result<Vec<Halved>> {
+) -> Result<Vec<SplitNoise>> {
     let most = match splits {
         Splits::Exactly(count) | Splits::Enough(count, _) => *count,
     };
@@ -209,9 +209,9 @@ pub fn halves(
         };
         range.into_par_iter().map(one).collect()
     };
-    let summed = |all: &[Vec<Crossing>]| -> Vec<Halved> {
+    let summed = |all: &[Vec<Crossing>]| -> Vec<SplitNoise> {
         let numbers = all.iter().map(Vec::len).min().unwrap_or(0);
-        let of = |k: usize| Halved::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
+        let of = |k: usize| SplitNoise::new(&all.iter().map(|found| found[k]).collect::<Vec<_>>());
         (0..numbers).map(of).collect()
     };
     let Splits::Enough(_, enough) = splits else { return Ok(summed(&deal(0..most)?)) };

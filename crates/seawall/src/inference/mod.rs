@@ -22,7 +22,9 @@
 mod bounds;
 mod half;
 mod halves;
+mod limits;
 
 pub use bounds::{Bound, Constants, finite_sample};
-pub use half::{Asked, Correction, Half, HalfQuestion, crossings};
-pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Halved, Limits, Splits, halves};
+pub use half::{Correction, Estimand, HalfFit, HalfQuestion, crossings};
+pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Limits, SplitNoise, Splits, halves};
+pub use limits::{Anchor, between, nested};

@@ -62,7 +62,7 @@ pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
 pub use joint::JointTask;
 
-use crate::ambiguity::{Ambiguity, Detail, Direction, Problem, Settings, Status};
+use crate::ambiguity::{Ambiguity, CertifiedValue, Detail, Direction, Problem, Settings, Status};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::Robust;
 use crate::log::Log;
@@ -197,6 +197,17 @@ impl Learned {
     /// How far apart the bounds are.
     pub fn gap(&self) -> f64 {
         self.bounds.upper - self.bounds.lower
+    }
+
+    /// Its worst case with these bounds.
+    pub fn certified(&self) -> CertifiedValue {
+        CertifiedValue {
+            value: self.value,
+            lower: self.bounds.lower,
+            upper: self.bounds.upper,
+            gap: self.gap(),
+            status: self.status,
+        }
     }
 
     /// Whether the bounds agree to the tolerance.

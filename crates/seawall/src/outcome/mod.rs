@@ -21,7 +21,7 @@
 //! Modules, each importing only from those before it: `axes`, `tally`, `cut`, `cuttings`, `noise`, `leaf`,
 //! `predictions`, `learner`, `split`, `tree`, `tree_words`, `grower`, `everywhere`, `leaves`, `tree_leaves`,
 //! `cells`, `margins`, `left_over`, `boxes`, `folding`, `additive`, `choose`, `choose_additive`, `forest`, `boosted`,
-//! `predictor`, `auto`.
+//! `outcome_radius`, `predictor`, `auto`.
 //!
 //! ```
 //! use seawall::outcome::{Recipe, TreeSettings, Unseen};
@@ -62,6 +62,7 @@ mod leaves;
 mod left_over;
 mod margins;
 mod noise;
+mod outcome_radius;
 mod predictions;
 mod predictor;
 mod split;
@@ -84,6 +85,7 @@ pub use leaf::Leaf;
 pub use learner::Learner;
 pub use leaves::Leaves;
 pub use left_over::LeftOver;
+pub use outcome_radius::{OutcomeRadius, outcome_radii};
 pub use predictions::Predictions;
 pub use predictor::Predictor;
 pub use tree::{Split, Tree, TreeSettings};

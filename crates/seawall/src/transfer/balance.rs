@@ -12,12 +12,12 @@
 //! Odds of belonging to a sample of the target are judged by the same table, which is of the weights that
 //! an estimate uses.
 //!
-//! Not here: estimates under these weights ([`Centre`](super::Centre)), and populations that the log
+//! Not here: estimates under these weights ([`BalancedEstimator`](super::BalancedEstimator)), and populations that the log
 //! has nobody of (worst cases).
 
 use super::goals::{Goals, Task, clash, effective_rows, measured};
 use super::odds::Odds;
-use super::target::Target;
+use super::target_sample::TargetSample;
 use super::tilt::{Moments, Tilt};
 use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
@@ -248,7 +248,7 @@ impl Balance {
 
 impl BalanceSummary {
     /// How like a sample of the target its odds make the log, by the margins of the sample's columns.
-    pub fn of_odds(log: &Log, target: &Target, odds: &Odds) -> Result<Self> {
+    pub fn of_odds(log: &Log, target: &TargetSample, odds: &Odds) -> Result<Self> {
         let (known, here) = (Known::margins_of(target.population())?, log.population()?);
         let own = measured(&known, &here);
         let unseen = Goals::new(&known, &own)?.unseen;

@@ -10,7 +10,7 @@
 //! weights scaled to sum to its rows; Newton's method. Beside the odds it keeps what their own noise adds to an estimate: the influence of each
 //! row on β, `H⁻¹ φ (1{target} − s)`.
 
-use super::Target;
+use super::TargetSample;
 use crate::error::{Error, Result};
 use crate::kernel::cholesky::Cholesky;
 use crate::log::Log;
@@ -39,7 +39,7 @@ pub struct Odds {
 
 impl Odds {
     /// Fits the model.
-    pub fn new(log: &Log, target: &Target, watch: Watch<'_>) -> Result<Self> {
+    pub fn new(log: &Log, target: &TargetSample, watch: Watch<'_>) -> Result<Self> {
         let space = log.contexts();
         let mut here = vec![0.0; space.len()];
         log.entries().iter().for_each(|e| here[e.context as usize] += e.weight);

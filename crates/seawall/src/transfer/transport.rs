@@ -14,8 +14,8 @@
 //! the odds are right, and is what keeps the interval honest where they are not. The shape of the
 //! trees and the propensities are taken as given.
 
-use super::dealt::Dealt;
-use super::{Coverage, Odds, Target};
+use super::cross_fitted::CrossFittedRows;
+use super::{BalanceSummary, Coverage, Odds, TargetSample};
 use crate::error::Result;
 use crate::evaluate::{Estimate, Fitted};
 use crate::matrix::Matrix;
@@ -41,9 +41,9 @@ pub struct Transported {
 
 /// A log, a target, and the odds between them.
 pub struct Transport<'a> {
-    target: &'a Target,
+    target: &'a TargetSample,
     odds: Odds,
-    dealt: Dealt<'a>,
+    dealt: CrossFittedRows<'a>,
 }
 
 /// An estimate and each row's influence on it.
@@ -57,16 +57,21 @@ struct Influence {
 
 impl<'a> Transport<'a> {
     /// Fits the odds.
-    pub fn new(fitted: &'a Fitted, target: &'a Target, watch: Watch<'a>) -> Result<Self> {
+    pub fn new(fitted: &'a Fitted, target: &'a TargetSample, watch: Watch<'a>) -> Result<Self> {
         let log = fitted.log();
         log.contexts().same_as(target.population().space())?;
         let odds = Odds::new(log, target, watch)?;
-        Ok(Transport { target, odds, dealt: Dealt::new(fitted, watch)? })
+        Ok(Transport { target, odds, dealt: CrossFittedRows::new(fitted, watch)? })
     }
 
     /// The odds.
     pub fn odds(&self) -> &Odds {
         &self.odds
+    }
+
+    /// How like the target the odds make the log.
+    pub fn balance(&self) -> Result<BalanceSummary> {
+        BalanceSummary::of_odds(self.dealt.fitted.log(), self.target, &self.odds)
     }
 
     /// How well the log covers the target.

@@ -2,9 +2,15 @@
 //!
 //! No ball with a column fixed contains a population in which that column is shared out otherwise, so
 //! distances are taken within the strata, weighed by the first population's shares, and the strata's
-//! own shift is told apart.
+//! own shift is told apart:
+//!
+//! ```text
+//! q'(x) = q(x) p(S)/q(S),   S the stratum of x;   shift of the strata  ½ Σ_S |p(S) − q(S)|
+//! ```
 
-use seawall::{Error, Kind, Population, Result, Space};
+use crate::error::{Error, Result};
+use crate::population::Population;
+use crate::space::{Kind, Space};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +29,7 @@ pub struct StrataShift {
 
 /// The second population with the first one's strata, the first without those that the second lacks,
 /// and how the strata shift; as they are where no column is fixed.
-pub(crate) fn matched(
+pub fn matched(
     from: &Population,
     to: &Population,
 ) -> Result<(Population, Population, Option<StrataShift>)> {
@@ -77,7 +83,7 @@ fn strata(space: &Space, fixed: &[usize]) -> Vec<usize> {
 }
 
 /// Populations on some features of their space.
-pub(crate) fn on_features<const N: usize>(
+pub fn on_features<const N: usize>(
     populations: [&Population; N],
     features: &[usize],
 ) -> Result<Vec<Population>> {
@@ -91,4 +97,64 @@ pub(crate) fn on_features<const N: usize>(
         Population::from_weights(space.clone(), weights)
     });
     each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::space::Feature;
+
+    /// Two ages in three sites.
+    fn space() -> Arc<Space> {
+        let site = Feature::fixed("site", ["A", "B", "C"]);
+        Arc::new(Space::grid([site, Feature::numeric("age").levels([40.0, 60.0])]).unwrap())
+    }
+
+    /// Weights by site and age, in the order of a space's points.
+    fn population(space: &Arc<Space>, weights: [[f64; 2]; 3]) -> Population {
+        let at = |i: usize| {
+            let old = space.number_at(i, 1) == Some(60.0);
+            weights[space.code(i, 0) as usize][usize::from(old)]
+        };
+        Population::from_weights(space.clone(), (0..space.len()).map(at).collect()).unwrap()
+    }
+
+    fn near(a: &Population, b: &Population) -> bool {
+        a.weights().iter().zip(b.weights()).all(|(a, b)| (a - b).abs() < 1e-12)
+    }
+
+    #[test]
+    fn strata_get_the_first_populations_shares_and_their_own_shift_is_told() {
+        let space = space();
+        let from = population(&space, [[0.3, 0.3], [0.2, 0.2], [0.0, 0.0]]);
+        // The third site is the second population's alone.
+        let to = population(&space, [[0.1, 0.3], [0.2, 0.0], [0.4, 0.0]]);
+        let (p, q, shift) = matched(&from, &to).unwrap();
+        assert!(near(&p, &from));
+        let expected = population(&space, [[0.15, 0.45], [0.4, 0.0], [0.0, 0.0]]);
+        assert!(near(&q, &expected), "{:?}", q.weights());
+        let shift = shift.unwrap();
+        assert_eq!(shift.columns, ["site"]);
+        assert!((shift.total_variation - 0.4).abs() < 1e-12);
+        assert!((shift.unmatched - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn populations_without_a_common_stratum_are_refused() {
+        let space = space();
+        let from = population(&space, [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]);
+        let to = population(&space, [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]);
+        let error = matched(&from, &to).unwrap_err().to_string();
+        assert!(error.contains("share no stratum") && error.contains("site"), "{error}");
+    }
+
+    #[test]
+    fn mass_of_columns_left_out_is_summed() {
+        let space = space();
+        let all = population(&space, [[0.1, 0.2], [0.3, 0.1], [0.2, 0.1]]);
+        let ages = on_features([&all], &[1]).unwrap();
+        let weights = ages[0].weights();
+        assert!((weights[0] - 0.6).abs() < 1e-12 && (weights[1] - 0.4).abs() < 1e-12);
+    }
 }

@@ -1,7 +1,7 @@
 //! The groups that a study recorded, each with its rows: those of the log, or of a table beside it.
 
 use super::period::{in_time, period};
-use crate::load::Loaded;
+use crate::prepare::PreparedStudy;
 use crate::study::HistorySpec;
 use seawall::transfer::Rows;
 use seawall::{Entry, Error, Kind, Log, NewLevel, Result, Value, Watch};
@@ -12,11 +12,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Recorded groups, in order of time or of their names.
-pub(crate) struct Recorded {
+/// History groups, in order of time or of their names.
+pub(crate) struct History {
     /// What they are recorded by.
     pub(crate) by: HistorySpec,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<PastGroup>,
     /// Groups left out because they have too few rows, and because they lack an action.
     pub(crate) few: usize,
     pub(crate) lacking: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Recorded {
 }
 
 /// A recorded group.
-pub(crate) struct Group {
+pub(crate) struct PastGroup {
     pub(crate) name: String,
     /// Its rows, on contexts whose bins stand for the numbers that these rows have in them.
     pub(crate) log: Log,
@@ -41,36 +41,36 @@ pub(crate) struct Group {
     pub(crate) place: u32,
 }
 
-impl Group {
+impl PastGroup {
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows { log: &self.log, propensities: &self.propensities }
     }
 }
 
-impl Recorded {
+impl History {
     /// The groups of a study, which was counted by them; on the study that has their contexts, too.
-    pub(crate) fn new(loaded: &Loaded, watch: Watch<'_>) -> Result<(Self, Loaded)> {
-        let Some(by) = loaded.study.history.clone() else {
+    pub(crate) fn new(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<(Self, PreparedStudy)> {
+        let Some(by) = prepared.study.history.clone() else {
             return Err(Error::config(format!(
                 "{}: no groups are recorded; say [history] by = \"COLUMN\" (a site, a country, a month), \
                  or --by COLUMN",
-                loaded.study.path().display()
+                prepared.study.path().display()
             )));
         };
         match by.path.clone() {
             None => {
-                let (values, log) = (&loaded.counted.groups, loaded.log());
-                let propensities = loaded.fitted(watch)?.propensities().to_vec();
-                let counted = (values.as_slice(), &loaded.counted.moments);
+                let (values, log) = (&prepared.counted.groups, prepared.log());
+                let propensities = prepared.fitted(watch)?.propensities().to_vec();
+                let counted = (values.as_slice(), &prepared.counted.moments);
                 let found = Self::of_log(by, counted, (log, &propensities), true)?;
-                Ok((found, loaded.clone()))
+                Ok((found, prepared.clone()))
             }
             Some(path) => {
-                let Outside { larger, rows, groups, moments } = outside(loaded, &path, watch)?;
-                let propensities = loaded.propensity.propensities(&rows, watch)?;
+                let Outside { larger, rows, groups, moments } = outside(prepared, &path, watch)?;
+                let propensities = prepared.propensity.propensities(&rows, watch)?;
                 let counted = (groups.as_slice(), &moments);
                 let found = Self::of_log(by, counted, (&Arc::new(rows), &propensities), false)?;
-                Ok((Recorded { log: larger.log().clone(), ..found }, larger))
+                Ok((History { log: larger.log().clone(), ..found }, larger))
             }
         }
     }
@@ -138,7 +138,7 @@ impl Recorded {
                 let own_propensities = log.entries().iter().zip(propensities);
                 let own_propensities = own_propensities.filter(|(e, _)| e.group == g as u32);
                 let propensities = own_propensities.map(|(_, p)| *p).collect();
-                groups.push(Group { name, log: own, propensities, inside, place: g as u32 });
+                groups.push(PastGroup { name, log: own, propensities, inside, place: g as u32 });
             }
         }
         if groups.len() < 2 {
@@ -152,7 +152,7 @@ impl Recorded {
             )));
         }
         let moments = moments.clone();
-        Ok(Recorded { by, groups, few, lacking, log: log.shared(), moments, places })
+        Ok(History { by, groups, few, lacking, log: log.shared(), moments, places })
     }
 }
 
@@ -191,7 +191,7 @@ fn names(by: &HistorySpec, values: &[Vec<String>]) -> Result<(Vec<String>, Vec<u
 /// The rows of a table beside the log.
 struct Outside {
     /// The study on the contexts that both have.
-    larger: Loaded,
+    larger: PreparedStudy,
     rows: Log,
     /// The groups' values.
     groups: Vec<Vec<String>>,
@@ -200,15 +200,15 @@ struct Outside {
 }
 
 /// The rows of a table beside the log, on contexts that both have.
-fn outside(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<Outside> {
-    let past: Counted = match &loaded.past {
+fn outside(prepared: &PreparedStudy, path: &Path, watch: Watch<'_>) -> Result<Outside> {
+    let past: Counted = match &prepared.past {
         Some(past) => Counted::clone(past),
-        None => count(&loaded.study.grouped_data(path.to_owned(), false), watch)?,
+        None => count(&prepared.study.grouped_data(path.to_owned(), false), watch)?,
     };
-    let (own, there) = (loaded.log(), past.log.contexts());
+    let (own, there) = (prepared.log(), past.log.contexts());
     let mut more = Vec::new();
-    for (k, context) in loaded.study.data.contexts.iter().enumerate() {
-        more.push(new_levels(loaded, there, k).map_err(|what| {
+    for (k, context) in prepared.study.data.contexts.iter().enumerate() {
+        more.push(new_levels(prepared, there, k).map_err(|what| {
             Error::input(format!("{}: column {:?}: {what}", path.display(), context.name))
         })?);
     }
@@ -221,13 +221,13 @@ fn outside(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<Outside> {
         let population = past.log.population()?;
         (0..there.len()).filter(|&i| population.weights()[i] > 0.0).collect()
     };
-    let columns = loaded.study.data.contexts.len();
+    let columns = prepared.study.data.contexts.len();
     let places: Vec<Vec<Value<'_>>> =
         used.iter().map(|&i| (0..columns).map(|k| value(i, k)).collect()).collect();
-    let kept = loaded.needed_contexts()?;
-    let most = most_cells(loaded.study.data.memory, columns, own.actions().len());
+    let kept = prepared.needed_contexts()?;
+    let most = most_cells(prepared.study.data.memory, columns, own.actions().len());
     let larger = own.contexts().extended(&more, &kept, &places, most)?;
-    let on = loaded.on_extension(&larger, &kept)?;
+    let on = prepared.on_extension(&larger, &kept)?;
     let mut place = vec![u32::MAX; there.len()];
     used.iter().zip(&larger.placed).for_each(|(&old, new)| place[old] = *new);
     let action = |name: &String| {
@@ -260,11 +260,11 @@ fn outside(loaded: &Loaded, path: &Path, watch: Watch<'_>) -> Result<Outside> {
 
 /// The levels of a column that past groups have and the log does not.
 fn new_levels(
-    loaded: &Loaded,
+    prepared: &PreparedStudy,
     there: &seawall::Space,
     feature: usize,
 ) -> std::result::Result<Vec<NewLevel>, String> {
-    let own = loaded.log().contexts();
+    let own = prepared.log().contexts();
     let known = |value: &Value<'_>| own.level_values(feature).any(|v| v == *value);
     let mut more = Vec::new();
     for value in there.level_values(feature).filter(|v| !known(v)) {

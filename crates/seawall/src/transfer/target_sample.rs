@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A sample of contexts, each a point of a log's space.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct TargetSample {
     population: Population,
     /// Each row's context and weight; what weighs nothing is left out.
     rows: Vec<(usize, f64)>,
@@ -19,7 +19,7 @@ pub struct Target {
     beyond: f64,
 }
 
-impl Target {
+impl TargetSample {
     /// Rows, each a context of the space and a weight.
     pub fn new(space: &Arc<Space>, rows: &[(usize, f64)]) -> Result<Self> {
         let (mut weights, mut squares) = (vec![0.0; space.len()], vec![0.0; space.len()]);
@@ -45,14 +45,14 @@ impl Target {
             return Err(Error::input("the target has no rows"));
         }
         let population = Population::from_weights(space.clone(), weights.clone())?;
-        Ok(Target { population, rows, weights, squares, beyond: 0.0 })
+        Ok(TargetSample { population, rows, weights, squares, beyond: 0.0 })
     }
 
     /// The same target, of whose people this share has values that the log does not have: no weights
     /// make the log like them, so it is worth that many rows less.
     #[must_use]
     pub fn partly_beyond(self, share: f64) -> Self {
-        Target { beyond: share.clamp(0.0, 1.0), ..self }
+        TargetSample { beyond: share.clamp(0.0, 1.0), ..self }
     }
 
     /// The share of its people whom rows of the log can stand for.
@@ -107,7 +107,7 @@ impl Target {
         let mut place = vec![None; self.weights.len()];
         places.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
         let rows = self.rows.iter().filter_map(|&(x, w)| place[x].map(|x| (x, w)));
-        Ok(Target::new(space, &rows.collect::<Vec<_>>())?.partly_beyond(self.beyond))
+        Ok(TargetSample::new(space, &rows.collect::<Vec<_>>())?.partly_beyond(self.beyond))
     }
 
     /// Its rows dealt to two halves at random; both are all of it if it has but one row.
@@ -118,7 +118,7 @@ impl Target {
             rows.swap(last, random.below(last + 1));
         }
         let half = |rows: &[(usize, f64)]| -> Result<Self> {
-            Ok(Target::new(self.population.space(), rows)?.partly_beyond(self.beyond))
+            Ok(TargetSample::new(self.population.space(), rows)?.partly_beyond(self.beyond))
         };
         match rows.split_at(rows.len() / 2) {
             ([], all) => Ok([half(all)?, half(all)?]),
@@ -131,6 +131,6 @@ impl Target {
         let mut random = Random::new(seed, stream);
         let count = self.rows.len();
         let rows: Vec<(usize, f64)> = (0..count).map(|_| self.rows[random.below(count)]).collect();
-        Ok(Target::new(self.population.space(), &rows)?.partly_beyond(self.beyond))
+        Ok(TargetSample::new(self.population.space(), &rows)?.partly_beyond(self.beyond))
     }
 }

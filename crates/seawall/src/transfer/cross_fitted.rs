@@ -29,14 +29,14 @@ pub(super) struct Part {
 }
 
 /// A log's rows, dealt.
-pub(super) struct Dealt<'a> {
+pub(super) struct CrossFittedRows<'a> {
     pub fitted: &'a Fitted,
     pub parts: Vec<Part>,
     folds: usize,
     watch: Watch<'a>,
 }
 
-impl<'a> Dealt<'a> {
+impl<'a> CrossFittedRows<'a> {
     /// Deals the rows; all to one fold if the log is too small.
     pub fn new(fitted: &'a Fitted, watch: Watch<'a>) -> Result<Self> {
         let folds = fitted.cross_fits(watch)?;
@@ -49,7 +49,7 @@ impl<'a> Dealt<'a> {
             let all = fitted.log().entries().iter().enumerate();
             parts.extend(all.map(|(entry, e)| Part { entry, rows: e.weight, fold: 0 }));
         }
-        Ok(Dealt { fitted, parts, folds: folds.len(), watch })
+        Ok(CrossFittedRows { fitted, parts, folds: folds.len(), watch })
     }
 
     /// The context of a part.

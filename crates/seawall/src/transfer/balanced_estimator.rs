@@ -25,7 +25,7 @@
 //! trees, the propensities and `η` are taken as given.
 
 use super::Balance;
-use super::dealt::{Dealt, Part};
+use super::cross_fitted::{CrossFittedRows, Part};
 use crate::error::Result;
 use crate::evaluate::{Estimate, Fitted};
 use crate::policy::Policy;
@@ -37,7 +37,7 @@ use crate::progress::Watch;
 /// use seawall::evaluate::{FitOptions, Fitted, Propensity};
 /// use seawall::outcome::Recipe;
 /// use seawall::policy::Policy;
-/// use seawall::transfer::{Balance, Centre, EFFECTIVE};
+/// use seawall::transfer::{Balance, BalancedEstimator, EFFECTIVE};
 /// use seawall::{Direction, Fact, Feature, Known, Log, Quantity, Watch};
 /// let ages = [40.0, 40.0, 60.0, 60.0, 80.0, 80.0].repeat(40);
 /// let taken = ["treat", "wait"].repeat(120);
@@ -48,13 +48,13 @@ use crate::progress::Watch;
 /// let fitted = Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
 /// let older = Known::new(log.contexts().clone(), vec![Fact::exact(0, Quantity::Mean, 70.0)])?;
 /// let balance = Balance::new(&log, &older, EFFECTIVE)?;
-/// let centre = Centre::new(&fitted, &balance, Watch::NOBODY)?;
+/// let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY)?;
 /// let found = centre.estimate(&Policy::constant(&log, "wait")?)?;
 /// assert!((found.value - 2.5).abs() < 1e-9);
 /// # Ok::<(), seawall::Error>(())
 /// ```
-pub struct Centre<'a> {
-    dealt: Dealt<'a>,
+pub struct BalancedEstimator<'a> {
+    dealt: CrossFittedRows<'a>,
     balance: &'a Balance,
     residuals: Vec<f64>,
 }
@@ -65,13 +65,18 @@ struct Influence {
     parts: Vec<f64>,
 }
 
-impl<'a> Centre<'a> {
+impl<'a> BalancedEstimator<'a> {
     /// A fitted log, and its balance: on the same space.
     pub fn new(fitted: &'a Fitted, balance: &'a Balance, watch: Watch<'a>) -> Result<Self> {
         fitted.log().contexts().same_as(balance.population().space())?;
-        let dealt = Dealt::new(fitted, watch)?;
+        let dealt = CrossFittedRows::new(fitted, watch)?;
         let residuals = dealt.residuals()?;
-        Ok(Centre { dealt, balance, residuals })
+        Ok(BalancedEstimator { dealt, balance, residuals })
+    }
+
+    /// The weights.
+    pub fn balance(&self) -> &Balance {
+        self.balance
     }
 
     /// What a policy would cost; NaN where the log is too small to fold, or has no row of what the

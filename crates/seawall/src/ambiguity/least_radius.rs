@@ -8,7 +8,10 @@
 //! straight lines. A smooth curve says it to its tolerance, so what it says is polished by solves: V is
 //! increasing, so false position between two radii of which one is too small and one large enough.
 
-use seawall::{Breakdown, Curve, Direction, Error, Result, Status, WorstCase};
+use super::curve::{Breakdown, Curve};
+use super::values::Direction;
+use super::worst_case::{Status, WorstCase};
+use crate::error::{Error, Result};
 
 /// A worst case reaches a value that it is below by no more than this share of it.
 const REACHES: f64 = 1e-8;
@@ -18,7 +21,8 @@ const POLISHES: usize = 60;
 const SETTLED: f64 = 1e-9;
 
 /// Where a worst case reaches a value.
-pub(super) enum Reach {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeastRadius {
     /// At this radius.
     At(f64),
     /// Nowhere: this is the worst that it gets.
@@ -26,24 +30,24 @@ pub(super) enum Reach {
 }
 
 /// The least radius at which a curve reaches a value, `solve` being the worst case at a radius.
-pub(super) fn least_radius(
+pub fn least_radius(
     curve: &Curve,
     direction: Direction,
     value: f64,
     solve: &dyn Fn(f64) -> Result<WorstCase>,
-) -> Result<Reach> {
+) -> Result<LeastRadius> {
     let sign = direction.sign();
     let Some(first) = curve.vertices().first() else {
         return Err(Error::internal("a curve without a vertex"));
     };
     let most = curve.vertices().last().map_or(first.value, |v| v.value);
     if sign * (first.value - value) >= 0.0 {
-        return Ok(Reach::At(first.radius));
+        return Ok(LeastRadius::At(first.radius));
     }
-    let Some(found) = curve.breakdown(value) else { return Ok(Reach::Never(most)) };
+    let Some(found) = curve.breakdown(value) else { return Ok(LeastRadius::Never(most)) };
     match curve.is_exact() {
-        true => Ok(Reach::At(found.radius)),
-        false => polished(curve, found, (sign, value), solve).map(Reach::At),
+        true => Ok(LeastRadius::At(found.radius)),
+        false => polished(curve, found, (sign, value), solve).map(LeastRadius::At),
     }
 }
 
@@ -111,7 +115,9 @@ fn polished(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use seawall::{Feature, Population, Problem, Set, Settings, Space};
+    use crate::ambiguity::{Problem, Set, Settings};
+    use crate::population::Population;
+    use crate::space::{Feature, Space};
     use std::sync::Arc;
 
     /// A loss over a grid of 12 places, of which four were never seen.
@@ -128,8 +134,9 @@ mod tests {
     #[test]
     fn the_least_radius_reaches_the_value_and_less_does_not() {
         let (seen, loss) = population();
-        let (sets, _) = super::super::sets::usual().unwrap();
-        for set in sets.into_iter().filter(|set| !set.needs_actions()) {
+        let all = Set::names().map(|name| Set::example(name, &[]).unwrap());
+        let usual = |set: &Set| !set.is_smoothed() && !set.needs_known() && !set.needs_actions();
+        for set in all.filter(usual) {
             for direction in [Direction::Cost, Direction::Reward] {
                 let problem = Problem::new(&seen, &loss).unwrap().direction(direction);
                 check(set, &problem, direction);
@@ -149,7 +156,8 @@ mod tests {
             let Ok(mut solver) = set.solver(problem, settings) else { return };
             let curve = solver.curve(tolerance).unwrap();
             let solve = |radius: f64| set.at(radius).worst_case(problem, Settings::default());
-            let Reach::At(radius) = least_radius(&curve, direction, value, &solve).unwrap() else {
+            let LeastRadius::At(radius) = least_radius(&curve, direction, value, &solve).unwrap()
+            else {
                 let most = sign * curve.vertices().last().unwrap().value;
                 assert!(most <= sign * value, "{set}: {most} does not reach {value}");
                 continue;
@@ -175,8 +183,8 @@ mod tests {
         let curve = set.solver(&problem, Settings::default()).unwrap().curve(1e-6).unwrap();
         let solve = |radius: f64| set.at(radius).worst_case(&problem, Settings::default());
         let least = |value: f64| least_radius(&curve, Direction::Cost, value, &solve).unwrap();
-        assert!(matches!(least(problem.nominal() - 0.1), Reach::At(radius) if radius == 0.0));
+        assert!(matches!(least(problem.nominal() - 0.1), LeastRadius::At(radius) if radius == 0.0));
         // Places that were never seen are out of reach.
-        assert!(matches!(least(100.0), Reach::Never(most) if most < 4.0));
+        assert!(matches!(least(100.0), LeastRadius::Never(most) if most < 4.0));
     }
 }

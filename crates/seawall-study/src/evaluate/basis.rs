@@ -1,0 +1,160 @@
+//! What every stage of an evaluation starts from: the question as it is meant, what is fitted, the population
+//! that worst cases start from, and the policies.
+
+use super::{Question, changes, joint_sets};
+use crate::prepare::PreparedStudy;
+use crate::reference::Reference;
+use crate::study::PolicySpec;
+use seawall::evaluate::{Fitted, Robust};
+use seawall::outcome::Values;
+use seawall::policy::Policy;
+use seawall::{Field, Result, Settings, Watch};
+use std::sync::Arc;
+
+/// Steps of evaluations that comparing every pair may take; beyond it the first policy alone is
+/// compared with each.
+const COMPARING: f64 = 3e10;
+/// Evaluations that a radius takes, about.
+pub(super) const EVALUATIONS: f64 = 12.0;
+
+/// What every stage of an evaluation starts from.
+pub(super) struct EvaluationBasis<'a> {
+    pub(super) prepared: &'a PreparedStudy,
+    /// What was asked, its set resolved for the population.
+    pub(super) question: Question,
+    pub(super) fitted: &'a Fitted,
+    pub(super) reference: &'a Reference,
+    pub(super) robust: Arc<Robust>,
+    /// The value of each action in each context, by cost radius.
+    pub(super) costs: Vec<Arc<Values>>,
+    pub(super) policies: Vec<AskedPolicy>,
+    /// The policies that are compared, by their places: every pair in both orders.
+    pub(super) pairs: Vec<(usize, usize)>,
+    /// What to know of pairs that are not compared.
+    pub(super) notes: Vec<String>,
+}
+
+/// A policy that is asked about.
+pub(super) struct AskedPolicy {
+    pub(super) policy: Policy,
+    /// Whether it was chosen on the very rows that value it.
+    pub(super) chosen_here: bool,
+}
+
+/// The study that can answer a question: on its support, with a model that keeps outcomes if these may shift.
+pub(super) fn study_for(prepared: &PreparedStudy, question: &Question) -> Result<PreparedStudy> {
+    let outcomes = question.shifts_outcomes() || question.context.set.needs_outcomes();
+    let other = outcomes.then(|| prepared.with_outcomes()).flatten();
+    other.as_ref().unwrap_or(prepared).on_support(question.support)
+}
+
+impl<'a> EvaluationBasis<'a> {
+    pub(super) fn new(
+        prepared: &'a PreparedStudy,
+        question: &Question,
+        (fitted, reference): (&'a Fitted, &'a Reference),
+        watch: Watch<'_>,
+    ) -> Result<Self> {
+        let settings = Settings { watch, ..Settings::default() };
+        let robust = reference.robust_of(fitted, question.support, question.within())?;
+        // What was left to be chosen by the population is told with the answer.
+        let mut question = question.clone();
+        question.context.set = question.context.set.resolved(robust.geometry())?;
+        let values = |radius: &f64| {
+            let values = fitted.values_on(robust.points(), question.cost.set.at(*radius), settings);
+            values.map_err(|e| e.about_field(Field::CostRadius))
+        };
+        let costs: Vec<Arc<Values>> =
+            question.cost.radii.iter().map(values).collect::<Result<_>>()?;
+        if !question.context.set.needs_actions() {
+            robust.check_support(question.context.set, &costs[0])?;
+        }
+        let policies = policies(prepared, &question, &costs[0], watch)?;
+        let (pairs, notes) = pairs(&question, &robust, &policies);
+        Ok(EvaluationBasis {
+            prepared,
+            question,
+            fitted,
+            reference,
+            robust,
+            costs,
+            policies,
+            pairs,
+            notes,
+        })
+    }
+}
+
+/// Refuses what a study cannot be asked.
+pub(super) fn check(prepared: &PreparedStudy, question: &Question) -> Result<()> {
+    if let Some(by) = &question.by {
+        super::by::feature(prepared, by)?;
+    }
+    if question.cost.set.needs_known() || question.cost.set.needs_actions() {
+        return Err(changes::cost_set_refused(question.cost.set));
+    }
+    joint_sets::check(prepared, question)
+}
+
+/// The policies that are asked about, each under a name of its own.
+fn policies(
+    prepared: &PreparedStudy,
+    question: &Question,
+    values: &Values,
+    watch: Watch<'_>,
+) -> Result<Vec<AskedPolicy>> {
+    let mut policies: Vec<AskedPolicy> = Vec::new();
+    for spec in &question.policies {
+        let policy = prepared.policy(spec, values, watch).map_err(|e| match spec.plain() {
+            PolicySpec::File(_) => e,
+            _ => e.within(prepared.study.path().display()),
+        })?;
+        let policy =
+            with_unique_name(policy, |name| policies.iter().any(|p| p.policy.name() == name));
+        policies.push(AskedPolicy { policy, chosen_here: prepared.study.is_greedy(spec) });
+    }
+    Ok(policies)
+}
+
+/// A policy under a name that no other has: files of one kind of policy are called alike.
+pub(crate) fn with_unique_name(policy: Policy, taken: impl Fn(&str) -> bool) -> Policy {
+    let own = policy.name().to_owned();
+    let free = (2..).map(|k| format!("{own} ({k})")).find(|name| !taken(name));
+    match free.filter(|_| taken(&own)) {
+        Some(name) => policy.named(name),
+        None => policy,
+    }
+}
+
+/// The pairs that are compared, in both orders, and what to know where those are not all.
+fn pairs(
+    question: &Question,
+    robust: &Robust,
+    policies: &[AskedPolicy],
+) -> (Vec<(usize, usize)>, Vec<String>) {
+    if !question.compares() {
+        return (Vec::new(), Vec::new());
+    }
+    if question.context.set.needs_actions() {
+        let note = format!(
+            "policies are not compared in one population: under {} that would take what one person meets \
+             under both, and a log has one of them",
+            question.context.set.name()
+        );
+        return (Vec::new(), vec![note]);
+    }
+    let count = policies.len();
+    let radii = question.context.radii.len() as f64;
+    let work = (count * (count - 1)) as f64 * (radii + 1.0) * EVALUATIONS * robust.work();
+    let all = count <= 3 || work <= COMPARING;
+    let note = (!all).then(|| {
+        format!(
+            "{count} policies are too many to compare every pair of in this space: each is compared \
+             with {} alone",
+            policies[0].policy.name()
+        )
+    });
+    let wanted = |&(a, b): &(usize, usize)| a != b && (all || a == 0 || b == 0);
+    let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
+    (pairs.filter(wanted).collect(), note.into_iter().collect())
+}

@@ -1,0 +1,86 @@
+//! The policies that a study names, on its contexts and actions.
+
+use super::PreparedStudy;
+use super::model::by_context;
+use crate::study::PolicySpec;
+use seawall::evaluate::{Propensity, Support, logistic};
+use seawall::outcome::Values;
+use seawall::policy::file::PolicyFile;
+use seawall::policy::{Policy, Rule};
+use seawall::{Error, Result, Watch};
+use seawall_table::read::named;
+use std::path::Path;
+
+impl PreparedStudy {
+    /// The policy that is meant, called as the study calls it; the greedy one by the values given.
+    pub fn policy(&self, spec: &PolicySpec, values: &Values, watch: Watch<'_>) -> Result<Policy> {
+        match self.study.meant(spec) {
+            PolicySpec::Named(name, spec) => {
+                Ok(self.unnamed_policy(spec, values, watch)?.named(name))
+            }
+            spec => self.unnamed_policy(spec, values, watch),
+        }
+    }
+
+    fn unnamed_policy(
+        &self,
+        spec: &PolicySpec,
+        values: &Values,
+        watch: Watch<'_>,
+    ) -> Result<Policy> {
+        let log = self.log();
+        match spec {
+            PolicySpec::Uniform => Ok(Policy::uniform(log)),
+            PolicySpec::Constant(action) => {
+                Policy::constant(log, named(log.actions(), action).unwrap_or(action))
+            }
+            PolicySpec::Behaviour => self.behaviour(watch),
+            PolicySpec::Greedy if self.study.data.support == Support::Space => {
+                Policy::greedy_everywhere(log, values)
+            }
+            PolicySpec::Greedy => Policy::greedy(log, values),
+            PolicySpec::File(path) => self.policy_file(path),
+            PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),
+            PolicySpec::Named(_, spec) => self.unnamed_policy(spec, values, watch),
+        }
+    }
+
+    /// What the log did, as far as the study's propensities tell: by design, or by the logistic
+    /// model; where they are known row by row only, a logistic model of the actions taken.
+    fn behaviour(&self, watch: Watch<'_>) -> Result<Policy> {
+        let log = self.log();
+        match &self.propensity {
+            Propensity::Cells => Ok(Policy::behaviour(log)),
+            Propensity::Design(shares) => {
+                let rule = Rule::Groups { by: Vec::new(), probabilities: vec![shares.clone()] };
+                Policy::new("behaviour", rule, log.contexts(), log.actions())
+            }
+            Propensity::Logistic { ridge } => Ok(logistic(log, *ridge, watch)?.named("behaviour")),
+            _ => Ok(logistic(log, 1.0, watch)?.named("behaviour")),
+        }
+    }
+
+    /// A policy file, or a table of probabilities.
+    fn policy_file(&self, path: &Path) -> Result<Policy> {
+        let (log, name) = (self.log(), path.display());
+        if path.extension().is_some_and(|e| e == "json") {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+            let file =
+                PolicyFile::from_json(&text).and_then(|f| f.on(log.contexts(), log.actions()));
+            return file.map_err(|e| e.within(name));
+        }
+        if !path.exists() {
+            return Err(Error::input(format!(
+                "{name}: no such file; a policy is uniform, behaviour, greedy, constant:ACTION, a \
+                 policy file (.json) or a table of probabilities (.csv, .parquet){}",
+                self.study.policy_names()
+            )));
+        }
+        let fits = |p: f64| (0.0..=1.0).contains(&p);
+        let chances = by_context(path, &self.study, log, fits, "a probability from 0 to 1")?;
+        let listed = |context: usize| !chances.at(context, 0).is_nan();
+        let rule = Rule::table(log.contexts(), &chances, listed, None)?;
+        let stem = path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
+        Policy::new(stem, rule, log.contexts(), log.actions()).map_err(|e| e.within(name))
+    }
+}
