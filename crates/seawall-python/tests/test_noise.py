@@ -178,7 +178,7 @@ def test_claims_and_noise_are_in_the_programs_words(program, demo):
 def test_a_noisy_model_is_told(rows):
     draw = np.random.default_rng(2)
     data = pd.concat([rows.assign(arm=arm) for arm in ("treat", "control")])
-    data["y"] = draw.normal(size=len(data))
+    data["y"] = 3 * draw.normal(size=len(data))
     at = study(data, model="cells").evaluate("constant:treat", radius=0.2, splits=20).policies[0].results[0]
     assert at.value > at.honest.value + at.honest.se
     assert at.noise.startswith("between ") and at.noise.endswith("try a tree or a forest")

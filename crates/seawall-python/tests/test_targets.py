@@ -157,7 +157,7 @@ def test_targets_change_what_they_should(study, older):
         assert after.target.effective_rows < here.rows
     # The old do worse under treatment: what leads in the trial does not lead there.
     assert there.comparison("control", "treat").leads and there.comparison("control", "treat").target.dr.value < 0
-    assert f"around {older}" in repr(there) and "in every population within" in repr(there)
+    assert f"around {older}" in repr(there) and there.comparison("control", "treat").sentence in repr(there)
 
 
 def test_the_log_as_its_own_target_changes_nothing(study, demo):
