@@ -3,27 +3,13 @@
 import dataclasses
 import json
 import math
-import pathlib
 import re
 import warnings
 
 import pytest
 
 import seawall
-from seawall import (
-    balance,
-    checks,
-    compared,
-    comparisons,
-    estimates,
-    explanations,
-    learned,
-    radii,
-    results,
-    subgroups,
-    targets,
-    transfers,
-)
+from seawall import learned
 
 STUDY = """
 [data]
@@ -156,75 +142,3 @@ def test_a_set_of_people_with_their_outcomes_has_its_estimate_and_its_coupling(s
     moved = study.evaluate("uniform", set="joint-wasserstein:kappa=0.5", radius=0.05)
     at = moved.policies[0].results[0]
     assert at.best_coupling <= at.value and moved.to_pandas()["best_coupling"][0] == at.best_coupling
-
-
-# The program's results that have another name in Python, by file where two are called alike.
-NAMES = {
-    # Its fields are those of what embeds it.
-    "CertifiedValue": None,
-    "evaluate/answer.rs Honest": "HonestEstimate",
-    "Doubled": "DoublyRobust",
-    "FiniteSampleBounds": "Bounds",
-    "BranchFacts": "Branch",
-    "EffectFacts": "Effect",
-    "StepFacts": "Step",
-    "LearnedPolicy": "Learned",
-    "GroupsResult": "PastGroups",
-    "MixtureResult": "Mixture",
-    "RunsResult": "Runs",
-    "AgainstResult": "Against",
-    "HonestResult": "Honest",
-    "SuggestedRadii": "Radius",
-    "TargetEstimates": "Transported",
-    "TargetAnswer": "TargetFacts",
-    "AllowanceParts": "Allowance",
-    "BalanceSummary": "Balance",
-    "learn/mod.rs Bounds": "Range",
-    # Questions that Python does not ask by their name, and what is written to other files.
-    "RadiusBound": None,
-    "Bound": None,
-    "Report": None,
-    "Run": None,
-    "TracePoint": None,
-    "State": None,
-    "PolicyFile": None,
-    "FeatureNote": None,
-    "Partition": None,
-    "TableRow": None,
-    "Softmax": None,
-    "Encoded": None,
-    "Outline": None,
-    "transfer/allowance.rs Allowance": None,
-}
-MODULES = [
-    balance, checks, compared, comparisons, estimates, explanations, learned, radii, results, subgroups, targets,
-    transfers,
-]
-STRUCT = re.compile(r"#\[derive\(([^)]*)\)\]\s*(?:#\[[^\n]*\]\s*)*pub struct (\w+) \{\n(.*?)\n\}", re.S)
-
-
-def _serialized():
-    """Every result that the program writes as JSON, its file, and the fields that are not left out."""
-    crates = pathlib.Path(__file__).resolve().parents[2]
-    for file in sorted([*crates.glob("seawall/src/**/*.rs"), *crates.glob("seawall-study/src/**/*.rs")]):
-        for traits, struct, body in STRUCT.findall(file.read_text(encoding="utf-8")):
-            if "Serialize" in traits.split(", "):
-                field = r"((?:^ *#\[[^\n]*\]\n)*)^ *pub(?:\(\w+\))? (\w+):"
-                fields = re.findall(field, re.sub(r"^ *///[^\n]*\n", "", body + "\n", flags=re.M), re.M)
-                out = ("serde(skip)", "flatten")
-                yield file, struct, {name for attributes, name in fields if not any(o in attributes for o in out)}
-
-
-def test_every_field_of_the_programs_results_has_its_place_in_python():
-    classes = {n: c for m in MODULES for n, c in vars(m).items() if dataclasses.is_dataclass(c)}
-    held = 0
-    for file, struct, fields in _serialized():
-        by_file = next((k for k in NAMES if k.endswith(f" {struct}") and str(file).endswith(k.split()[0])), struct)
-        name = NAMES.get(by_file, struct)
-        if name is None:
-            continue
-        assert name in classes, f"{file}: {struct} is in the program's JSON; say in NAMES what Python calls it"
-        ours = {field.name.removesuffix("_") for field in dataclasses.fields(classes[name])}
-        assert fields <= ours, f"{file}: {name} lacks {sorted(fields - ours)}"
-        held += len(fields)
-    assert held > 300
