@@ -106,7 +106,7 @@ def test_numbers_of_the_prose_are_printed_on_the_page(page):
     assert pages.unexplained(page.read_text()) == []
 
 
-# README has no comments for its numbers, so their reasons are here; what was simulated is told in DESIGN.md, in these words.
+# README has no comments for its numbers, so their reasons are here; what was simulated is told in docs/measured.md, in these words.
 OF_README = {
     "0.018": "an example of a sentence", "0.03": "an example of a radius", "63.5": "an example of a threshold",
     "75": "an example of a move", "85": "the same",
@@ -120,7 +120,7 @@ SIMULATED = {
 
 def test_numbers_of_readme_are_printed_there_or_have_a_reason():
     """As above, but a number may also be one that the demo prints there, rounded."""
-    text, design = (ROOT / "README.md").read_text(), (ROOT / "DESIGN.md").read_text()
+    text, design = (ROOT / "README.md").read_text(), (ROOT / "docs/measured.md").read_text()
     printed = [float(number) for block in pages.blocks(text) if block.language == "text"
                for line in block.lines for number in re.findall(r"\d+\.\d+", line)]
     for number in pages.unexplained(text):

@@ -3,7 +3,7 @@
 //! the right exit code, one line.
 //!
 //! Calls are broken by a library that is built here and loaded into the program (common/faults.c). What
-//! came of each is printed as a table (`--nocapture`), which DESIGN.md quotes.
+//! came of each is printed as a table (`--nocapture`), which docs/measured.md quotes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[cfg(target_os = "linux")]

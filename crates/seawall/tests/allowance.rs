@@ -1,5 +1,5 @@
 //! Allowances from past groups: ranks against brute force, variances between groups against their
-//! equation, and how often the bounds hold in simulated worlds. The whole table is in DESIGN.md:
+//! equation, and how often the bounds hold in simulated worlds. The whole table is in docs/measured.md:
 //!
 //! ```text
 //! WORLDS=2000 cargo test --release -p seawall --test allowance -- --ignored --nocapture
@@ -268,7 +268,7 @@ fn bounds_hold_in_simulated_worlds() {
 }
 
 #[test]
-#[ignore = "the whole table, for DESIGN.md"]
+#[ignore = "the whole table, for docs/measured.md"]
 fn the_whole_table() {
     let worlds = std::env::var("WORLDS").map_or(2000, |n| n.parse().unwrap());
     println!("| effects | sd between groups | groups | rank | prediction |");

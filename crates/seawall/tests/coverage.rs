@@ -3,7 +3,7 @@
 //! A space of 1,512 cells, two actions by a fair coin, costs 0 or 1 whose chance depends on nothing
 //! (flat), on two splits (tree), or on every feature (smooth). Every log is counted, fitted, halved
 //! and bracketed as `seawall evaluate` does it, and its limits are held against the worst case, and the
-//! worst difference of two policies, of the true chances around the true population. The whole table takes an hour and is in DESIGN.md:
+//! worst difference of two policies, of the true chances around the true population. The whole table takes an hour and is in docs/measured.md:
 //!
 //! ```text
 //! LOGS=500 cargo test --release -p seawall --test coverage -- --ignored --nocapture
@@ -290,7 +290,7 @@ fn limits_hold_the_truth_in_a_few_logs() {
 }
 
 #[test]
-#[ignore = "takes an hour; its table is in DESIGN.md"]
+#[ignore = "takes an hour; its table is in docs/measured.md"]
 fn limits_hold_the_truth_in_every_world() {
     let logs = std::env::var("LOGS").map_or(100, |text| text.parse().unwrap());
     println!("model truth rows radius what | truth fitted honest | both lower upper | width");

@@ -83,7 +83,7 @@ fn certificates_hold() {
 }
 
 #[test]
-#[ignore = "half a minute; its table is in DESIGN.md: scripts/fuzz --problems 1000000"]
+#[ignore = "half a minute; its table is in docs/measured.md: scripts/fuzz --problems 1000000"]
 fn certificates_of_a_million_problems_hold() {
     let count = std::env::var("SEAWALL_PROBLEMS").map_or(1_000_000, |n| n.parse().unwrap());
     check(1_000_000..1_000_000 + count);

@@ -92,7 +92,7 @@ impl RobustValue {
     }
 }
 
-/// Whether it was simulated how often the limits of a kind of model hold the truth (DESIGN.md).
+/// Whether it was simulated how often the limits of a kind of model hold the truth (docs/measured.md).
 fn is_simulated(model: ModelKind) -> bool {
     use ModelKind::{Additive, Boosted, Cells, Forest, Tree};
     matches!(model, Additive | Boosted | Cells | Forest | Tree)
