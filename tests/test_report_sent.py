@@ -78,7 +78,7 @@ def test_contents_follow_the_reader(browser, report, width):
     assert current(page) == places[0]
     for k, place in enumerate(places):
         page.evaluate("id => document.querySelector(id).scrollIntoView()", place)
-        page.wait_for_function("p => document.querySelector('nav a[aria-current]').hash === p", arg=place, timeout=2000) \
+        page.locator(f"nav a[aria-current][href='{place}']").wait_for(state="attached", timeout=2000) \
             if k + 2 < len(places) else page.wait_for_timeout(100)
         # It stays in sight, and so does the link that is marked; the heading is not covered.
         link = page.locator("nav a[aria-current]").bounding_box()
@@ -87,7 +87,7 @@ def test_contents_follow_the_reader(browser, report, width):
         bar = page.locator("#dial").bounding_box()
         assert heading >= bar["y"] + bar["height"] - 1, place
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.wait_for_function("p => document.querySelector('nav a[aria-current]').hash === p", arg=places[-1])
+    page.locator(f"nav a[aria-current][href='{places[-1]}']").wait_for(state="attached")
     assert wrong == []
 
 
@@ -102,7 +102,7 @@ def test_contents_are_links_by_keyboard_and_without_script(browser, demo, width)
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none"
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('nav a[aria-current]').hash === '#differences'")
+    page.locator("nav a[aria-current][href='#differences']").wait_for(state="attached")
     still, _ = opened(browser, demo[1], java_script_enabled=False, viewport={"width": width, "height": 900})
     still.locator("nav a[href='#data']").click()
     top = still.locator("#data").bounding_box()["y"]

@@ -71,8 +71,8 @@ pub struct Report {
     /// chance: which sets agree, and which population each fears (as seawall compare)
     #[arg(long)]
     compare: bool,
-    /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none. 20
-    /// if not said, fewer where a solve takes long
+    /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none.
+    /// By default 5 to 20, as many as the random error of the limits asks for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// The level of limits and intervals, and how often bounds in the target are to hold

@@ -172,7 +172,8 @@ pub struct Evaluate {
     #[arg(long, value_name = "OUT.csv")]
     worst: Option<PathBuf>,
     /// How often the rows are halved to say how much is noise: the worst population found on one half
-    /// is valued on the other; 0 for no limits. 20 if not said, fewer where a solve takes long
+    /// is valued on the other; 0 for no limits. By default 5 to 20, as many as the random error of the
+    /// limits asks for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// The level of limits and intervals

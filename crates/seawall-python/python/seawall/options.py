@@ -118,8 +118,8 @@ class Splits:
     Parameters
     ----------
     count
-        How many; 20 if not said, fewer where a solve takes long. The worst population found on one half of the
-        rows is valued on the other. With 0 there are no confidence limits.
+        How many; by default 5 to 20, as many as the random error of the limits asks for. The worst population
+        found on one half of the rows is valued on the other. With 0 there are no confidence limits.
     level
         The confidence of limits.
     seed

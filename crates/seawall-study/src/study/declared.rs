@@ -59,7 +59,7 @@ pub struct DeclaredValue {
 }
 
 impl DeclaredValue {
-    /// A value that is said somewhere; [`DeclaredValue::table`] names what is below.
+    /// A value that is said somewhere; `table` names what is below.
     pub fn new(place: Place, said: Said) -> Self {
         DeclaredValue { place, name: String::new(), said }
     }
