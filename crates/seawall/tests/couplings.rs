@@ -94,10 +94,8 @@ fn equal_to_a_linear_program_with_certified_bounds() {
             }
             let (lower, upper) = (worst.lower(), worst.upper());
             let size = case.values.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
-            // The oracle meets its constraints to 1e-8, each at a price.
-            let near = 1e-7 * size;
             assert!(
-                lower - near <= truth && truth <= upper + near,
+                lower - 1e-9 <= truth && truth <= upper + 1e-9,
                 "{seed} {radius}: {lower} {truth} {upper}"
             );
             assert!(worst.gap() <= 1e-9 * size, "{seed} {radius}: {lower} to {upper}, {truth}");

@@ -289,7 +289,7 @@ fn matches_a_cone_program_with_cuts() {
     run.unwrap_or_else(|slip| panic!("{slip}"));
     let (all, open) = (all.get(), open.get());
     assert!(
-        all >= common::cases::enough(1500) && open <= 2 + all / 12,
+        all >= common::cases::enough(1500) && open <= 2 + all / 33,
         "{open} of {all} programs did not end"
     );
 }
