@@ -301,7 +301,7 @@ fn timed(
     work: Work,
     watch: Watch<'_>,
 ) -> Result<f64> {
-    let part = Part::new(robust, within.set, work)?;
+    let part = TimedPart::new(robust, within.set, work)?;
     let means = mean_outcomes(log, robust);
     let values: Vec<f64> = part.points.iter().map(|&point| means[point]).collect();
     // The same evaluations are at the bottom of sets that are asked of a log or of what is known.
@@ -342,7 +342,7 @@ fn mean_outcomes(log: &Log, robust: &Robust) -> Vec<f64> {
 }
 
 /// The part of a problem that is timed.
-struct Part {
+struct TimedPart {
     geometry: Arc<Geometry>,
     /// Its places among those of the whole.
     points: Vec<usize>,
@@ -350,15 +350,15 @@ struct Part {
     scale: f64,
 }
 
-impl Part {
+impl TimedPart {
     fn new(robust: &Robust, set: Set, work: Work) -> Result<Self> {
         let (geometry, population) = (robust.geometry(), robust.population());
         match work {
-            Work::Systems(_) => Part::of_places(geometry, set),
-            Work::Pairs | Work::Branches => Part::of_people(geometry, set),
+            Work::Systems(_) => TimedPart::of_places(geometry, set),
+            Work::Pairs | Work::Branches => TimedPart::of_people(geometry, set),
             _ => {
                 let points = (0..population.space().len()).collect();
-                Ok(Part { geometry: geometry.clone(), points, scale: 1.0 })
+                Ok(TimedPart { geometry: geometry.clone(), points, scale: 1.0 })
             }
         }
     }
@@ -378,7 +378,7 @@ impl Part {
         let geometry = Geometry::with(&some, kind).shared();
         geometry.engine()?;
         let points = (0..population.space().len()).collect();
-        Ok(Part { geometry, points, scale: sources.len() as f64 / count as f64 })
+        Ok(TimedPart { geometry, points, scale: sources.len() as f64 / count as f64 })
     }
 
     /// Some of the places, those with people first.
@@ -396,7 +396,7 @@ impl Part {
             let geometry = Geometry::new(&Population::from_weights(space, weights)?).shared();
             let own = set.work(&geometry).unwrap_or_default();
             if 2.0 * own >= PROBE * PRODUCTS || count == order.len() {
-                return Ok(Part { geometry, points, scale: whole / own });
+                return Ok(TimedPart { geometry, points, scale: whole / own });
             }
             count *= 2;
         }

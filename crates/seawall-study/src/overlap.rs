@@ -16,7 +16,7 @@ const SPARE: f64 = 10.0;
 
 /// How a column tells the action.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct DeterminedAction {
     /// How much of what can be told, from 0 to 1.
     pub share: f64,
     /// The share of the rows that are guessed right.
@@ -25,7 +25,7 @@ pub(crate) struct Told {
     pub after: Option<usize>,
 }
 
-impl Told {
+impl DeterminedAction {
     /// By groups of rows, each a count for every action; `ordered` if they are numbers in order, so that a
     /// threshold between two of them may tell. None where there are too few rows to tell.
     pub(crate) fn by(groups: &[Vec<f64>], ordered: bool) -> Option<Self> {
@@ -33,7 +33,7 @@ impl Told {
         let mut all = vec![0.0; actions];
         groups.iter().for_each(|group| add(&mut all, group));
         let (total, commonest) = (sum(&all), most(&all));
-        let told = |(right, after): (f64, Option<usize>)| Told {
+        let told = |(right, after): (f64, Option<usize>)| DeterminedAction {
             share: (right - commonest) / (total - commonest),
             right: right / total,
             after,
@@ -99,21 +99,21 @@ mod tests {
 
     #[test]
     fn what_is_told_is_beyond_the_commonest_action() {
-        let threshold = Told::by(&[vec![40.0, 0.0], vec![0.0, 3.0], vec![0.0, 57.0]], true);
-        assert_eq!(threshold, Some(Told { share: 1.0, right: 1.0, after: Some(0) }));
+        let threshold = DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 3.0], vec![0.0, 57.0]], true);
+        assert_eq!(threshold, Some(DeterminedAction { share: 1.0, right: 1.0, after: Some(0) }));
         // Without an order: small groups tell nothing by themselves.
-        let levels = Told::by(&[vec![40.0, 0.0], vec![0.0, 60.0], vec![1.0, 2.0]], false).unwrap();
+        let levels = DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 60.0], vec![1.0, 2.0]], false).unwrap();
         assert!(levels.determines() && levels.after.is_none() && levels.right < 1.0);
         // One in 50 is the other action everywhere: that is no more than the commonest action tells.
-        let rare = Told::by(&[vec![490.0, 10.0], vec![490.0, 10.0]], true).unwrap();
+        let rare = DeterminedAction::by(&[vec![490.0, 10.0], vec![490.0, 10.0]], true).unwrap();
         assert!(rare.share < 0.01 && rare.right > 0.97);
         // Each row a group of its own, or few rows: nothing is told.
         let own: Vec<Vec<f64>> =
             (0..60).map(|k| if k % 2 == 0 { vec![1.0, 0.0] } else { vec![0.0, 1.0] }).collect();
-        assert!(Told::by(&own, false).is_none_or(|told| told.share < 0.1));
-        assert_eq!(Told::by(&[vec![4.0, 0.0], vec![0.0, 4.0]], true), None);
+        assert!(DeterminedAction::by(&own, false).is_none_or(|told| told.share < 0.1));
+        assert_eq!(DeterminedAction::by(&[vec![4.0, 0.0], vec![0.0, 4.0]], true), None);
         // The middle group's action is no side of a threshold.
-        let middle = Told::by(&[vec![30.0, 0.0], vec![0.0, 40.0], vec![30.0, 0.0]], true).unwrap();
+        let middle = DeterminedAction::by(&[vec![30.0, 0.0], vec![0.0, 40.0], vec![30.0, 0.0]], true).unwrap();
         assert!(middle.determines() && middle.after.is_none());
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What went wrong, in one line that names the thing, its value and what was expected.
 #[derive(Clone, Debug)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     /// What the message is said of, outermost first: a file, a policy.
     within: Vec<String>,
     /// The field that the message is about; the message then goes on after its name.
@@ -22,7 +22,7 @@ pub struct Error {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum ErrorKind {
     Input,
     Config,
     Numeric,
@@ -176,19 +176,19 @@ impl Wording for Plain {
 }
 
 impl Error {
-    fn new(kind: Kind, message: impl fmt::Display) -> Self {
+    fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
         let message = message.to_string();
         Error { kind, within: Vec::new(), field: None, message, advice: None, cause: None }
     }
 
     /// The data are wrong: a value, a weight, a level, a length.
     pub fn input(message: impl fmt::Display) -> Self {
-        Error::new(Kind::Input, message)
+        Error::new(ErrorKind::Input, message)
     }
 
     /// The question is wrong: an option, a combination of them.
     pub fn config(message: impl fmt::Display) -> Self {
-        Error::new(Kind::Config, message)
+        Error::new(ErrorKind::Config, message)
     }
 
     /// The question is wrong in one field; `message` goes on after the field's name:
@@ -199,53 +199,53 @@ impl Error {
 
     /// The numbers are beyond what can be computed.
     pub fn numeric(message: impl fmt::Display) -> Self {
-        Error::new(Kind::Numeric, message)
+        Error::new(ErrorKind::Numeric, message)
     }
 
     /// Whoever watched asked to stop, and there is nothing to show yet.
     pub fn stopped() -> Self {
-        Error::new(Kind::Stopped, "stopped")
+        Error::new(ErrorKind::Stopped, "stopped")
     }
 
     /// A file could not be read or written.
     pub fn io(path: &Path, message: impl fmt::Display) -> Self {
-        Error::new(Kind::Io, format!("{}: {message}", path.display()))
+        Error::new(ErrorKind::Io, format!("{}: {message}", path.display()))
     }
 
     /// Something that cannot happen, happened: the library's own fault, or that of an engine that
     /// was handed in.
     pub fn internal(message: impl fmt::Display) -> Self {
-        Error::new(Kind::Internal, message)
+        Error::new(ErrorKind::Internal, message)
     }
 
     /// Whether the data are at fault.
     pub fn is_input(&self) -> bool {
-        self.kind == Kind::Input
+        self.kind == ErrorKind::Input
     }
 
     /// Whether the question is at fault.
     pub fn is_config(&self) -> bool {
-        self.kind == Kind::Config
+        self.kind == ErrorKind::Config
     }
 
     /// Whether the numbers are beyond what can be computed.
     pub fn is_numeric(&self) -> bool {
-        self.kind == Kind::Numeric
+        self.kind == ErrorKind::Numeric
     }
 
     /// Whether whoever watched asked to stop.
     pub fn is_stopped(&self) -> bool {
-        self.kind == Kind::Stopped
+        self.kind == ErrorKind::Stopped
     }
 
     /// Whether a file could not be read or written.
     pub fn is_io(&self) -> bool {
-        self.kind == Kind::Io
+        self.kind == ErrorKind::Io
     }
 
     /// Whether the library, or an engine that was handed in, is at fault.
     pub fn is_internal(&self) -> bool {
-        self.kind == Kind::Internal
+        self.kind == ErrorKind::Internal
     }
 
     /// The field that is wrong, if it is one.

@@ -1,6 +1,6 @@
 //! Context columns that determine the action: there is no overlap.
 
-use crate::overlap::Told;
+use crate::overlap::DeterminedAction;
 use crate::words::{number, percent};
 use seawall::{Kind, Log};
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ fn told(log: &Log, feature: usize) -> Option<String> {
     let mut groups: Vec<(f64, Vec<f64>)> = groups.into_values().collect();
     groups.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (places, rows): (Vec<f64>, Vec<Vec<f64>>) = groups.into_iter().unzip();
-    let found = Told::by(&rows, numeric).filter(Told::determines)?;
+    let found = DeterminedAction::by(&rows, numeric).filter(DeterminedAction::determines)?;
     let of_rows = format!("of {} of rows", percent(found.right));
     let ends = found.after.map(|k| (places[k], places[k + 1])).filter(|e| !e.1.is_nan());
     Some(match ends {

@@ -144,7 +144,7 @@ struct Pair<'a> {
 }
 
 /// What there is at one cost radius.
-struct AtCostRadius {
+struct PairAtCostRadius {
     values: Vec<WorstDifference>,
     worst: Vec<WorstCase>,
     curve: Option<Curve>,
@@ -198,7 +198,7 @@ impl Pair<'_> {
         range: &ValueRange,
         cost_radius: f64,
         settings: Settings<'_>,
-    ) -> Result<AtCostRadius> {
+    ) -> Result<PairAtCostRadius> {
         let (robust, direction) = (self.robust, self.robust.direction());
         let (set, radii) = (self.question.context.set, &self.question.context.radii);
         let pair = (self.policies[0], self.policies[1]);
@@ -249,7 +249,7 @@ impl Pair<'_> {
             (None, None) if known => between_radii(cost_radius, radii, &worst, direction),
             (None, None) => return Err(Error::internal("a curve was asked for")),
         };
-        Ok(AtCostRadius { values, worst, curve, certain, by_context })
+        Ok(PairAtCostRadius { values, worst, curve, certain, by_context })
     }
 
     /// The certain radius of couplings where no curve is needed to know it: infinite if no population that

@@ -43,7 +43,7 @@ pub(super) fn by_kind(
             (true, Some(honest)) => Some(ends((of_first.values[at].worst.value, honest.value))),
             _ if shifts && !candidate.recipe.has_outcomes() => None,
             _ => {
-                let kind = Kind { basis, recipe: &candidate.recipe, radius: radii[at] };
+                let kind = ModelAtRadius { basis, recipe: &candidate.recipe, radius: radii[at] };
                 Some(ends(kind.ends(&policy.policy, asked, watch)?))
             }
         });
@@ -52,13 +52,13 @@ pub(super) fn by_kind(
 }
 
 /// One kind of model, asked about one policy at one radius.
-struct Kind<'a> {
+struct ModelAtRadius<'a> {
     basis: &'a EvaluationBasis<'a>,
     recipe: &'a Recipe,
     radius: f64,
 }
 
-impl Kind<'_> {
+impl ModelAtRadius<'_> {
     /// The worst case as fitted, and the honest one.
     fn ends(&self, policy: &Policy, asked: &Halving, watch: Watch<'_>) -> Result<(f64, f64)> {
         let (prepared, question) = (self.basis.prepared, &self.basis.question);

@@ -32,7 +32,7 @@ pub(super) struct Column {
 
 /// What a context column is taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Ordinal,
     Nominal,
     Numeric { bin: Option<f64> },
@@ -172,35 +172,35 @@ impl Column {
     }
 
     /// Its kind as a context.
-    pub(super) fn kind(&self) -> Kind {
-        let Some(numbers) = self.numbers() else { return Kind::Nominal };
+    pub(super) fn kind(&self) -> ColumnKind {
+        let Some(numbers) = self.numbers() else { return ColumnKind::Nominal };
         // The numbers of places and items are names.
         if numbers.len() <= 2 || (names_a_record(&self.name) && numbers.len() <= LEVELS) {
-            return Kind::Nominal;
+            return ColumnKind::Nominal;
         }
         if numbers.len() > FEW {
             let width = round((numbers[numbers.len() - 1] - numbers[0]) / BINS);
-            return Kind::Numeric { bin: Some(width).filter(|w| w.is_finite() && *w > 0.0) };
+            return ColumnKind::Numeric { bin: Some(width).filter(|w| w.is_finite() && *w > 0.0) };
         }
         // Ranks are evenly spaced; 0, 1, 2 and 15 are a count, whose distances matter.
         match self.whole() && evenly_spaced(numbers) {
-            true => Kind::Ordinal,
-            false => Kind::Numeric { bin: None },
+            true => ColumnKind::Ordinal,
+            false => ColumnKind::Numeric { bin: None },
         }
     }
 
     /// Whether its values may be missing once it is read as a kind: the levels of a nominal column
     /// may well be called `NA`.
-    pub(super) fn missing_as(&self, kind: Kind) -> bool {
+    pub(super) fn missing_as(&self, kind: ColumnKind) -> bool {
         match kind {
-            Kind::Nominal => (0..self.distinct.len()).any(|code| self.distinct.is_missing(code)),
+            ColumnKind::Nominal => (0..self.distinct.len()).any(|code| self.distinct.is_missing(code)),
             _ => self.missing(),
         }
     }
 
     /// By code, which level or bin it is as a kind; missing values are one.
-    pub(super) fn cells(&self, kind: Kind) -> Vec<u32> {
-        let Kind::Numeric { bin: Some(width) } = kind else {
+    pub(super) fn cells(&self, kind: ColumnKind) -> Vec<u32> {
+        let ColumnKind::Numeric { bin: Some(width) } = kind else {
             return (0..self.distinct.len() as u32).collect();
         };
         let bins = Bins::new(width, (f64::NEG_INFINITY, f64::INFINITY));
@@ -213,7 +213,7 @@ impl Column {
     }
 
     /// How many levels or bins it has as a kind, a missing one among them.
-    pub(super) fn width(&self, kind: Kind) -> f64 {
+    pub(super) fn width(&self, kind: ColumnKind) -> f64 {
         let mut cells = self.cells(kind);
         cells.sort_unstable();
         cells.dedup();

@@ -1,7 +1,7 @@
 //! Which columns are contexts, and why the others are not.
 
-use super::column::{Column, Kind};
-use super::leaks::{Target, Tells, determines, repeats};
+use super::column::{Column, ColumnKind};
+use super::leaks::{OutcomeColumn, Tells, determines, repeats};
 use super::roles::{Roles, named_like_an_outcome};
 use super::words::{listed, shown};
 use super::{Asked, Table};
@@ -15,7 +15,7 @@ const LISTED: usize = 8;
 #[derive(Clone)]
 pub(super) struct Chosen {
     pub(super) column: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
     /// What a comment should warn of.
     pub(super) note: Option<String>,
 }
@@ -34,7 +34,7 @@ impl Contexts {
         table: &Table,
         roles: &Roles,
         asked: &Asked,
-        target: &Target,
+        target: &OutcomeColumn,
     ) -> Result<Self, String> {
         let (mut chosen, mut left_out) = (Vec::new(), Vec::new());
         for (at, column) in table.columns.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Contexts {
     pub(super) fn unbinned(&self) -> Self {
         let mut all = self.clone();
         for chosen in &mut all.chosen {
-            if let Kind::Numeric { bin } = &mut chosen.kind {
+            if let ColumnKind::Numeric { bin } = &mut chosen.kind {
                 *bin = None;
             }
         }
@@ -102,7 +102,7 @@ impl Contexts {
     }
 
     /// How many cells rows of known outcome are in, and how many such rows there are.
-    pub(super) fn cells(&self, all: &[Column], target: &Target) -> (usize, usize) {
+    pub(super) fn cells(&self, all: &[Column], target: &OutcomeColumn) -> (usize, usize) {
         let rows = all.first().map_or(0, |c| c.codes.len());
         let known: Vec<usize> = (0..rows).filter(|&row| target.known(row)).collect();
         let mut cell = vec![0u32; known.len()];
@@ -124,7 +124,7 @@ impl Contexts {
 }
 
 /// Whether a column never changes in the rows that the study will keep.
-fn constant_where_known(column: &Column, target: &Target) -> bool {
+fn constant_where_known(column: &Column, target: &OutcomeColumn) -> bool {
     let mut codes = column.codes.iter().enumerate().filter(|(row, _)| target.known(*row));
     let Some((_, first)) = codes.next() else { return false };
     codes.all(|(_, code)| code == first)
@@ -134,7 +134,7 @@ fn constant_where_known(column: &Column, target: &Target) -> bool {
 fn judged(
     column: &Column,
     (action, decided): (&Column, bool),
-    target: &Target,
+    target: &OutcomeColumn,
 ) -> Result<Option<String>, String> {
     if let Some(why) = column.unfit() {
         return Err(why);

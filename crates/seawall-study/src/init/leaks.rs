@@ -13,7 +13,7 @@
 use super::column::Column;
 use super::roles::Outcome;
 use super::words::short;
-use crate::overlap::Told;
+use crate::overlap::DeterminedAction;
 use crate::study::Term;
 
 /// A column that explains as much as this is left out.
@@ -40,7 +40,7 @@ pub(super) enum Tells {
 }
 
 /// The outcome, row by row.
-pub(super) struct Target {
+pub(super) struct OutcomeColumn {
     /// It as a whole, and each of its parts if there are some.
     whole: Vec<Sum>,
     /// Whether each row's outcome is known.
@@ -54,7 +54,7 @@ struct Sum {
     ranks: Vec<f64>,
 }
 
-impl Target {
+impl OutcomeColumn {
     pub(super) fn new(all: &[Column], outcome: &Outcome) -> Self {
         let rows = all.first().map_or(0, |c| c.codes.len());
         let mut known = vec![true; rows];
@@ -81,7 +81,7 @@ impl Target {
         if parts.len() > 1 {
             whole.extend(parts);
         }
-        Target { whole, known }
+        OutcomeColumn { whole, known }
     }
 
     /// Whether a row's outcome is known.
@@ -264,7 +264,7 @@ fn varies(y: impl Iterator<Item = f64> + Clone) -> bool {
 
 /// Why a column is no context that tells the action of nearly all rows, by its levels or by a threshold:
 /// among people who are alike in it all had the same action.
-pub(super) fn determines(column: &Column, action: &Column, target: &Target) -> Option<String> {
+pub(super) fn determines(column: &Column, action: &Column, target: &OutcomeColumn) -> Option<String> {
     let unknown = action.unknown_actions();
     let named = |code: u32| {
         let text = action.distinct.text(code as usize).map(String::as_str);
@@ -285,7 +285,7 @@ pub(super) fn determines(column: &Column, action: &Column, target: &Target) -> O
         order.sort_by(|&a, &b| place(a).total_cmp(&place(b)));
     }
     let groups: Vec<Vec<f64>> = order.iter().map(|&code| rows[code].clone()).collect();
-    let told = Told::by(&groups, ordered).filter(Told::determines)?;
+    let told = DeterminedAction::by(&groups, ordered).filter(DeterminedAction::determines)?;
     let percent = (100.0 * told.right).floor();
     let ends = told.after.filter(|&k| order[k + 1] != missing);
     let how = ends.map_or(String::new(), |k| {

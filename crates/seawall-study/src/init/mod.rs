@@ -12,7 +12,7 @@ mod written;
 
 use column::Column;
 use contexts::Contexts;
-use leaks::Target;
+use leaks::OutcomeColumn;
 use roles::Roles;
 use seawall::{Error, Result};
 use seawall_table::read::{Reading, Stream, columns, files};
@@ -49,7 +49,7 @@ pub fn init(data: &Path, shown: &str, asked: &Asked) -> Result<Made> {
     let table = read(data)?;
     let about = |what: String| Error::input(format!("{}: {what}", data.display()));
     let roles = Roles::find(&table.columns, &table.refused, asked).map_err(about)?;
-    let target = Target::new(&table.columns, &roles.outcome);
+    let target = OutcomeColumn::new(&table.columns, &roles.outcome);
     let contexts = Contexts::choose(&table, &roles, asked, &target).map_err(about)?;
     let chosen = format!(
         "action {}, {} {}, {}{}{}",

@@ -1,8 +1,8 @@
 //! The text of a study file.
 
-use super::column::{Column, Kind};
+use super::column::{Column, ColumnKind};
 use super::contexts::{Chosen, Contexts};
-use super::leaks::Target;
+use super::leaks::OutcomeColumn;
 use super::roles::{Outcome, Roles};
 use super::words::{key, many, number, quoted, shown};
 use super::{ROWS, Table};
@@ -22,7 +22,7 @@ pub(super) fn study(
     table: &Table,
     roles: &Roles,
     contexts: &Contexts,
-    target: &Target,
+    target: &OutcomeColumn,
     path: &str,
 ) -> String {
     let all = &table.columns;
@@ -66,7 +66,7 @@ pub(super) fn lacks_outcome(all: &[Column], outcome: &Outcome) -> bool {
             Term::Weight(_) => column.missing(),
             Term::Levels(levels) => {
                 let listed = |text: &&str| levels.iter().any(|(level, _)| level == text);
-                column.missing_as(Kind::Nominal) || !unknown.iter().all(listed)
+                column.missing_as(ColumnKind::Nominal) || !unknown.iter().all(listed)
             }
         }
     };
@@ -143,10 +143,10 @@ fn context(all: &[Column], contexts: &Contexts, anywhere: bool) -> String {
 
 fn context_line(column: &Column, chosen: &Chosen) -> String {
     let kind = match chosen.kind {
-        Kind::Ordinal => "kind = \"ordinal\"".to_owned(),
-        Kind::Nominal => "kind = \"nominal\"".to_owned(),
-        Kind::Numeric { bin: None } => "kind = \"numeric\"".to_owned(),
-        Kind::Numeric { bin: Some(bin) } => format!("kind = \"numeric\", bin = {}", number(bin)),
+        ColumnKind::Ordinal => "kind = \"ordinal\"".to_owned(),
+        ColumnKind::Nominal => "kind = \"nominal\"".to_owned(),
+        ColumnKind::Numeric { bin: None } => "kind = \"numeric\"".to_owned(),
+        ColumnKind::Numeric { bin: Some(bin) } => format!("kind = \"numeric\", bin = {}", number(bin)),
     };
     let missing = if column.missing_as(chosen.kind) { ", missing = true" } else { "" };
     let note = chosen.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
@@ -192,7 +192,7 @@ fn action(all: &[Column], roles: &Roles) -> String {
     text
 }
 
-fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &Target) -> String {
+fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &OutcomeColumn) -> String {
     let (cells, rows) = contexts.cells(all, target);
     let each = rows as f64 / cells.max(1) as f64;
     if roles.propensity.is_some() || each >= ROWS_IN_A_CELL {

@@ -65,13 +65,13 @@ impl<'a> Half<'a> {
 }
 
 /// What a policy is worth on the held-out half of one direction of a split.
-struct HeldOut {
+struct HeldOutValue {
     policy: String,
     worst: f64,
     nominal: f64,
 }
 
-impl HeldOut {
+impl HeldOutValue {
     /// A policy's worst case on a half, and its doubly robust estimate: in the target if there is one.
     fn new(
         (half, there): (&Half<'_>, Option<&TargetEstimator<'_>>),
@@ -82,16 +82,16 @@ impl HeldOut {
             Some(there) => there.estimates(policy)?.dr.value,
             None => half.fitted.nominal(policy, watch)?.dr.value,
         };
-        Ok(HeldOut { policy: policy.name().to_owned(), worst: half.worst(policy, None)?, nominal })
+        Ok(HeldOutValue { policy: policy.name().to_owned(), worst: half.worst(policy, None)?, nominal })
     }
 }
 
 /// One direction of a split: the learned policy, and those it is compared with.
 struct Direction {
     objective: f64,
-    learned: HeldOut,
-    constant: HeldOut,
-    baseline: HeldOut,
+    learned: HeldOutValue,
+    constant: HeldOutValue,
+    baseline: HeldOutValue,
 }
 
 fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -102,8 +102,8 @@ fn mean(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
 /// The learned policy less another, over all splits: both directions of a split are one after the other.
 fn difference(
     all: &[Direction],
-    other: fn(&Direction) -> &HeldOut,
-    of: fn(&HeldOut) -> f64,
+    other: fn(&Direction) -> &HeldOutValue,
+    of: fn(&HeldOutValue) -> f64,
 ) -> HeldOutDifference {
     let each: Vec<f64> = all.iter().map(|d| of(&d.learned) - of(other(d))).collect();
     let squares = each.chunks_exact(2).map(|pair| (pair[0] - pair[1]).powi(2) / 4.0);
@@ -111,7 +111,7 @@ fn difference(
 }
 
 /// Another policy's values on the same halves.
-fn compared(all: &[Direction], other: fn(&Direction) -> &HeldOut) -> HonestValue {
+fn compared(all: &[Direction], other: fn(&Direction) -> &HeldOutValue) -> HonestValue {
     let mut names: Vec<&str> = all.iter().map(|d| other(d).policy.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -183,7 +183,7 @@ fn direction(
     let other = Half::new(prepared, question, prepared.fitted_to(valued_on, watch)?, watch)?;
     let reference = prepared.reference(other.fitted.log())?;
     let there = reference.estimator(&other.fitted, watch)?;
-    let held_out = |policy: &Policy| HeldOut::new((&other, there.as_ref()), policy, watch);
+    let held_out = |policy: &Policy| HeldOutValue::new((&other, there.as_ref()), policy, watch);
     let against = baseline(prepared, question, &own.range.worst, watch)?;
     let policy = found.learned.policy();
     let usual = match &against {

@@ -40,16 +40,16 @@ impl fmt::Display for OwnedValue {
 
 /// A value on its axis; `new` if the axis does not have it yet.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct FoundLevel {
     pub(super) value: OwnedValue,
     pub(super) new: Option<NewLevel>,
 }
 
 /// Every value of every context column; those that have no place are refused all at once.
-pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<Vec<Found>>> {
+pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<Vec<FoundLevel>>> {
     let (mut columns, mut refused) = (Vec::new(), Vec::new());
     for (k, (context, distinct)) in study.data.contexts.iter().zip(&rows.distinct).enumerate() {
-        let axis = Axis::new(context, space, k);
+        let axis = TargetAxis::new(context, space, k);
         let used: HashSet<u32> = rows.used(k).into_iter().collect();
         let mut found = Vec::new();
         for code in 0..distinct.len() {
@@ -57,12 +57,12 @@ pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<V
             let place = if used.contains(&(code as u32)) {
                 axis.find(distinct, code)
             } else {
-                Ok(Found { value: OwnedValue::Missing, new: None })
+                Ok(FoundLevel { value: OwnedValue::Missing, new: None })
             };
             found.push(place.unwrap_or_else(|what| {
                 let row = rows.first[k][code];
                 refused.push(format!("row {row}, column {:?}: {what}", context.name));
-                Found { value: OwnedValue::Missing, new: None }
+                FoundLevel { value: OwnedValue::Missing, new: None }
             }));
         }
         columns.push(found);
@@ -75,7 +75,7 @@ pub(super) fn resolve(study: &Study, space: &Space, rows: &Rows) -> Result<Vec<V
 }
 
 /// A context column's axis.
-struct Axis<'a> {
+struct TargetAxis<'a> {
     context: &'a Context,
     bins: Option<Bins>,
     labels: HashSet<&'a str>,
@@ -88,7 +88,7 @@ struct Axis<'a> {
     positions: Vec<f64>,
 }
 
-impl<'a> Axis<'a> {
+impl<'a> TargetAxis<'a> {
     fn new(context: &'a Context, space: &'a Space, feature: usize) -> Self {
         let levels: Vec<Value<'a>> = space.level_values(feature).collect();
         let (mut labels, mut spelled) = (HashSet::new(), HashMap::new());
@@ -112,12 +112,12 @@ impl<'a> Axis<'a> {
         }
         let positions = space.positions(feature);
         let ends = levels.is_empty().then(|| ends(space, feature));
-        Axis { context, bins: context.bins(), labels, spelled, levels, numbers, ends, positions }
+        TargetAxis { context, bins: context.bins(), labels, spelled, levels, numbers, ends, positions }
     }
 
-    fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<Found, String> {
+    fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<FoundLevel, String> {
         let context = self.context;
-        let known = |value| Ok(Found { value, new: None });
+        let known = |value| Ok(FoundLevel { value, new: None });
         if context.is_missing(distinct, code) {
             let line = self.ends.is_some() && context.missing.is_some();
             return match line || self.levels.contains(&Value::Missing) {
@@ -143,7 +143,7 @@ impl<'a> Axis<'a> {
                 None => self.numbers.contains(&(x + 0.0).to_bits()),
             };
             let new = (!known).then_some(NewLevel::Number(x));
-            return Ok(Found { value: OwnedValue::Number(x), new });
+            return Ok(FoundLevel { value: OwnedValue::Number(x), new });
         }
         if let Some(level) = self.level(distinct, code, &text) {
             return known(OwnedValue::Level(level.to_owned()));
@@ -161,7 +161,7 @@ impl<'a> Axis<'a> {
             }
             _ => NewLevel::Level(text.clone()),
         };
-        Ok(Found { value: OwnedValue::Level(text), new: Some(new) })
+        Ok(FoundLevel { value: OwnedValue::Level(text), new: Some(new) })
     }
 
     /// The level that a value is.
@@ -220,14 +220,14 @@ pub(super) fn check_unit(
     context: &Context,
     space: &Space,
     feature: usize,
-    new: &[&Found],
+    new: &[&FoundLevel],
 ) -> Result<()> {
     let advice = "if it is, say [target] beyond = \"extend\"";
     let column = &context.name;
     let number = |v: Value<'_>| if let Value::Number(x) = v { Some(x) } else { None };
     if context.kind == Kind::Numeric {
         let (low, high) = ends(space, feature);
-        let there = |f: &&Found| number(f.value.borrowed());
+        let there = |f: &&FoundLevel| number(f.value.borrowed());
         let outside = |x: &f64| *x < low || *x > high;
         if !new.iter().filter_map(there).all(|x| outside(&x)) {
             return Ok(());

@@ -9,7 +9,7 @@ mod read;
 
 use crate::prepare::{BeyondFacts, PlacedTarget, PreparedStudy, TargetFacts};
 use crate::study::{Beyond, Context};
-use level::{Found, OwnedValue};
+use level::{FoundLevel, OwnedValue};
 use read::Rows;
 use seawall::transfer::TargetSample;
 use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
@@ -76,7 +76,7 @@ impl PreparedStudy {
 
     /// The levels to be added to each axis; refused where the study says so, or where a column looks
     /// like another one.
-    fn new_levels(&self, rows: &Rows, columns: &[Vec<Found>]) -> Result<Vec<Vec<NewLevel>>> {
+    fn new_levels(&self, rows: &Rows, columns: &[Vec<FoundLevel>]) -> Result<Vec<Vec<NewLevel>>> {
         let (space, rule) = (self.log().contexts(), self.study.target.beyond);
         let (mut more, mut told) = (Vec::new(), Vec::new());
         for (k, (context, found)) in self.study.data.contexts.iter().zip(columns).enumerate() {
@@ -106,7 +106,7 @@ impl PreparedStudy {
     }
 
     /// What the target has in each bin of a context column.
-    fn moments(&self, rows: &Rows, columns: &[Vec<Found>]) -> BinMoments {
+    fn moments(&self, rows: &Rows, columns: &[Vec<FoundLevel>]) -> BinMoments {
         let mass = rows.weights();
         let column = |(k, context): (usize, &Context)| {
             let width = context.bins()?.width();
@@ -123,7 +123,7 @@ impl PreparedStudy {
     }
 
     /// The columns with values that the log does not have, and the share of people with any of them.
-    fn beyond(&self, rows: &Rows, columns: &[Vec<Found>]) -> (Vec<BeyondFacts>, f64) {
+    fn beyond(&self, rows: &Rows, columns: &[Vec<FoundLevel>]) -> (Vec<BeyondFacts>, f64) {
         let mass = rows.weights();
         let total: f64 = mass.iter().sum();
         let (mut by_column, mut any) = (vec![0.0; columns.len()], 0.0);
@@ -146,13 +146,13 @@ impl PreparedStudy {
 }
 
 /// A column's values that the log does not have.
-fn new_values<'f>(rows: &Rows, column: usize, found: &'f [Found]) -> Vec<&'f Found> {
+fn new_values<'f>(rows: &Rows, column: usize, found: &'f [FoundLevel]) -> Vec<&'f FoundLevel> {
     let used = rows.used(column);
     used.iter().map(|&code| &found[code as usize]).filter(|f| f.new.is_some()).collect()
 }
 
 /// Values as they are told, each once.
-fn texts(found: &[&Found]) -> Vec<String> {
+fn texts(found: &[&FoundLevel]) -> Vec<String> {
     let mut known = HashSet::new();
     let all = found.iter().map(|f| f.value.to_string());
     all.filter(|text| known.insert(text.clone())).collect()

@@ -171,7 +171,7 @@ pub fn backtest(prepared: &PreparedStudy, retrial: &Retrial, watch: Watch<'_>) -
     let quick = prepared.with_one_deal();
     let (history, target, contrasts) = (&history, &target, &contrasts);
     let trial = Trial { prepared: &quick, history, target, contrasts };
-    let task = Task { trial: &trial, level: retrial.level, within: Wasserstein.at(radius) };
+    let task = BacktestTask { trial: &trial, level: retrial.level, within: Wasserstein.at(radius) };
     let judged = each(history.len(), watch, |group, inside| task.judge(group, inside))?;
     let mut judged: Vec<Option<Judged>> = judged;
     let paired = task.add_history(&mut judged, watch)?;
@@ -247,13 +247,13 @@ impl ProcedureRecord {
     }
 }
 
-struct Task<'a> {
+struct BacktestTask<'a> {
     trial: &'a Trial<'a>,
     level: f64,
     within: Ambiguity,
 }
 
-impl Task<'_> {
+impl BacktestTask<'_> {
     /// The bounds that need no other group; none where the group cannot be predicted.
     fn judge(&self, group: usize, watch: Watch<'_>) -> Result<Option<Judged>> {
         let Some(fitted) = possible(self.trial.fitted_without(group, None, watch))? else {

@@ -79,7 +79,7 @@ pub fn transfer(
             let reach = fitted.log().critical(2.0 * request.level - 1.0);
             let bounds = centres.iter().zip(slack).map(|(centre, couplings)| {
                 let parts = AllowanceParts { sampling: reach * centre.se, between: 0.0, couplings };
-                Bounded { method: Method::Couplings, parts, groups: Vec::new() }
+                BoundBasis { method: Method::Couplings, parts, groups: Vec::new() }
             });
             (bounds.collect(), LeftOutGroups::default())
         }
@@ -149,7 +149,7 @@ fn by_history(
     (contrasts, centres): (&[Contrast], &[Estimate]),
     request: &Request,
     watch: Watch<'_>,
-) -> Result<(Vec<Bounded>, LeftOutGroups)> {
+) -> Result<(Vec<BoundBasis>, LeftOutGroups)> {
     let quick = prepared.with_one_deal();
     let scores = Trial { prepared: &quick, history, target, contrasts }.all(watch)?;
     let left_out = LeftOutGroups {
@@ -272,13 +272,13 @@ pub(crate) fn outcome_variance(log: &Log) -> f64 {
 }
 
 /// How a bound is made, and of what.
-pub(crate) struct Bounded {
+pub(crate) struct BoundBasis {
     method: Method,
     parts: AllowanceParts,
     groups: Vec<GroupScore>,
 }
 
-impl Bounded {
+impl BoundBasis {
     /// The bound around a centre.
     pub(crate) fn around(
         self,
@@ -320,7 +320,7 @@ impl Own<'_> {
     }
 
     /// What the groups say to allow.
-    pub(crate) fn allowance(&self, request: &Request, se: f64, own_noise: f64) -> Result<Bounded> {
+    pub(crate) fn allowance(&self, request: &Request, se: f64, own_noise: f64) -> Result<BoundBasis> {
         let scored = self.past();
         let past: Vec<Past> = scored.iter().map(|s| s.2).collect();
         let allowance = allowance(&past, request, (se, own_noise), &self.history.by)?;
@@ -345,7 +345,7 @@ impl Own<'_> {
                 held: score.needed <= allowance.total,
             }
         };
-        Ok(Bounded { method, parts, groups: scored.iter().map(group).collect() })
+        Ok(BoundBasis { method, parts, groups: scored.iter().map(group).collect() })
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::ambiguity_set::{About, AmbiguitySet, SolvableSet};
 use super::capabilities::Capabilities;
-use super::engine::soft::{Of, Softmax};
+use super::engine::soft::{Of, SoftMaximizer};
 use super::gibbs::{GibbsPart, SETTLED, exponents, list, log_reference, shares};
 use super::parameters::{Argument, Parameter, Takes};
 use super::plan::Plan;
@@ -86,7 +86,7 @@ struct EntropicSolver<'a> {
     settings: Settings<'a>,
     /// η for the scaled values.
     eta: f64,
-    engine: Box<dyn Softmax + 'a>,
+    engine: Box<dyn SoftMaximizer + 'a>,
     start: Vertex,
     end: Vertex,
     /// At the end of the curve, where Newton's method starts.
@@ -302,7 +302,7 @@ struct EntropicDual {
 }
 
 /// Value, slope and curvature at a price, from one pass.
-fn smoothed(engine: &mut dyn Softmax, eta: f64, price: Price) -> EntropicDual {
+fn smoothed(engine: &mut dyn SoftMaximizer, eta: f64, price: Price) -> EntropicDual {
     let soft = engine.evaluate(eta * price.get(), Of::Cost);
     EntropicDual { value: soft.log / eta, cost: soft.mean, curvature: eta * soft.variance }
 }

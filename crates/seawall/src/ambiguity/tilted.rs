@@ -15,7 +15,7 @@
 //! Not here: radii and prices in the units of costs.
 
 use super::engine::groups;
-use super::engine::soft::{Of, Soft, Softmax};
+use super::engine::soft::{Of, Soft, SoftMaximizer};
 use super::gibbs::log_reference;
 use super::parameters::Argument;
 use super::problem::Problem;
@@ -47,7 +47,7 @@ pub(super) struct SpreadTilt {
 
 /// The spread of a population, to be tilted.
 pub(super) struct Tilted<'a> {
-    engine: Box<dyn Softmax + 'a>,
+    engine: Box<dyn SoftMaximizer + 'a>,
     /// 1/κ.
     sharpness: f64,
     log_reference: Vec<f64>,

@@ -9,12 +9,12 @@
 //!
 //! `d_k` the cost of reaching what box `b` holds of feature `k`. Which engine finds it goes by the
 //! function: boxes that can be listed ([`Boxes`]), terms of one feature or a few each
-//! ([`Separable`]), and else a descent of the trees together ([`Descent`]).
+//! ([`Separable`]), and else a descent of the trees together ([`DescentEngine`]).
 //!
 //! Not here: what the function is (`evaluate`).
 
 use super::engine::boxes::{Hulls, ListedBoxes};
-use super::engine::descent::Descent;
+use super::engine::descent::DescentEngine;
 use super::engine::separable::Separable;
 use super::settings::Settings;
 use super::solve::PricedSolver;
@@ -97,6 +97,6 @@ impl Whole {
         if let Some(separated) = separated {
             return Ok(Box::new(Separable::new(&self.space, separated, direction, settings.watch)));
         }
-        Ok(Box::new(Descent::new(&self.space, function, direction, settings.watch)?))
+        Ok(Box::new(DescentEngine::new(&self.space, function, direction, settings.watch)?))
     }
 }

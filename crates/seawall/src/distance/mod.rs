@@ -95,7 +95,7 @@ pub fn distance(from: &Population, to: &Population, watch: Watch<'_>) -> Result<
     if let Some(plan) = line::coupled(from, to) {
         return Ok(line::certified(from, to, plan));
     }
-    Transport::new(from, to).solve(watch)
+    TransportProblem::new(from, to).solve(watch)
 }
 
 /// The pairs of points with mass that a plan between two populations has to choose from, which is what
@@ -141,7 +141,7 @@ fn fixed_difference(from: &Population, to: &Population) -> String {
 }
 
 /// A transport problem between the points with mass.
-struct Transport<'a> {
+struct TransportProblem<'a> {
     from: &'a Population,
     to: &'a Population,
     sources: Vec<usize>,
@@ -163,12 +163,12 @@ fn massive(population: &Population) -> (Vec<usize>, Vec<u32>) {
     (points, place)
 }
 
-impl<'a> Transport<'a> {
+impl<'a> TransportProblem<'a> {
     fn new(from: &'a Population, to: &'a Population) -> Self {
         let ((sources, source_of), (targets, target_of)) = (massive(from), massive(to));
         let dear = 1.5 * from.space().dearest().max(f64::MIN_POSITIVE);
         let geometries = [Geometry::new(from), Geometry::new(to)];
-        Transport { from, to, sources, targets, target_of, source_of, dear, geometries }
+        TransportProblem { from, to, sources, targets, target_of, source_of, dear, geometries }
     }
 
     fn solve(&self, watch: Watch<'_>) -> Result<Distance> {

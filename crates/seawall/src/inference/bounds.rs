@@ -62,7 +62,7 @@ impl Constants {
 
 /// A bound, term by term.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct FiniteSampleBound {
     /// The sampling of contexts: `Y √(2 log(2/δ)/n)`.
     pub sampling: f64,
     /// Their number: `Y √(|X|/n)`.
@@ -85,7 +85,7 @@ pub fn finite_sample(
     constants: &Constants,
     delta: f64,
     eta: (Option<f64>, Option<f64>),
-) -> Result<Bound> {
+) -> Result<FiniteSampleBound> {
     if !(delta > 0.0 && delta < 1.0) {
         return Err(Error::config(format!("δ is {delta}; expected a number between 0 and 1")));
     }
@@ -99,7 +99,7 @@ pub fn finite_sample(
     let outcomes = y * (2.0 * c.outcomes as f64 / (n * seen)).sqrt();
     let smooth = |eta: Option<f64>, count: usize| eta.map_or(0.0, |e| (count as f64).ln() / e);
     let smoothing = smooth(eta.0, c.support) + smooth(eta.1, c.outcomes);
-    Ok(Bound {
+    Ok(FiniteSampleBound {
         sampling,
         contexts,
         costs,

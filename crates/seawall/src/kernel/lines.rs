@@ -81,14 +81,14 @@ fn blocks<'a, const M: usize>(
 }
 
 /// The rows of one job: for each array, a slice per level.
-type Rows<'a, const M: usize> = [Vec<&'a mut [f64]>; M];
+type JobRows<'a, const M: usize> = [Vec<&'a mut [f64]>; M];
 
 /// Cuts a block's rows into pieces that different threads may write.
 fn split<'a, const M: usize>(
     block: [&'a mut [f64]; M],
     inner: usize,
     piece: usize,
-    jobs: &mut Vec<Rows<'a, M>>,
+    jobs: &mut Vec<JobRows<'a, M>>,
 ) {
     let first = jobs.len();
     jobs.extend((0..inner.div_ceil(piece)).map(|_| std::array::from_fn(|_| Vec::new())));
@@ -103,7 +103,7 @@ fn split<'a, const M: usize>(
 
 /// Lines whose neighbours are next to each other in memory.
 fn rows<const M: usize, const L: usize>(
-    mut rows: Rows<'_, M>,
+    mut rows: JobRows<'_, M>,
     tile: &mut Tile<M, L>,
     kernel: &impl Fn(&mut Tile<M, L>),
 ) {

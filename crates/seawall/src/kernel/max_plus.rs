@@ -26,9 +26,9 @@ const LANES: usize = 32;
 const FEW: usize = 8;
 /// One level of the lines of a vector kernel.
 type LineRow = [f64; LANES];
-type Tile = lines::Tile<2, LANES>;
+type LineTile = lines::LineTile<2, LANES>;
 /// A line by itself.
-type Line = lines::Tile<2, 1>;
+type SingleLine = lines::LineTile<2, 1>;
 
 /// What the second array holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl MaxPlusAxis {
             PassMethod::Dense { costs } => {
                 let moves: Vec<(f64, f64)> =
                     costs.iter().map(|&c| (penalty(price, c), keep * c)).collect();
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut LineTile| {
                     arch.dispatch(Dense { moves: &moves, tile });
                 });
             }
@@ -105,12 +105,12 @@ impl MaxPlusAxis {
                     _ => 0.0,
                 };
                 if alone {
-                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut Line| {
+                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut SingleLine| {
                         flat_line(price, keep, weight, missing, line);
                     });
                     return;
                 }
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut Tile| {
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut LineTile| {
                     arch.dispatch(Flat { price, keep, weight, missing, tile });
                 });
             }
@@ -122,12 +122,12 @@ impl MaxPlusAxis {
                 };
                 let long = Long { price, keep, weight, missing, order, positions };
                 if alone {
-                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut Line| {
+                    lines::for_each(self.levels, inner, [h, ride], &|line: &mut SingleLine| {
                         ROOM.with_borrow_mut(|room| long.run(room, line));
                     });
                     return;
                 }
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::Tile<
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::LineTile<
                     2,
                     FEW,
                 >| {
@@ -199,7 +199,7 @@ fn blocks<S: Simd>() -> usize {
 /// All pairs of levels; `moves` holds each pair's penalty and what it adds to the ride.
 struct Dense<'a> {
     moves: &'a [(f64, f64)],
-    tile: &'a mut Tile,
+    tile: &'a mut LineTile,
 }
 
 impl WithSimd for Dense<'_> {
@@ -228,7 +228,7 @@ struct Flat<'a> {
     keep: f64,
     weight: f64,
     missing: Option<(usize, f64)>,
-    tile: &'a mut Tile,
+    tile: &'a mut LineTile,
 }
 
 impl WithSimd for Flat<'_> {
@@ -264,7 +264,7 @@ impl WithSimd for Flat<'_> {
 }
 
 /// The same for one line.
-fn flat_line(price: f64, keep: f64, weight: f64, missing: Option<(usize, f64)>, line: &mut Line) {
+fn flat_line(price: f64, keep: f64, weight: f64, missing: Option<(usize, f64)>, line: &mut SingleLine) {
     let [h, from] = line.input.each_ref().map(|rows| rows.as_flattened());
     let [out, ride] = line.output.each_mut().map(|rows| rows.as_flattened_mut());
     let (hole, to_missing) = missing.unwrap_or((usize::MAX, weight));
@@ -311,13 +311,13 @@ thread_local! {
 }
 
 impl Long<'_> {
-    fn run<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>) {
+    fn run<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::LineTile<2, L>) {
         for lane in 0..L {
             self.line(room, tile, lane);
         }
     }
 
-    fn line<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>, l: usize) {
+    fn line<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::LineTile<2, L>, l: usize) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {

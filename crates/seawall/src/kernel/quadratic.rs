@@ -49,7 +49,7 @@ pub struct QuadraticSolution {
 }
 
 /// A bound of one variable: `sign · x ≤ right`.
-struct Bound {
+struct VariableBound {
     variable: usize,
     sign: f64,
     right: f64,
@@ -62,7 +62,7 @@ struct Reduced {
     /// The free variables of each block that has any, and what is left of its 1.
     blocks: Vec<(Vec<usize>, f64)>,
     rows: Vec<(Vec<f64>, f64)>,
-    bounds: Vec<Bound>,
+    bounds: Vec<VariableBound>,
 }
 
 struct Iterate {
@@ -138,8 +138,8 @@ impl QuadraticProgram {
             (kept, right - row.iter().zip(&fixed).map(|(g, x)| g * x).sum::<f64>())
         };
         let bound = |(variable, &j): (usize, &usize)| {
-            let least = Bound { variable, sign: -1.0, right: -self.least[j] };
-            let most = Bound { variable, sign: 1.0, right: self.most[j] };
+            let least = VariableBound { variable, sign: -1.0, right: -self.least[j] };
+            let most = VariableBound { variable, sign: 1.0, right: self.most[j] };
             [least, most].into_iter().filter(|b| b.right.is_finite())
         };
         Reduced {

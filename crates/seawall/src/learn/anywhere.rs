@@ -231,7 +231,7 @@ impl Growing {
     }
 
     /// Everything on the points so far.
-    fn listed(&self, task: &WholeTask<'_>) -> Result<Listed> {
+    fn listed(&self, task: &WholeTask<'_>) -> Result<ListedPlaces> {
         let contexts = task.log.contexts();
         let space = Arc::new(contexts.with_places(self.places.clone())?);
         let log = task.log.on_contexts(&space, |context| context)?;
@@ -249,11 +249,11 @@ impl Growing {
             Policy::new(policy.name(), policy.rule().clone(), &space, log.actions())
         };
         let against = task.against.map(rule).transpose()?;
-        Ok(Listed { log, robust, range: ValueRange { worst, best }, against })
+        Ok(ListedPlaces { log, robust, range: ValueRange { worst, best }, against })
     }
 }
 
-struct Listed {
+struct ListedPlaces {
     log: Log,
     robust: Robust,
     range: ValueRange,

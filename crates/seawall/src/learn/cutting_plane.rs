@@ -12,7 +12,7 @@
 
 use super::Task;
 use super::class::{Convex, Polytope, add_scaled, dot};
-use super::master::{Cut, least, nearest};
+use super::master::{CuttingPlane, least, nearest};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage, Watch, inside};
@@ -60,13 +60,13 @@ pub(super) struct WorstLimit<'c> {
 
 /// A cut, the population it came from, and when it last mattered.
 struct Kept {
-    cut: Cut,
+    cut: CuttingPlane,
     population: Vec<f64>,
     mattered: usize,
 }
 
 /// Where to begin and when to stop.
-pub(super) struct Search {
+pub(super) struct SearchLimits {
     pub(super) starts: Vec<Vec<f64>>,
     /// No policy costs less than this.
     pub(super) floor: f64,
@@ -82,14 +82,14 @@ pub(super) fn minimise(
     class: &dyn Convex,
     mut polytope: Polytope,
     limits: &[WorstLimit<'_>],
-    search: &Search,
+    search: &SearchLimits,
     settings: Settings<'_>,
 ) -> Result<Found> {
     let bounded = !limits.is_empty() || !polytope.rows.is_empty();
     let safe =
         if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
     let cut = |proof: &Proof| Kept {
-        cut: Cut {
+        cut: CuttingPlane {
             constant: proof.constant,
             row: class.slopes(&search.starts[0], &proof.population),
         },
@@ -124,7 +124,7 @@ pub(super) fn minimise(
                 if !settings.watch.go_on(progress) {
                     break true;
                 }
-                let cuts: Vec<Cut> = kept.iter().map(|k| k.cut.clone()).collect();
+                let cuts: Vec<CuttingPlane> = kept.iter().map(|k| k.cut.clone()).collect();
                 let Some(answer) = least(&polytope, &cuts) else { break false };
                 let before = lower;
                 let mix = mixture(&answer.cuts);
@@ -177,7 +177,7 @@ pub(super) fn minimise(
             proof = Some((worst.population.clone(), constant));
         }
         kept.push(Kept {
-            cut: Cut { constant, row },
+            cut: CuttingPlane { constant, row },
             population: worst.population,
             mattered: iterations,
         });
@@ -219,7 +219,7 @@ fn mixture(multipliers: &[f64]) -> Vec<f64> {
 }
 
 /// The least height of a mixture of cuts over the polytope.
-fn bound(polytope: &Polytope, cuts: &[Cut], mix: &[f64], prices: &[f64]) -> f64 {
+fn bound(polytope: &Polytope, cuts: &[CuttingPlane], mix: &[f64], prices: &[f64]) -> f64 {
     let mut cost = vec![0.0; polytope.len()];
     let mut constant = 0.0;
     for (cut, share) in cuts.iter().zip(mix).filter(|(_, share)| **share > 0.0) {
@@ -249,8 +249,8 @@ pub(super) fn safest(
     limits: &[WorstLimit<'_>],
     settings: Settings<'_>,
 ) -> Result<Vec<f64>> {
-    let cut = |row: &[f64], most: f64| Cut { constant: -most, row: row.to_vec() };
-    let mut cuts: Vec<Cut> = polytope.rows.iter().map(|r| cut(&r.row, r.most)).collect();
+    let cut = |row: &[f64], most: f64| CuttingPlane { constant: -most, row: row.to_vec() };
+    let mut cuts: Vec<CuttingPlane> = polytope.rows.iter().map(|r| cut(&r.row, r.most)).collect();
     let free = Polytope { rows: Vec::new(), ..polytope.clone() };
     let mut theta = free.cheapest(&vec![0.0; free.len()]);
     let mut best = (f64::INFINITY, theta.clone());

@@ -15,7 +15,7 @@ use super::class::{Convex, Polytope, add_scaled, dot};
 use super::cutting_plane::{Search, minimise};
 use super::node::Node;
 use super::rivals::Rivals;
-use super::search::{Costs, Listing, Points, Window};
+use super::search::{Costs, Listing, RankedPoints, Window};
 use super::{Ending, Learned, Method, Mixture, Task, Worst, check_tolerance};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
@@ -35,7 +35,7 @@ const LISTED: usize = 100_000;
 const CHUNK: usize = 512;
 
 /// A tree's costs in its worst population, and that worst case.
-type Solved = Result<(Vec<f64>, Worst)>;
+type SolvedTree = Result<(Vec<f64>, Worst)>;
 /// Trees solved at most in the search for the best single one.
 const SOLVED: usize = 3000;
 
@@ -59,7 +59,7 @@ impl Trees {
     /// Sums that one exact search for the best tree on a space takes, about; learning takes some dozens
     /// of searches.
     pub fn work(&self, space: &Space, actions: usize) -> f64 {
-        Points::new(space, actions).work(self.depth)
+        RankedPoints::new(space, actions).work(self.depth)
     }
 
     /// Refuses a depth, a share or a tolerance that is none.
@@ -101,7 +101,7 @@ impl Convex for Mixed<'_> {
 struct Game<'a, 't> {
     task: &'a Task<'t>,
     asked: Trees,
-    points: Points,
+    points: RankedPoints,
     all: Vec<u32>,
     mass: Vec<f64>,
     trees: Vec<Node>,
@@ -112,7 +112,7 @@ struct Game<'a, 't> {
 }
 
 /// Bounds of the best mixture, and what proves the lower one.
-struct Bracket {
+struct MixtureBounds {
     lower: f64,
     upper: f64,
     shares: Vec<f64>,
@@ -128,7 +128,7 @@ pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Le
     let mut game = Game {
         task,
         asked,
-        points: Points::new(space, task.costs.len()),
+        points: RankedPoints::new(space, task.costs.len()),
         all: (0..space.len() as u32).collect(),
         mass: task.population().weights().to_vec(),
         trees: Vec::new(),
@@ -212,9 +212,9 @@ impl Game<'_, '_> {
     }
 
     /// Plays the game until the bounds of the best mixture meet.
-    fn mixture(&mut self) -> Result<Bracket> {
+    fn mixture(&mut self) -> Result<MixtureBounds> {
         let nominal = self.task.population().weights().to_vec();
-        let mut best = Bracket {
+        let mut best = MixtureBounds {
             lower: f64::NEG_INFINITY,
             upper: f64::INFINITY,
             shares: Vec::new(),
@@ -311,7 +311,7 @@ impl Game<'_, '_> {
     }
 
     /// The best single tree, a lower bound of any, its worst case, and whether it was stopped.
-    fn single(&mut self, bracket: &Bracket) -> Result<(Node, f64, f64, bool)> {
+    fn single(&mut self, bracket: &MixtureBounds) -> Result<(Node, f64, f64, bool)> {
         let mut rivals = Rivals::new(&self.points, &self.task.costs, self.asked.depth);
         rivals.add(bracket.constant, &bracket.population);
         let mut best: Option<(f64, Node)> = None;
@@ -375,7 +375,7 @@ impl Game<'_, '_> {
                 let known = rivals.len();
                 // The next ones that are left are solved side by side; one that an earlier one of them
                 // rules out is passed over, so the answer is the same as one after the other.
-                let mut ahead: VecDeque<(usize, Solved)> = VecDeque::new();
+                let mut ahead: VecDeque<(usize, SolvedTree)> = VecDeque::new();
                 for (at, (cost, candidate)) in some.iter().enumerate() {
                     if cost + bracket.constant >= upper {
                         break;

@@ -19,7 +19,7 @@ use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
 use crate::log::Log;
-use crate::policy::{Encoded, Policy, Rows, Rule, Softmax, encode, softmax as normalise};
+use crate::policy::{Encoded, Policy, EncodedRows, Rule, Softmax, encode, softmax as normalise};
 use crate::progress::{Progress, Stage, Watch};
 use crate::space::Space;
 use rayon::prelude::*;
@@ -63,7 +63,7 @@ impl Default for Gradient {
 pub(super) struct Design {
     pub(super) columns: Vec<Encoded>,
     pub(super) width: usize,
-    rows: Rows,
+    rows: EncodedRows,
     /// The contexts that points are.
     points: Vec<usize>,
 }
@@ -73,7 +73,7 @@ impl Design {
     pub(super) fn new(contexts: &Space, points: &[usize]) -> Result<Self> {
         let columns = encode(contexts);
         let width = columns.len() + 1;
-        let rows = Rows::new(&columns, contexts)?;
+        let rows = EncodedRows::new(&columns, contexts)?;
         Ok(Design { columns, width, rows, points: points.to_vec() })
     }
 
@@ -136,12 +136,12 @@ pub(super) trait Smooth: Sync {
 }
 
 /// A task's worst case, smoothed.
-struct Smoothed<'o, 't> {
+struct SmoothedTask<'o, 't> {
     task: &'o Task<'t>,
     within: Ambiguity,
 }
 
-impl Smooth for Smoothed<'_, '_> {
+impl Smooth for SmoothedTask<'_, '_> {
     fn log(&self) -> &Log {
         self.task.log
     }
@@ -233,7 +233,7 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     task.needs_gradient("softmax")?;
     let design = Design::new(task.log.contexts(), task.robust.points())?;
     let set = task.within.set.smoothed(asked.sharpness / task.size());
-    let smooth = Smoothed { task, within: Ambiguity { set, ..task.within } };
+    let smooth = SmoothedTask { task, within: Ambiguity { set, ..task.within } };
     let found = descend(&smooth, &design, asked, settings)?;
     let floor = task.greedy_worst(settings.watched(Watch::NOBODY))?.0;
     let ending = Ending { iterations: found.iterations, tolerance: 1e-9, stopped: found.stopped };
@@ -382,7 +382,7 @@ mod tests {
                 let design = Design::new(log.contexts(), robust.points()).unwrap();
                 let asked = Gradient { temperature: 0.7, ridge: 0.01, ..Gradient::default() };
                 let theta: Vec<f64> = (0..2 * design.width).map(|_| random.normal()).collect();
-                let smooth = Smoothed { task: &task, within };
+                let smooth = SmoothedTask { task: &task, within };
                 let off = off_by(&smooth, &design, asked, &theta).unwrap();
                 assert!(off < 1e-5, "{within:?} {trial}: {off}");
             }

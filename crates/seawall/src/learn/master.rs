@@ -6,7 +6,7 @@ use crate::kernel::quadratic::QuadraticProgram;
 
 /// A population's lower bound of the worst case: `constant + Σ_j row_j θ_j`.
 #[derive(Clone, Debug)]
-pub(super) struct Cut {
+pub(super) struct CuttingPlane {
     pub(super) constant: f64,
     pub(super) row: Vec<f64>,
 }
@@ -21,14 +21,14 @@ pub(super) struct MasterSolution {
 }
 
 /// `min_θ max_k cut_k(θ)` over the polytope.
-pub(super) fn least(polytope: &Polytope, cuts: &[Cut]) -> Option<MasterSolution> {
+pub(super) fn least(polytope: &Polytope, cuts: &[CuttingPlane]) -> Option<MasterSolution> {
     solve(polytope, cuts, None)
 }
 
 /// The point of `{θ : cut_k(θ) ≤ level}` nearest to `centre`.
 pub(super) fn nearest(
     polytope: &Polytope,
-    cuts: &[Cut],
+    cuts: &[CuttingPlane],
     level: f64,
     centre: &[f64],
 ) -> Option<MasterSolution> {
@@ -37,7 +37,7 @@ pub(super) fn nearest(
 
 fn solve(
     polytope: &Polytope,
-    cuts: &[Cut],
+    cuts: &[CuttingPlane],
     level: Option<(f64, &[f64])>,
 ) -> Option<MasterSolution> {
     let count = polytope.len();
@@ -45,7 +45,7 @@ fn solve(
     let sizes = cuts.iter().flat_map(|c| &c.row).fold(1e-300, |m: f64, x| m.max(x.abs()));
     // One more variable, the height of the cuts, unless a level is given.
     let height = usize::from(level.is_none());
-    let cut_row = |cut: &Cut| {
+    let cut_row = |cut: &CuttingPlane| {
         let row = cut.row.iter().map(|x| x / sizes).chain(std::iter::repeat_n(-1.0, height));
         (row.collect(), (level.map_or(0.0, |l| l.0) - cut.constant) / sizes)
     };

@@ -1,17 +1,17 @@
 //! A decision tree over ranked features.
 
-use super::ranks::Question;
+use super::ranks::RankQuestion;
 
 /// A tree that chooses actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Action(usize),
-    Ask(Question, Box<Node>, Box<Node>),
+    Ask(RankQuestion, Box<Node>, Box<Node>),
 }
 
 impl Node {
     /// A question and its two sides.
-    pub(super) fn ask(question: Question, yes: Node, no: Node) -> Self {
+    pub(super) fn ask(question: RankQuestion, yes: Node, no: Node) -> Self {
         Node::Ask(question, Box::new(yes), Box::new(no))
     }
 

@@ -6,30 +6,30 @@ use std::collections::HashMap;
 
 /// A question: is the rank of a feature at most (ordered), or exactly (nominal), this?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct RankQuestion {
     pub(super) feature: usize,
     pub(super) rank: usize,
 }
 
 /// One feature of a support's points, its levels ranked: numeric and ordinal ones by position,
 /// missing ones last.
-pub(super) struct Ranks {
+pub(super) struct FeatureRanks {
     name: String,
     pub(super) ordered: bool,
-    levels: Vec<Level>,
+    levels: Vec<RankLevel>,
     /// The rank of each point.
     pub(super) of_point: Vec<u32>,
 }
 
 /// What a rank stands for.
 #[derive(Clone, Debug, PartialEq)]
-enum Level {
+enum RankLevel {
     Number(f64),
     Text(String),
     Missing,
 }
 
-impl Ranks {
+impl FeatureRanks {
     /// Ranks one feature of a space's points.
     pub(super) fn new(space: &Space, feature: usize, name: &str) -> Self {
         let positions = space.column(feature);
@@ -51,7 +51,7 @@ impl Ranks {
         let rank: HashMap<u64, u32> =
             distinct.iter().zip(0..).map(|((key, _), rank)| (*key, rank)).collect();
         let level = |&(_, point): &(u64, u32)| level(space, feature, point as usize, &positions);
-        Ranks {
+        FeatureRanks {
             name: name.to_owned(),
             ordered: matches!(space.kind(feature), Kind::Numeric | Kind::Ordinal),
             levels: distinct.iter().map(level).collect(),
@@ -76,18 +76,18 @@ impl Ranks {
     /// The question about a rank, as a policy asks it.
     pub(super) fn test(&self, rank: usize) -> Test {
         let feature = self.name.clone();
-        if let (true, Level::Number(x)) = (self.ordered, &self.levels[rank]) {
+        if let (true, RankLevel::Number(x)) = (self.ordered, &self.levels[rank]) {
             // Between this number and the next; of two bins' centres that is where they meet, and
             // a number there belongs to the upper one.
-            if let Some(Level::Number(next)) = self.levels.get(rank + 1) {
+            if let Some(RankLevel::Number(next)) = self.levels.get(rank + 1) {
                 return Test::Below { feature, number: midway(*x, *next) };
             }
             return Test::AtMost { feature, number: *x };
         }
-        let text = |level: &Level| match level {
-            Level::Number(x) => Some(x.to_string()),
-            Level::Text(text) => Some(text.clone()),
-            Level::Missing => None,
+        let text = |level: &RankLevel| match level {
+            RankLevel::Number(x) => Some(x.to_string()),
+            RankLevel::Text(text) => Some(text.clone()),
+            RankLevel::Missing => None,
         };
         let first = if self.ordered { 0 } else { rank };
         Test::OneOf { feature, levels: self.levels[first..=rank].iter().map(text).collect() }
@@ -95,13 +95,13 @@ impl Ranks {
 }
 
 /// What a point holds for a feature.
-fn level(space: &Space, feature: usize, point: usize, positions: &[f64]) -> Level {
+fn level(space: &Space, feature: usize, point: usize, positions: &[f64]) -> RankLevel {
     if positions[point].is_nan() {
-        return Level::Missing;
+        return RankLevel::Missing;
     }
     match space.number_at(point, feature) {
-        Some(number) => Level::Number(number),
-        None => Level::Text(space.levels(feature)[space.code(point, feature) as usize].clone()),
+        Some(number) => RankLevel::Number(number),
+        None => RankLevel::Text(space.levels(feature)[space.code(point, feature) as usize].clone()),
     }
 }
 

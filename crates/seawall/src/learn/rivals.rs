@@ -6,8 +6,8 @@
 //! levels that the sums would not fit, are walked point by point.
 
 use super::node::Node;
-use super::ranks::Question;
-use super::search::Points;
+use super::ranks::RankQuestion;
+use super::search::RankedPoints;
 
 /// Numbers that the tables of all populations together may hold: 256 MiB.
 const ROOM: usize = 1 << 25;
@@ -18,14 +18,14 @@ const FADE: f64 = 0.875;
 pub(super) struct Rival {
     constant: f64,
     shares: Vec<(u32, f64)>,
-    sums: Option<Sums>,
+    sums: Option<RivalSums>,
     /// How many trees it was the first to rule out lately.
     ruled_out: f64,
 }
 
 /// Sums of `q(x) c_a(x)` over the points where questions hold; ordered levels are summed up to
 /// each rank, so a question's sum is found at its own bin.
-struct Sums {
+struct RivalSums {
     /// `[action]`.
     all: Vec<f64>,
     /// `[bin · actions + action]`.
@@ -36,7 +36,7 @@ struct Sums {
 
 /// The populations met so far, in the order in which they are tried.
 pub(super) struct Rivals<'p> {
-    points: &'p Points,
+    points: &'p RankedPoints,
     /// `[action][point]`.
     costs: &'p [Vec<f64>],
     depth: usize,
@@ -47,7 +47,7 @@ pub(super) struct Rivals<'p> {
 
 impl<'p> Rivals<'p> {
     /// None met yet, for trees of a depth.
-    pub(super) fn new(points: &'p Points, costs: &'p [Vec<f64>], depth: usize) -> Self {
+    pub(super) fn new(points: &'p RankedPoints, costs: &'p [Vec<f64>], depth: usize) -> Self {
         Rivals { points, costs, depth, met: Vec::new(), order: Vec::new() }
     }
 
@@ -104,12 +104,12 @@ impl<'p> Rivals<'p> {
             })
     }
 
-    fn bin(&self, question: Question) -> usize {
+    fn bin(&self, question: RankQuestion) -> usize {
         self.points.offset[question.feature] + question.rank
     }
 
     /// A tree's cost off the sums; None if it asks more than two questions.
-    fn read(&self, sums: &Sums, tree: &Node) -> Option<f64> {
+    fn read(&self, sums: &RivalSums, tree: &Node) -> Option<f64> {
         match tree {
             Node::Action(action) => Some(sums.all[*action]),
             Node::Ask(question, yes, no) => {
@@ -120,7 +120,7 @@ impl<'p> Rivals<'p> {
     }
 
     /// The cost of one side of the root's question.
-    fn side(&self, sums: &Sums, root: usize, holds: bool, tree: &Node) -> Option<f64> {
+    fn side(&self, sums: &RivalSums, root: usize, holds: bool, tree: &Node) -> Option<f64> {
         let actions = self.costs.len();
         let of_side = |both: f64, whole: f64| if holds { both } else { whole - both };
         let leaf = |action: usize| of_side(sums.one[root * actions + action], sums.all[action]);
@@ -140,7 +140,7 @@ impl<'p> Rivals<'p> {
         }
     }
 
-    fn sums(&self, shares: &[(u32, f64)]) -> Sums {
+    fn sums(&self, shares: &[(u32, f64)]) -> RivalSums {
         let (actions, bins) = (self.costs.len(), self.points.bins);
         let ranks = |f: usize| &self.points.features[f].of_point;
         let weighted: Vec<f64> = shares
@@ -168,7 +168,7 @@ impl<'p> Rivals<'p> {
         self.accumulate(&mut one, actions, 1);
         self.accumulate(&mut both, bins * actions, 1);
         self.accumulate(&mut both, actions, bins);
-        Sums { all, one, both }
+        RivalSums { all, one, both }
     }
 
     /// Sums ordered features' levels up to each rank, in each of `outer` groups of all bins of

@@ -8,13 +8,13 @@
 //! `O(F² n A + (F K)² A)`, and each further level of depth a factor of the number of questions.
 //!
 //! A leaf's mass may be asked to be at least so much, and to take only an action that some of its points
-//! have rows of ([`Points::taking_only`]). Every search asks, once a root question, whether to go on.
+//! have rows of ([`RankedPoints::taking_only`]). Every search asks, once a root question, whether to go on.
 //!
 //! Root questions are searched side by side. Each sum is taken in the order of the points and the best of
 //! several trees is the first one in the order of the questions, so the tree does not depend on the threads.
 
 use super::node::Node;
-use super::ranks::{Question, Ranks};
+use super::ranks::{RankQuestion, FeatureRanks};
 use crate::policy::Branch;
 use crate::space::Space;
 use rayon::prelude::*;
@@ -35,8 +35,8 @@ pub(super) enum Listing {
 }
 
 /// The points of a support with their features' levels ranked.
-pub(super) struct Points {
-    pub(super) features: Vec<Ranks>,
+pub(super) struct RankedPoints {
+    pub(super) features: Vec<FeatureRanks>,
     /// Where each feature's levels begin in a histogram, and the number of all.
     pub(super) offset: Vec<usize>,
     pub(super) bins: usize,
@@ -73,21 +73,21 @@ const FEW: usize = 1 << 14;
 /// counts, how many of the points have rows of each action.
 type Histogram = Vec<f64>;
 
-impl Points {
+impl RankedPoints {
     /// Ranks the features of a space's points.
     pub(super) fn new(space: &Space, actions: usize) -> Self {
-        let ranked = space.names().enumerate().map(|(k, name)| Ranks::new(space, k, name));
-        let features: Vec<Ranks> = ranked.collect();
+        let ranked = space.names().enumerate().map(|(k, name)| FeatureRanks::new(space, k, name));
+        let features: Vec<FeatureRanks> = ranked.collect();
         let mut offset = Vec::new();
         let mut bins = 0;
         for f in &features {
             offset.push(bins);
             bins += f.len();
         }
-        Points { features, offset, bins, actions, seen: Vec::new() }
+        RankedPoints { features, offset, bins, actions, seen: Vec::new() }
     }
 
-    /// Sums that [`Points::best`] takes at a depth, about.
+    /// Sums that [`RankedPoints::best`] takes at a depth, about.
     pub(super) fn work(&self, depth: usize) -> f64 {
         let (width, features) = (self.width() as f64, self.features.len() as f64);
         let points = self.features.first().map_or(0, |f| f.of_point.len()) as f64;
@@ -108,7 +108,7 @@ impl Points {
 
     /// A leaf takes only what rows of its points have, unless they have none at all.
     pub(super) fn taking_only(self, seen: Vec<bool>) -> Self {
-        Points { seen, ..self }
+        RankedPoints { seen, ..self }
     }
 
     fn width(&self) -> usize {
@@ -129,18 +129,18 @@ impl Points {
         sums[self.actions + 1]
     }
 
-    pub(super) fn holds(&self, question: Question, point: usize) -> bool {
+    pub(super) fn holds(&self, question: RankQuestion, point: usize) -> bool {
         let f = &self.features[question.feature];
         let rank = f.of_point[point] as usize;
         if f.ordered { rank <= question.rank } else { rank == question.rank }
     }
 
     /// Every question that can tell two points apart.
-    fn questions(&self) -> impl Iterator<Item = Question> {
+    fn questions(&self) -> impl Iterator<Item = RankQuestion> {
         self.features
             .iter()
             .enumerate()
-            .flat_map(|(feature, f)| (0..f.questions()).map(move |rank| Question { feature, rank }))
+            .flat_map(|(feature, f)| (0..f.questions()).map(move |rank| RankQuestion { feature, rank }))
     }
 
     fn add(&self, histogram: &mut [f64], costs: &Costs<'_>, point: usize) {
@@ -151,7 +151,7 @@ impl Points {
     }
 
     /// Adds a point to the bins of one feature.
-    fn add_to(&self, bins: &mut [f64], feature: &Ranks, costs: &Costs<'_>, point: usize) {
+    fn add_to(&self, bins: &mut [f64], feature: &FeatureRanks, costs: &Costs<'_>, point: usize) {
         let width = self.width();
         let row = &costs.costs[point * self.actions..][..self.actions];
         let bin = &mut bins[feature.of_point[point] as usize * width..][..width];
@@ -167,7 +167,7 @@ impl Points {
 
     fn histogram(&self, costs: &Costs<'_>, points: &[u32]) -> Histogram {
         let few = points.len() * self.features.len() * self.width() <= FEW;
-        let of_feature = |f: &Ranks| {
+        let of_feature = |f: &FeatureRanks| {
             let mut bins = vec![0.0; f.len() * self.width()];
             points.iter().for_each(|&i| self.add_to(&mut bins, f, costs, i as usize));
             bins
@@ -208,7 +208,7 @@ impl Points {
         &self,
         histogram: &[f64],
         least: f64,
-        mut visit: impl FnMut(Question, &[f64], &[f64]),
+        mut visit: impl FnMut(RankQuestion, &[f64], &[f64]),
     ) {
         let (width, totals) = (self.width(), self.totals(histogram));
         let (mut left, mut right) = (vec![0.0; width], vec![0.0; width]);
@@ -222,7 +222,7 @@ impl Points {
                 left.iter_mut().zip(bin).for_each(|(l, b)| *l += b);
                 right.iter_mut().zip(&totals).zip(&left).for_each(|((r, t), l)| *r = t - l);
                 if self.divides(&left, &right, least) {
-                    visit(Question { feature, rank }, &left, &right);
+                    visit(RankQuestion { feature, rank }, &left, &right);
                 }
             }
         }
@@ -253,7 +253,7 @@ impl Points {
         whole: &[f64],
         go_on: GoOn<'_>,
         begin: impl Fn() -> T + Sync,
-        visit: impl Fn(&mut T, Question, (&[f64], &[f64])) -> bool + Sync,
+        visit: impl Fn(&mut T, RankQuestion, (&[f64], &[f64])) -> bool + Sync,
     ) -> Option<Vec<T>> {
         let part = |(feature, ranks): (usize, Range<usize>)| {
             let (f, mut own) = (&self.features[feature], begin());
@@ -275,7 +275,7 @@ impl Points {
                 by_rank[rank].iter().for_each(|&i| self.add(&mut left, costs, i as usize));
                 right.iter_mut().zip(whole).zip(&left).for_each(|((r, w), l)| *r = w - l);
                 let divides = self.divides(&self.totals(&left), &self.totals(&right), costs.least);
-                if divides && !visit(&mut own, Question { feature, rank }, (&left, &right)) {
+                if divides && !visit(&mut own, RankQuestion { feature, rank }, (&left, &right)) {
                     break;
                 }
             }
@@ -332,7 +332,7 @@ impl Points {
             1 => Some(self.stump(&self.histogram(costs, points), costs.least)),
             2 => self.pair(costs, points, go_on),
             _ => {
-                let below = |question: Question| {
+                let below = |question: RankQuestion| {
                     let Some((left, right)) = self.divide(costs, points, question) else {
                         return Some(None);
                     };
@@ -341,7 +341,7 @@ impl Points {
                     Some(Some((a + b, Node::ask(question, yes, no))))
                 };
                 let pair = self.pair(costs, points, go_on)?;
-                let questions: Vec<Question> = self.questions().collect();
+                let questions: Vec<RankQuestion> = self.questions().collect();
                 let found: Option<Vec<_>> = questions.into_par_iter().map(below).collect();
                 Some(first_best(pair, found?))
             }
@@ -353,7 +353,7 @@ impl Points {
         &self,
         costs: &Costs<'_>,
         points: &[u32],
-        question: Question,
+        question: RankQuestion,
     ) -> Option<(Vec<u32>, Vec<u32>)> {
         let (left, right): (Vec<u32>, Vec<u32>) =
             points.iter().partition(|&&i| self.holds(question, i as usize));
@@ -420,7 +420,7 @@ impl Points {
                 None => return Listing::Stopped,
             }
         } else {
-            let below = |question: Question| {
+            let below = |question: RankQuestion| {
                 let mut own = Vec::new();
                 let Some((left, right)) = self.divide(costs, points, question) else {
                     return Listing::All(own);
@@ -442,7 +442,7 @@ impl Points {
                 let sides = (list(&left, b), list(&right, a));
                 joined(question, sides, &mut own).unwrap_or(Listing::All(own))
             };
-            let questions: Vec<Question> = self.questions().collect();
+            let questions: Vec<RankQuestion> = self.questions().collect();
             questions.into_par_iter().map(below).collect()
         };
         let stopped = found.iter().any(|part| matches!(part, Listing::Stopped));
@@ -522,7 +522,7 @@ fn first_best(first: (f64, Node), others: Vec<Option<(f64, Node)>>) -> (f64, Nod
 }
 
 /// Adds every pair of sides that costs less than the limit; false if that is too many.
-fn join(question: Question, yes: &Listed, no: &Listed, window: Window, all: &mut Listed) -> bool {
+fn join(question: RankQuestion, yes: &Listed, no: &Listed, window: Window, all: &mut Listed) -> bool {
     for (a, yes) in yes {
         for (b, no) in no.iter().take_while(|(b, _)| a + b < window.limit) {
             // The same on both sides is no question at all.
@@ -560,7 +560,7 @@ mod tests {
     }
 
     /// Every tree of a depth whose questions divide the points, none with alike sides.
-    fn every(points: &Points, of: &[u32], depth: usize) -> Vec<Node> {
+    fn every(points: &RankedPoints, of: &[u32], depth: usize) -> Vec<Node> {
         let mut all: Vec<Node> = (0..points.actions).map(Node::Action).collect();
         for question in points.questions().filter(|_| depth > 0) {
             let (left, right): (Vec<u32>, Vec<u32>) =
@@ -585,7 +585,7 @@ mod tests {
             depth in 0..3usize,
         ) {
             let seen: Vec<bool> = rows.iter().map(|n| *n == 0).collect();
-            let points = Points::new(&space(), 2).taking_only(seen.clone());
+            let points = RankedPoints::new(&space(), 2).taking_only(seen.clone());
             let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
             let all: Vec<u32> = (0..24).collect();
             let fits = |tree: &Node| allowed(&points, &seen, tree, &all);
@@ -602,7 +602,7 @@ mod tests {
     }
 
     /// Whether every leaf takes what some of its points have, or has none that have anything.
-    fn allowed(points: &Points, seen: &[bool], tree: &Node, of: &[u32]) -> bool {
+    fn allowed(points: &RankedPoints, seen: &[bool], tree: &Node, of: &[u32]) -> bool {
         match tree {
             Node::Action(a) => {
                 let has = |a: usize| of.iter().any(|&i| seen[2 * i as usize + a]);
@@ -623,7 +623,7 @@ mod tests {
             depth in 1..3usize,
             share in 0.0..1.0f64,
         ) {
-            let points = Points::new(&space(), 2);
+            let points = RankedPoints::new(&space(), 2);
             let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
             let all: Vec<u32> = (0..24).collect();
             let cost = |tree: &Node| -> f64 {
@@ -660,9 +660,9 @@ mod tests {
 
     #[test]
     fn questions_whose_sides_are_alike_are_not_asked() {
-        let points = Points::new(&space(), 2);
+        let points = RankedPoints::new(&space(), 2);
         let asked =
-            |feature: usize, yes: Node, no: Node| Node::ask(Question { feature, rank: 0 }, yes, no);
+            |feature: usize, yes: Node, no: Node| Node::ask(RankQuestion { feature, rank: 0 }, yes, no);
         let leaf = Node::Action;
         let stump = || asked(1, leaf(0), leaf(1));
         let alike = asked(0, stump(), asked(2, stump(), stump()));

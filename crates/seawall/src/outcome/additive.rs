@@ -78,7 +78,7 @@ impl AdditiveSettings {
 
 /// One term of the sum: a feature's steps, or those of a pair.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
+pub(super) struct AdditiveTerm {
     /// The feature, and the second one of a pair.
     features: (usize, Option<usize>),
     /// The step of each level of either.
@@ -94,15 +94,15 @@ pub(super) struct Term {
 
 /// Which unknowns make up the value of a place: the first is the mean.
 #[derive(Clone, Debug)]
-pub(super) struct Design {
-    pub terms: Vec<Term>,
+pub(super) struct AdditiveDesign {
+    pub terms: Vec<AdditiveTerm>,
     pub size: usize,
 }
 
-impl Design {
+impl AdditiveDesign {
     /// The terms of all features and some pairs; `rows` are those of each feature's levels.
     pub fn new(axes: &Axes, rows: &[Vec<f64>], settings: &AdditiveSettings) -> Self {
-        let mut design = Design { terms: Vec::new(), size: 1 };
+        let mut design = AdditiveDesign { terms: Vec::new(), size: 1 };
         for (k, axis) in axes.axes.iter().enumerate() {
             let steps = axis.grouped(&rows[k], settings.steps);
             let count = steps.iter().max().map_or(0, |s| *s as usize + 1);
@@ -132,7 +132,7 @@ impl Design {
         let first = self.size;
         let count = count * width;
         self.size += count;
-        self.terms.push(Term { features, step_of, width, first, count, in_order });
+        self.terms.push(AdditiveTerm { features, step_of, width, first, count, in_order });
     }
 
     /// The unknowns of a place, the mean apart.
@@ -148,7 +148,7 @@ impl Design {
     }
 }
 
-impl Term {
+impl AdditiveTerm {
     /// The term as a tree whose leaves are its steps.
     fn steps(&self, axes: &Axes) -> StepTree {
         let of = |feature: usize, step_of: &[u32]| of_axis(&axes.axes[feature], feature, step_of);
@@ -195,7 +195,7 @@ pub(super) struct Normal {
 
 impl Normal {
     /// Adds the cells up.
-    pub fn new(design: &Design, axes: &Axes, cells: &Cells, sums: &[[f64; 2]]) -> Self {
+    pub fn new(design: &AdditiveDesign, axes: &Axes, cells: &Cells, sums: &[[f64; 2]]) -> Self {
         let size = design.size;
         let mut normal = Normal { counts: vec![0.0; size * size], sums: vec![0.0; size] };
         let mut unknowns = Vec::new();
@@ -218,7 +218,7 @@ impl Normal {
     }
 
     /// The system with its penalty.
-    pub fn system(&self, design: &Design, penalty: f64) -> Vec<f64> {
+    pub fn system(&self, design: &AdditiveDesign, penalty: f64) -> Vec<f64> {
         let (size, mut system) = (design.size, self.counts.clone());
         let rows = self.counts[0];
         for term in &design.terms {
@@ -259,7 +259,7 @@ impl Normal {
     }
 
     /// The factors of the system, and its solution.
-    pub fn solve(&self, design: &Design, penalty: f64) -> Result<(Cholesky, Vec<f64>)> {
+    pub fn solve(&self, design: &AdditiveDesign, penalty: f64) -> Result<(Cholesky, Vec<f64>)> {
         let factors =
             Cholesky::new(design.size, self.system(design, penalty)).ok_or_else(|| {
                 Error::config(format!(
@@ -275,8 +275,8 @@ impl Normal {
 
 /// One action's model.
 #[derive(Debug)]
-struct Sum {
-    design: Design,
+struct AdditiveFit {
+    design: AdditiveDesign,
     normal: Normal,
     factors: Cholesky,
     /// The mean of the action's rows, which the solution is above.
@@ -294,7 +294,7 @@ pub struct Additive {
     axes: Arc<Axes>,
     settings: Vec<AdditiveSettings>,
     /// None where an action has no rows.
-    sums: Vec<Option<Arc<Sum>>>,
+    sums: Vec<Option<Arc<AdditiveFit>>>,
     means: Matrix,
 }
 
@@ -332,9 +332,9 @@ pub fn additive(log: &Log, settings: &[AdditiveSettings], watch: Watch<'_>) -> R
     let one = |(action, settings): (usize, &AdditiveSettings)| {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
         let cells = Cells::new(log, &axes, action);
-        cells.map(|cells| Sum::new(&axes, &rows, &cells, settings)).transpose()
+        cells.map(|cells| AdditiveFit::new(&axes, &rows, &cells, settings)).transpose()
     };
-    let sums: Vec<Option<Sum>> = settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
+    let sums: Vec<Option<AdditiveFit>> = settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
     let sums: Vec<_> = sums.into_iter().map(|sum| sum.map(Arc::new)).collect();
     let value = |context: usize, action: usize| {
         sums[action].as_ref().map_or(f64::NAN, |sum| sum.value(axes.row(context)))
@@ -343,14 +343,14 @@ pub fn additive(log: &Log, settings: &[AdditiveSettings], watch: Watch<'_>) -> R
     Ok(Additive { axes: Arc::new(axes), settings: settings.to_vec(), sums, means })
 }
 
-impl Sum {
+impl AdditiveFit {
     fn new(
         axes: &Axes,
         rows: &[Vec<f64>],
         cells: &Cells,
         settings: &AdditiveSettings,
     ) -> Result<Self> {
-        let design = Design::new(axes, rows, settings);
+        let design = AdditiveDesign::new(axes, rows, settings);
         let normal = Normal::new(&design, axes, cells, &cells.sums);
         let (factors, mut solution) = normal.solve(&design, settings.penalty)?;
         let mut residuals = cells.squares;
@@ -368,7 +368,7 @@ impl Sum {
         }
         let (residuals, variance) = (residuals.max(0.0), OnceLock::new());
         let centre = cells.mean;
-        Ok(Sum { design, normal, factors, centre, solution, residuals, variance })
+        Ok(AdditiveFit { design, normal, factors, centre, solution, residuals, variance })
     }
 
     fn value(&self, levels: &[u32]) -> f64 {
@@ -397,9 +397,9 @@ impl Additive {
     pub(super) fn everywhere(&self, fill: &[f64]) -> Arc<Everywhere> {
         let (axes, sums, fill) = (self.axes.clone(), self.sums.clone(), fill.to_vec());
         Everywhere::new(move || {
-            let of = |(sum, fill): (&Option<Arc<Sum>>, &f64)| {
+            let of = |(sum, fill): (&Option<Arc<AdditiveFit>>, &f64)| {
                 let Some(sum) = sum else { return constant(*fill) };
-                let step = |term: &Term| {
+                let step = |term: &AdditiveTerm| {
                     let values = &sum.solution[term.first..term.first + term.count];
                     (Arc::new(term.steps(&axes)), Arc::from(values))
                 };
@@ -427,7 +427,7 @@ impl Additive {
         sum.design.terms.iter().map(|term| self.effect(sum, term)).collect()
     }
 
-    fn effect(&self, sum: &Sum, term: &Term) -> Effect {
+    fn effect(&self, sum: &AdditiveFit, term: &AdditiveTerm) -> Effect {
         let labels = |feature: usize, steps: &[u32]| -> Vec<String> {
             let count = steps.iter().max().map_or(0, |s| *s as usize + 1);
             let label = |step: usize| {

@@ -17,7 +17,7 @@ use super::everywhere::{Everywhere, constant, of_grown};
 use super::folding::{FoldPlan, HeldOut};
 use super::forest::as_shares;
 use super::forest::summed;
-use super::grower::{Cells, Grower, Grown, Growth};
+use super::grower::{ActionCells, Grower, Grown, Growth};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::log::Log;
@@ -110,7 +110,7 @@ struct Booster<'c> {
 impl<'c> Booster<'c> {
     fn new(
         axes: &'c Axes,
-        cells: &'c Cells,
+        cells: &'c ActionCells,
         sums: Vec<[f64; 2]>,
         settings: &BoostedSettings,
     ) -> Self {
@@ -152,7 +152,7 @@ pub fn boosted(log: &Log, settings: &[BoostedSettings], watch: Watch<'_>) -> Res
     check_settings(log, settings)?;
     let axes = Axes::new(log);
     let one = |(action, settings): (usize, &BoostedSettings)| -> Result<Option<Sequence>> {
-        let Some(cells) = Cells::new(log, &axes, action) else { return Ok(None) };
+        let Some(cells) = ActionCells::new(log, &axes, action) else { return Ok(None) };
         let mut booster = Booster::new(&axes, &cells, cells.sums.clone(), settings);
         for round in 0..settings.rounds {
             watch.tell(Progress::at(Stage::Fitting).done(round).out_of(settings.rounds))?;
@@ -211,7 +211,7 @@ pub fn choose_rounds(
     let axes = Axes::new(log);
     let mut choices = Vec::new();
     for (action, settings) in settings.iter().enumerate() {
-        let Some(cells) = Cells::new(log, &axes, action) else {
+        let Some(cells) = ActionCells::new(log, &axes, action) else {
             choices.push(RoundChoice { rounds: 1, curve: Vec::new() });
             continue;
         };

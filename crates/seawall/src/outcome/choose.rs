@@ -33,7 +33,7 @@ pub struct Choice {
 
 /// What came of settings on the folds.
 #[derive(Clone, Copy)]
-struct Trial {
+struct SettingsTrial {
     error: f64,
     se: f64,
     leaves: f64,
@@ -58,7 +58,7 @@ pub fn choose(
         .flat_map(|(action, settings)| settings.iter().map(move |s| (action, *s)))
         .collect();
     let done = AtomicUsize::new(0);
-    let tried = |&(action, settings): &(usize, TreeSettings)| -> Result<Trial> {
+    let tried = |&(action, settings): &(usize, TreeSettings)| -> Result<SettingsTrial> {
         let mut trial = Errors::default();
         for (fold, rest) in parts.iter().enumerate() {
             let done = done.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +68,7 @@ pub fn choose(
         }
         Ok(trial.summary())
     };
-    let trials: Vec<Trial> = all.par_iter().map(tried).collect::<Result<_>>()?;
+    let trials: Vec<SettingsTrial> = all.par_iter().map(tried).collect::<Result<_>>()?;
     let chosen = |action: usize| {
         let own = all.iter().zip(&trials).filter(|((a, _), _)| *a == action);
         simplest(own.map(|((_, settings), trial)| (*settings, *trial)).collect())
@@ -77,10 +77,10 @@ pub fn choose(
 }
 
 /// Of those within one standard error of the best, the simplest.
-fn simplest(all: Vec<(TreeSettings, Trial)>) -> Option<Choice> {
+fn simplest(all: Vec<(TreeSettings, SettingsTrial)>) -> Option<Choice> {
     let best = all.iter().map(|t| t.1).reduce(|a, b| if b.error < a.error { b } else { a })?;
     let within = all.into_iter().filter(|t| t.1.error <= best.error + best.se);
-    let simpler = |a: &(TreeSettings, Trial), b: &(TreeSettings, Trial)| {
+    let simpler = |a: &(TreeSettings, SettingsTrial), b: &(TreeSettings, SettingsTrial)| {
         let larger = |a: f64, b: f64| b.total_cmp(&a);
         let (one, two) = (&a.0, &b.0);
         (a.1.leaves.total_cmp(&b.1.leaves))
@@ -117,12 +117,12 @@ impl Errors {
         self.folds.push((rows, squares));
     }
 
-    fn summary(&self) -> Trial {
+    fn summary(&self) -> SettingsTrial {
         let (rows, squares) = self.folds.iter().fold((0.0, 0.0), |t, f| (t.0 + f.0, t.1 + f.1));
         let means = self.folds.iter().filter(|f| f.0 > 0.0).map(|f| f.1 / f.0).collect::<Vec<_>>();
         let leaves = self.leaves / self.folds.len().max(1) as f64;
         let error = if rows > 0.0 { squares / rows } else { 0.0 };
-        Trial { error, se: standard_error(&means), leaves }
+        SettingsTrial { error, se: standard_error(&means), leaves }
     }
 }
 

@@ -7,7 +7,7 @@
 //! and it stays if the error falls by more than the standard error of that fall over the folds. With
 //! pairs, the penalty is chosen once more.
 
-use super::additive::{AdditiveSettings, COARSE, Design, Normal, level_rows};
+use super::additive::{AdditiveSettings, COARSE, AdditiveDesign, Normal, level_rows};
 use super::axes::Axes;
 use super::choose::standard_error;
 use super::folding::{FoldPlan, HeldOut};
@@ -64,7 +64,7 @@ pub fn choose_additive(
             return Ok(AdditiveChoice { settings, error: 0.0 });
         };
         let held = HeldOut::new(&dealt, &cells);
-        let trial = Trial { axes: &axes, rows: &rows, cells: &cells, held: &held, watch };
+        let trial = AdditiveTrial { axes: &axes, rows: &rows, cells: &cells, held: &held, watch };
         trial.choose(search)
     };
     (0..log.actions().len()).into_par_iter().map(one).collect()
@@ -75,7 +75,7 @@ fn first(search: &AdditiveSearch) -> AdditiveSettings {
 }
 
 /// One action's rows, dealt to folds.
-struct Trial<'t> {
+struct AdditiveTrial<'t> {
     axes: &'t Axes,
     rows: &'t [Vec<f64>],
     cells: &'t Cells,
@@ -83,7 +83,7 @@ struct Trial<'t> {
     watch: Watch<'t>,
 }
 
-impl Trial<'_> {
+impl AdditiveTrial<'_> {
     fn choose(&self, search: &AdditiveSearch) -> Result<AdditiveChoice> {
         let (mut settings, mut errors) = self.best_penalty(&first(search), search)?;
         while settings.pairs.len() < search.pairs {
@@ -129,7 +129,7 @@ impl Trial<'_> {
 
     /// For each penalty, each fold's sum of squared errors.
     fn errors_of(&self, like: &AdditiveSettings, penalties: &[f64]) -> Result<Vec<Vec<f64>>> {
-        let design = Design::new(self.axes, self.rows, like);
+        let design = AdditiveDesign::new(self.axes, self.rows, like);
         let of_fold = |fold: usize| -> Result<Vec<f64>> {
             let sums = self.held.others(self.cells, fold);
             let normal = Normal::new(&design, self.axes, self.cells, &sums);
@@ -147,7 +147,7 @@ impl Trial<'_> {
     }
 
     /// Each cell's value.
-    fn values(&self, design: &Design, solution: &[f64]) -> Vec<f64> {
+    fn values(&self, design: &AdditiveDesign, solution: &[f64]) -> Vec<f64> {
         let value = |x: &u32| design.value(self.axes.row(*x as usize), solution);
         self.cells.contexts.iter().map(value).collect()
     }
@@ -157,7 +157,7 @@ impl Trial<'_> {
         let count = self.axes.axes.len();
         let pairs = (0..count).flat_map(|j| (j + 1..count).map(move |k| (j, k)));
         let pairs: Vec<(usize, usize)> = pairs.filter(|p| !settings.pairs.contains(p)).collect();
-        let design = Design::new(self.axes, self.rows, settings);
+        let design = AdditiveDesign::new(self.axes, self.rows, settings);
         let coarse: Vec<Coarse> = (0..count).map(|k| self.coarse(k)).collect();
         let of_fold = |fold: usize| -> Result<Vec<f64>> {
             let sums = self.held.others(self.cells, fold);

@@ -17,7 +17,7 @@
 use super::axes::Axes;
 use super::boxes::each_leaf;
 use super::everywhere::{Everywhere, constant, of_grown};
-use super::grower::{Cells, Drawable, Grower, Grown, Growth};
+use super::grower::{ActionCells, Drawable, Grower, Grown, Growth};
 use super::leaf::{Leaf, NONE};
 use super::{Side, Values};
 use crate::ambiguity::{Ambiguity, Settings};
@@ -132,7 +132,7 @@ pub fn forest(log: &Log, settings: &ForestSettings, watch: Watch<'_>) -> Result<
     let mut stands = Vec::new();
     for action in 0..actions {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(actions))?;
-        let Some(cells) = Cells::new(log, &axes, action) else {
+        let Some(cells) = ActionCells::new(log, &axes, action) else {
             stands.push(None);
             continue;
         };
@@ -146,7 +146,7 @@ pub fn forest(log: &Log, settings: &ForestSettings, watch: Watch<'_>) -> Result<
 
 fn stand(
     axes: &Axes,
-    cells: &Cells,
+    cells: &ActionCells,
     settings: &ForestSettings,
     action: usize,
     watch: Watch<'_>,
@@ -187,7 +187,7 @@ pub(super) fn as_shares(numbers: &mut [f64]) {
 }
 
 /// Each cell's rows and sum where every row is drawn a Poisson number of times; None if none was.
-fn drawn(cells: &Cells, nobody: &[f64], random: &mut Random) -> Option<Vec<[f64; 2]>> {
+fn drawn(cells: &ActionCells, nobody: &[f64], random: &mut Random) -> Option<Vec<[f64; 2]>> {
     let mut sums = vec![[0.0; 2]; cells.len()];
     let mut any = false;
     for (&(_, cell, value, Drawable { rows, unit }), &none) in cells.entries.iter().zip(nobody) {

@@ -34,7 +34,7 @@ pub(super) struct Drawable {
 
 /// The contexts of one action's rows, with their levels.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub(super) struct ActionCells {
     /// The contexts.
     pub contexts: Vec<u32>,
     /// `[feature · cells + cell]`.
@@ -52,7 +52,7 @@ pub(super) struct Cells {
     direction: Direction,
 }
 
-impl Cells {
+impl ActionCells {
     /// One action's cells; None if it has no rows.
     pub fn new(log: &Log, axes: &Axes, action: usize) -> Option<Self> {
         let own = || log.entries().iter().enumerate().filter(|(_, e)| e.action as usize == action);
@@ -78,7 +78,7 @@ impl Cells {
         let code = |k: usize| contexts.iter().map(move |x| axes.row(*x as usize)[k]);
         let codes = (0..axes.axes.len()).flat_map(code).collect();
         let direction = log.direction();
-        Some(Cells { contexts, codes, mean, entries, sums, squares, direction })
+        Some(ActionCells { contexts, codes, mean, entries, sums, squares, direction })
     }
 
     /// How many cells there are.
@@ -113,7 +113,7 @@ pub(super) struct Growth {
 pub(super) struct Grown {
     steps: Vec<Step>,
     /// What each node holds.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GrownNode>,
     /// Sets of levels that go left, a bit each, for splits on levels without an order.
     sets: Vec<u64>,
 }
@@ -145,7 +145,7 @@ impl Step {
 
 /// What a node of a grown tree holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Node {
+pub(super) struct GrownNode {
     /// The rows in here.
     pub rows: f64,
     /// Their mean, above that of the cells.
@@ -192,7 +192,7 @@ impl Grown {
     /// Adds a leaf.
     fn add(&mut self) -> usize {
         self.steps.push(Step { feature: NONE, cut: 0, set: NONE, left: 0 });
-        self.nodes.push(Node::default());
+        self.nodes.push(GrownNode::default());
         self.nodes.len() - 1
     }
 }
@@ -200,7 +200,7 @@ impl Grown {
 /// Grows trees on the same cells, again and again.
 pub(super) struct Grower<'c> {
     axes: &'c Axes,
-    cells: &'c Cells,
+    cells: &'c ActionCells,
     /// The cells with rows, those of a node together.
     order: Vec<u32>,
     spare: Vec<u32>,
@@ -220,7 +220,7 @@ pub(super) struct Grower<'c> {
 
 /// The best split found so far.
 #[derive(Clone, Copy)]
-struct Best {
+struct BestCut {
     gain: f64,
     feature: usize,
     /// The last level that goes left, and the first that does not, in order; how many do, where
@@ -231,7 +231,7 @@ struct Best {
 
 impl<'c> Grower<'c> {
     /// With room for these cells.
-    pub fn new(axes: &'c Axes, cells: &'c Cells) -> Self {
+    pub fn new(axes: &'c Axes, cells: &'c ActionCells) -> Self {
         let widest = axes.axes.iter().map(|a| a.count).max().unwrap_or(0);
         Grower {
             axes,
@@ -296,7 +296,7 @@ impl<'c> Grower<'c> {
         growth: Growth,
         nothing: f64,
         random: &mut Random,
-    ) -> Option<Best> {
+    ) -> Option<BestCut> {
         let count = self.axes.axes.len();
         self.features.clear();
         self.features.extend(0..count);
@@ -311,7 +311,7 @@ impl<'c> Grower<'c> {
             let levels = self.count(node.clone(), feature);
             if levels.len() > 1 {
                 tried += 1;
-                let least = best.map_or(nothing, |b: Best| b.gain * (1.0 + TIE));
+                let least = best.map_or(nothing, |b: BestCut| b.gain * (1.0 + TIE));
                 if let Some(found) = self.best_cut(feature, levels.clone(), total, growth.min_leaf)
                     && found.gain > least
                 {
@@ -376,11 +376,11 @@ impl<'c> Grower<'c> {
         levels: Range<usize>,
         [rows, sum]: [f64; 2],
         least: f64,
-    ) -> Option<Best> {
+    ) -> Option<BestCut> {
         self.arrange(feature, levels);
         let ordered = self.axes.axes[feature].ordered;
         let (mut left_rows, mut left_sum) = (0.0, 0.0);
-        let mut best: Option<Best> = None;
+        let mut best: Option<BestCut> = None;
         let before = sum * sum / rows;
         for (k, pair) in self.in_order.windows(2).enumerate() {
             let [n, s] = self.histogram[pair[0] as usize];
@@ -397,14 +397,14 @@ impl<'c> Grower<'c> {
                 left_sum * left_sum / left_rows + right_sum * right_sum / right_rows - before;
             if gain > best.map_or(0.0, |b| b.gain * (1.0 + TIE)) {
                 let cut = if ordered { pair[0] as usize } else { k + 1 };
-                best = Some(Best { gain, feature, cut, next: pair[1] as usize });
+                best = Some(BestCut { gain, feature, cut, next: pair[1] as usize });
             }
         }
         best
     }
 
     /// A split of a node's cells, its set of levels added to the others.
-    fn step(&self, best: Best, left: usize, node: Range<usize>, sets: &mut Vec<u64>) -> Step {
+    fn step(&self, best: BestCut, left: usize, node: Range<usize>, sets: &mut Vec<u64>) -> Step {
         let axis = &self.axes.axes[best.feature];
         let (feature, left) = (best.feature as u32, left as u32);
         if !axis.ordered {

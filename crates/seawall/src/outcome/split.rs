@@ -38,7 +38,7 @@ const MUCH: usize = 1 << 17;
 
 /// One level's share of a node, or that of a bin which stays closed.
 #[derive(Clone, Copy)]
-struct Level {
+struct NodeLevel {
     code: f64,
     coordinate: f64,
     rows: f64,
@@ -56,7 +56,7 @@ pub(super) fn best_split(
 ) -> Option<(usize, Cut)> {
     let mut whole = Tally::default();
     cells.iter().for_each(|c| whole.add(c.tally));
-    let node = Node { space, cells, least, units, whole };
+    let node = NodeCells { space, cells, least, units, whole };
     if cells.len() >= FEW {
         let scans = node.scans();
         if let Some(known) = node.known_gain(&scans).filter(|known| *known > 0.0) {
@@ -80,7 +80,7 @@ fn by_name(space: &Space) -> Vec<usize> {
 }
 
 /// The cells of a node, and what a split of it must leave on either side.
-struct Node<'n> {
+struct NodeCells<'n> {
     space: &'n Space,
     cells: &'n [Cell],
     least: f64,
@@ -91,7 +91,7 @@ struct Node<'n> {
 /// A node's rows by bin of one feature: how many, `Σ (y − ȳ)`, and the part of it above 0.
 type Scan<'n> = Option<(&'n Bins, Vec<[f64; 3]>)>;
 
-impl Node<'_> {
+impl NodeCells<'_> {
     fn features(&self) -> usize {
         self.space.names().len()
     }
@@ -134,7 +134,7 @@ impl Node<'_> {
     }
 
     /// The cut behind a level.
-    fn cut(&self, feature: usize, levels: &[Level], k: usize) -> Cut {
+    fn cut(&self, feature: usize, levels: &[NodeLevel], k: usize) -> Cut {
         let (own, next) = (levels[k].coordinate, levels[k + 1].coordinate);
         if matches!(self.space.kind(feature), Kind::Nominal | Kind::Fixed) {
             let mut left: Vec<u32> = levels[..=k].iter().map(|l| l.code as u32).collect();
@@ -145,16 +145,16 @@ impl Node<'_> {
         Cut::AtMost(if next.is_nan() { f64::INFINITY } else { 0.5 * (own + next) })
     }
 
-    fn level(&self, cell: &Cell, feature: usize) -> Level {
+    fn level(&self, cell: &Cell, feature: usize) -> NodeLevel {
         let code = self.space.code(cell.context as usize, feature);
         let coordinate = self.space.coordinate(feature, code);
-        Level { code, coordinate, rows: cell.rows, tally: cell.tally, open: true }
+        NodeLevel { code, coordinate, rows: cell.rows, tally: cell.tally, open: true }
     }
 
     /// A feature's levels that the node holds, in the order in which they are cut: by position, or
     /// by mean value where levels have none, those of equal mean in their own order. The missing
     /// level comes last.
-    fn levels(&self, feature: usize) -> Vec<Level> {
+    fn levels(&self, feature: usize) -> Vec<NodeLevel> {
         let mut levels = self.counted(feature).unwrap_or_else(|| {
             let all = self.cells.iter().map(|c| self.level(c, feature)).collect();
             merged(all)
@@ -172,12 +172,12 @@ impl Node<'_> {
 
     /// The levels in order of their codes, counted; None if codes are no levels, or if there are
     /// many more levels than cells.
-    fn counted(&self, feature: usize) -> Option<Vec<Level>> {
+    fn counted(&self, feature: usize) -> Option<Vec<NodeLevel>> {
         let count = self.space.levels(feature).len();
         if count == 0 || count > 4 * self.cells.len() {
             return None;
         }
-        let mut levels: Vec<Option<Level>> = vec![None; count];
+        let mut levels: Vec<Option<NodeLevel>> = vec![None; count];
         for cell in self.cells {
             let code = self.space.code(cell.context as usize, feature);
             // A number that is missing has no level, and −0 is not the level 0.
@@ -265,13 +265,13 @@ impl Node<'_> {
 
     /// The levels of a feature off a grid in order, those of bins that cannot reach a height
     /// together.
-    fn opened(&self, feature: usize, bins: &Bins, scan: &[[f64; 3]], height: f64) -> Vec<Level> {
+    fn opened(&self, feature: usize, bins: &Bins, scan: &[[f64; 3]], height: f64) -> Vec<NodeLevel> {
         let open = self.open(scan, height);
         if !open.contains(&true) {
             return Vec::new();
         }
-        let mut closed: Vec<Option<Level>> = vec![None; bins.count()];
-        let mut inside: Vec<Vec<Level>> = vec![Vec::new(); bins.count()];
+        let mut closed: Vec<Option<NodeLevel>> = vec![None; bins.count()];
+        let mut inside: Vec<Vec<NodeLevel>> = vec![Vec::new(); bins.count()];
         for cell in self.cells {
             let (bin, level) = (bins.of(cell.context), self.level(cell, feature));
             if open[bin] && !bins.is_single(bin) {
@@ -286,12 +286,12 @@ impl Node<'_> {
                         (known.code, known.coordinate) = (level.code, level.coordinate);
                     }
                 }
-                empty => *empty = Some(Level { open: open[bin], ..level }),
+                empty => *empty = Some(NodeLevel { open: open[bin], ..level }),
             }
         }
         let both = closed.into_iter().zip(inside);
         let levels = both.flat_map(|(closed, inside)| closed.into_iter().chain(merged(inside)));
-        let levels: Vec<Level> = levels.collect();
+        let levels: Vec<NodeLevel> = levels.collect();
         match self.units.weights_are_whole() || self.is_certain(&levels) {
             true => levels,
             false => self.levels(feature),
@@ -299,7 +299,7 @@ impl Node<'_> {
     }
 
     /// Whether no cut leaves so nearly the least on a side that the order of the sums decides.
-    fn is_certain(&self, levels: &[Level]) -> bool {
+    fn is_certain(&self, levels: &[NodeLevel]) -> bool {
         let rows: f64 = levels.iter().map(|l| l.rows).sum();
         let wrong = 4.0 * f64::EPSILON * self.cells.len() as f64 * rows;
         let near = |rows: f64| (rows - self.least).abs() <= wrong;
@@ -311,7 +311,7 @@ impl Node<'_> {
     }
 }
 
-impl Level {
+impl NodeLevel {
     fn add(&mut self, rows: f64, tally: Tally) {
         self.rows += rows;
         self.tally.add(tally);
@@ -319,9 +319,9 @@ impl Level {
 }
 
 /// Levels in order of their codes, equal ones added up in the order given.
-fn merged(mut all: Vec<Level>) -> Vec<Level> {
+fn merged(mut all: Vec<NodeLevel>) -> Vec<NodeLevel> {
     all.sort_by(|a, b| a.code.total_cmp(&b.code));
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<NodeLevel> = Vec::new();
     for level in all {
         match levels.last_mut() {
             Some(last) if last.code.to_bits() == level.code.to_bits() => {
@@ -507,7 +507,7 @@ mod tests {
             let mut whole = Tally::default();
             cells.iter().for_each(|c| whole.add(c.tally));
             let node =
-                Node { space: log.contexts(), cells: &cells, least: 0.0, units: &units, whole };
+                NodeCells { space: log.contexts(), cells: &cells, least: 0.0, units: &units, whole };
             let scans = node.scans();
             let Some(known) = node.known_gain(&scans) else { continue };
             for (feature, scan) in scans.iter().enumerate() {

@@ -96,11 +96,11 @@ pub struct Split {
 /// A regression tree. Node 0 is the root.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct TreeNode {
     rows: f64,
     mean: f64,
     /// The sum of squared deviations from the mean, values scaled.
@@ -258,7 +258,7 @@ fn grow(
     let total = |of: fn(&Cell) -> f64| cells.iter().map(of).sum::<f64>();
     let (rows, sum, squares) = (total(|c| c.rows), total(|c| c.sum), total(|c| c.squares));
     let error = (squares - sum * sum / rows).max(0.0);
-    tree.nodes.push(Node { rows, mean: sum / rows, error, split: None });
+    tree.nodes.push(TreeNode { rows, mean: sum / rows, error, split: None });
     let pure = error <= rows * f64::EPSILON;
     let enough = rows >= settings.min_samples_split && rows >= 2.0 * settings.min_samples_leaf;
     if depth >= settings.max_depth || pure || !enough {
@@ -332,7 +332,7 @@ fn branch(tree: &Tree, node: usize) -> (f64, usize) {
 
 /// Drops the nodes that nothing leads to.
 fn compact(tree: &mut Tree) {
-    fn copy(from: &Tree, node: usize, to: &mut Vec<Node>) -> usize {
+    fn copy(from: &Tree, node: usize, to: &mut Vec<TreeNode>) -> usize {
         let at = to.len();
         to.push(from.nodes[node].clone());
         if let Some(split) = &from.nodes[node].split {

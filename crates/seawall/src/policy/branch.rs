@@ -145,7 +145,7 @@ impl Branch {
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenBranch {
     #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
     test: Option<Test>,
     #[serde(rename = "then", default, skip_serializing_if = "Option::is_none")]
@@ -156,15 +156,15 @@ struct Written {
     probabilities: Option<Vec<f64>>,
 }
 
-impl TryFrom<Written> for Branch {
+impl TryFrom<WrittenBranch> for Branch {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+    fn try_from(written: WrittenBranch) -> std::result::Result<Self, Self::Error> {
         match written {
-            Written { test: None, yes: None, no: None, probabilities: Some(row) } => {
+            WrittenBranch { test: None, yes: None, no: None, probabilities: Some(row) } => {
                 Ok(Branch::Leaf(row))
             }
-            Written { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None } => {
+            WrittenBranch { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None } => {
                 Ok(Branch::Split { test, yes, no })
             }
             _ => Err("a branch has either probabilities, or all of if, then and else"),
@@ -172,14 +172,14 @@ impl TryFrom<Written> for Branch {
     }
 }
 
-impl From<Branch> for Written {
+impl From<Branch> for WrittenBranch {
     fn from(branch: Branch) -> Self {
         match branch {
             Branch::Leaf(row) => {
-                Written { test: None, yes: None, no: None, probabilities: Some(row) }
+                WrittenBranch { test: None, yes: None, no: None, probabilities: Some(row) }
             }
             Branch::Split { test, yes, no } => {
-                Written { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None }
+                WrittenBranch { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None }
             }
         }
     }

@@ -36,7 +36,7 @@ pub use branch::{Branch, Test};
 pub use partition::{Partition, Parts};
 pub use rule::{Rule, TableRow};
 pub use softmax::{Encoded, Encoding, Softmax, encode};
-pub(crate) use softmax::{Rows, softmax};
+pub(crate) use softmax::{EncodedRows, softmax};
 pub use words::{Outline, chances};
 
 use crate::error::{Error, Result};

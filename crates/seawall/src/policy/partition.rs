@@ -20,7 +20,7 @@ pub struct Partition {
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenPartition {
     feature: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     missing: bool,
@@ -30,11 +30,11 @@ struct Written {
     levels: Option<Vec<Vec<Option<String>>>>,
 }
 
-impl TryFrom<Written> for Partition {
+impl TryFrom<WrittenPartition> for Partition {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
-        let Written { feature, missing, cuts, levels } = written;
+    fn try_from(written: WrittenPartition) -> std::result::Result<Self, Self::Error> {
+        let WrittenPartition { feature, missing, cuts, levels } = written;
         let parts = match (cuts, levels) {
             (Some(cuts), None) => Parts::Cuts(cuts),
             (None, Some(levels)) if !missing => Parts::Levels(levels),
@@ -45,12 +45,12 @@ impl TryFrom<Written> for Partition {
     }
 }
 
-impl From<Partition> for Written {
+impl From<Partition> for WrittenPartition {
     fn from(partition: Partition) -> Self {
         let Partition { feature, missing, parts } = partition;
         match parts {
-            Parts::Cuts(cuts) => Written { feature, missing, cuts: Some(cuts), levels: None },
-            Parts::Levels(levels) => Written { feature, missing, cuts: None, levels: Some(levels) },
+            Parts::Cuts(cuts) => WrittenPartition { feature, missing, cuts: Some(cuts), levels: None },
+            Parts::Levels(levels) => WrittenPartition { feature, missing, cuts: None, levels: Some(levels) },
         }
     }
 }

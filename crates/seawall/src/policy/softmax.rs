@@ -37,28 +37,28 @@ pub struct Encoded {
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenSoftmax {
     feature: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    linear: Option<Line>,
+    linear: Option<WrittenRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<(Option<String>, f64)>>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct WrittenRow {
     centre: f64,
     scale: f64,
 }
 
-impl TryFrom<Written> for Encoded {
+impl TryFrom<WrittenSoftmax> for Encoded {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+    fn try_from(written: WrittenSoftmax) -> std::result::Result<Self, Self::Error> {
         let feature = written.feature;
         let encoding = match (written.linear, written.levels) {
-            (Some(Line { centre, scale }), None) => Encoding::Linear { centre, scale },
+            (Some(WrittenRow { centre, scale }), None) => Encoding::Linear { centre, scale },
             (None, Some(levels)) => Encoding::Levels(levels),
             _ => return Err("a column has either linear or levels"),
         };
@@ -66,14 +66,14 @@ impl TryFrom<Written> for Encoded {
     }
 }
 
-impl From<Encoded> for Written {
+impl From<Encoded> for WrittenSoftmax {
     fn from(encoded: Encoded) -> Self {
         let feature = encoded.feature;
         match encoded.encoding {
             Encoding::Linear { centre, scale } => {
-                Written { feature, linear: Some(Line { centre, scale }), levels: None }
+                WrittenSoftmax { feature, linear: Some(WrittenRow { centre, scale }), levels: None }
             }
-            Encoding::Levels(levels) => Written { feature, linear: None, levels: Some(levels) },
+            Encoding::Levels(levels) => WrittenSoftmax { feature, linear: None, levels: Some(levels) },
         }
     }
 }
@@ -195,7 +195,7 @@ impl Softmax {
 
     pub(super) fn probabilities(&self, space: &Space, actions: usize) -> Result<Vec<f64>> {
         self.check_weights(actions)?;
-        let rows = Rows::new(&self.columns, space)?;
+        let rows = EncodedRows::new(&self.columns, space)?;
         let mut probabilities = Vec::with_capacity(space.len() * actions);
         for context in 0..space.len() {
             let first = probabilities.len();
@@ -212,15 +212,15 @@ impl Softmax {
 /// The encoded features of every point that are not 0. A nominal feature has a column for nearly
 /// every level and a point is at one of them, so 20,000 levels are no more work than two.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct EncodedRows {
     /// For each feature that is encoded, each point's place in `found`.
-    features: Vec<(Vec<usize>, Vec<Cells>)>,
+    features: Vec<(Vec<usize>, Vec<ColumnEntries>)>,
 }
 
 /// Columns and what is in them.
-type Cells = Vec<(usize, f64)>;
+type ColumnEntries = Vec<(usize, f64)>;
 
-impl Rows {
+impl EncodedRows {
     /// Encodes every point of a space.
     pub(crate) fn new(columns: &[Encoded], space: &Space) -> Result<Self> {
         let mut encoders: Vec<(&str, Encoder<'_>)> = Vec::new();
@@ -233,7 +233,7 @@ impl Rows {
             encoders[at].1.add(j, &column.encoding);
         }
         let feature = |(name, encoder): &(&str, Encoder<'_>)| {
-            let found: RefCell<Vec<Cells>> = RefCell::default();
+            let found: RefCell<Vec<ColumnEntries>> = RefCell::default();
             let at = space.each(space.feature(name)?, |value| {
                 let mut found = found.borrow_mut();
                 found.push(encoder.encode(value));
@@ -241,7 +241,7 @@ impl Rows {
             });
             Ok((at, found.into_inner()))
         };
-        Ok(Rows { features: encoders.iter().map(feature).collect::<Result<_>>()? })
+        Ok(EncodedRows { features: encoders.iter().map(feature).collect::<Result<_>>()? })
     }
 
     /// The columns at a point that are not 0.
@@ -254,10 +254,10 @@ impl Rows {
 #[derive(Default)]
 struct Encoder<'c> {
     lines: Vec<(usize, f64, f64)>,
-    levels: HashMap<&'c str, Cells>,
+    levels: HashMap<&'c str, ColumnEntries>,
     /// By the bits of the number that a text is.
-    numbers: HashMap<u64, Cells>,
-    missing: Cells,
+    numbers: HashMap<u64, ColumnEntries>,
+    missing: ColumnEntries,
 }
 
 impl<'c> Encoder<'c> {
@@ -269,7 +269,7 @@ impl<'c> Encoder<'c> {
             Encoding::Levels(levels) => levels,
         };
         // Of a level that is listed twice the first counts.
-        let put = |cells: &mut Cells, x: f64| {
+        let put = |cells: &mut ColumnEntries, x: f64| {
             if cells.last().is_none_or(|(last, _)| *last != column) {
                 cells.push((column, x));
             }
@@ -286,7 +286,7 @@ impl<'c> Encoder<'c> {
         }
     }
 
-    fn encode(&self, value: Value<'_>) -> Cells {
+    fn encode(&self, value: Value<'_>) -> ColumnEntries {
         match value {
             Value::Missing => self.missing.clone(),
             Value::Level(text) => self.levels.get(text).cloned().unwrap_or_default(),

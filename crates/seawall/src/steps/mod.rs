@@ -28,6 +28,6 @@ mod tree;
 
 pub(crate) use boxes::{BoxList, list};
 pub(crate) use function::{StepFunction, Terms, Weighed};
-pub(crate) use separate::{Joint, Part, Profile, Separated, separate};
-pub(crate) use side::{Extent, Side, Sides};
+pub(crate) use separate::{Joint, FactorPart, Profile, Separated, separate};
+pub(crate) use side::{Extent, BoxSide, Sides};
 pub(crate) use tree::{Question, StepNode, StepTree};

@@ -11,11 +11,11 @@
 //! profile for each kind, and a table has what the trees add for each combination of kinds.
 //!
 //! The factors change with the leaf of the policy's tree, so all this is said for each of its boxes;
-//! what boxes with the same factors share is said once ([`Part`]).
+//! what boxes with the same factors share is said once ([`FactorPart`]).
 
 use super::boxes::list;
 use super::function::{ROUNDING, StepFunction, Terms, Weighed};
-use super::{Extent, Question, Side, StepNode, StepTree};
+use super::{Extent, Question, BoxSide, StepNode, StepTree};
 use crate::kernel::plateaus::Plateau;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,14 +51,14 @@ pub(crate) struct Joint {
 
 /// A box of the policy's, as far as it differs from others with the same factors.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PolicyBox {
     /// Profiles that add up.
     pub profiles: Vec<u32>,
     /// Features that go together.
     pub joints: Vec<Joint>,
 }
 
-impl Place {
+impl PolicyBox {
     /// Combinations of kinds that its joint features have.
     pub fn combinations(&self) -> usize {
         self.joints.iter().map(|joint| joint.table.len()).sum()
@@ -67,13 +67,13 @@ impl Place {
 
 /// The boxes that have the same factors.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FactorPart {
     /// What is added everywhere.
     pub base: f64,
     /// Profiles that all its boxes have.
     pub shared: Vec<u32>,
     /// The boxes.
-    pub places: Vec<Place>,
+    pub places: Vec<PolicyBox>,
 }
 
 /// A function, feature by feature.
@@ -82,7 +82,7 @@ pub(crate) struct Separated {
     /// All profiles.
     pub profiles: Vec<Profile>,
     /// The boxes by their factors.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FactorPart>,
     /// No value is larger than this.
     pub largest: f64,
 }
@@ -105,7 +105,7 @@ impl Separated {
     /// The most combinations of kinds that a box has.
     pub fn combinations(&self) -> usize {
         let places = self.parts.iter().flat_map(|part| &part.places);
-        places.map(Place::combinations).max().unwrap_or(0)
+        places.map(PolicyBox::combinations).max().unwrap_or(0)
     }
 
     /// The features that some profile is of.
@@ -121,7 +121,7 @@ impl Separated {
 pub(crate) fn separate(extent: &Extent, function: &StepFunction) -> Option<Separated> {
     let features = extent.whole.len();
     let trees = function.terms.iter().flat_map(|t| &t.trees).map(|(tree, _)| &**tree);
-    let cells: Vec<Cells> = cells(extent, trees);
+    let cells: Vec<FeatureCells> = cells(extent, trees);
     // A box's value is the number of its leaf: the policy's tree as the only term of a sum.
     let numbers: Vec<f64> = (0..function.policy.leaf_count()).map(|leaf| leaf as f64).collect();
     let of_leaf =
@@ -145,7 +145,7 @@ pub(crate) fn separate(extent: &Extent, function: &StepFunction) -> Option<Separ
     let mut found = Separated { profiles: Vec::new(), parts: Vec::new(), largest: 0.0 };
     let mut steps = 0;
     for (row, members) in parts {
-        let sum = Sum::new(extent, &cells, function, row)?;
+        let sum = FactorSum::new(extent, &cells, function, row)?;
         found.largest = found.largest.max(sum.largest());
         let mut known: HashMap<(u32, u32), Option<u32>> = HashMap::new();
         let mut profile = |side: u32, feature: usize, kind: u32| {
@@ -169,14 +169,14 @@ pub(crate) fn separate(extent: &Extent, function: &StepFunction) -> Option<Separ
                 Joint { kinds: of.iter().map(kinds).collect(), table: table.clone() }
             };
             let joints = sum.joints.iter().map(joint).collect();
-            Place { profiles: single.filter_map(|k| profile(sides[k], k, 0)).collect(), joints }
+            PolicyBox { profiles: single.filter_map(|k| profile(sides[k], k, 0)).collect(), joints }
         });
-        let mut places: Vec<Place> = places.collect();
+        let mut places: Vec<PolicyBox> = places.collect();
         let (first, others) = places.split_first()?;
         let everywhere = |p: &&u32| others.iter().all(|place| place.profiles.contains(p));
         let shared: Vec<u32> = first.profiles.iter().filter(everywhere).copied().collect();
         places.iter_mut().for_each(|place| place.profiles.retain(|p| !shared.contains(p)));
-        found.parts.push(Part { base: sum.base, shared, places });
+        found.parts.push(FactorPart { base: sum.base, shared, places });
         if steps > MOST_STEPS {
             return None;
         }
@@ -185,7 +185,7 @@ pub(crate) fn separate(extent: &Extent, function: &StepFunction) -> Option<Separ
 }
 
 /// The values of a feature that no tree tells apart, those of numbers by rising coordinate.
-struct Cells {
+struct FeatureCells {
     /// The ends of numbers; a level is a single number.
     numbers: Vec<(f64, f64)>,
     /// A code of each cell; what is missing last, if it is.
@@ -193,7 +193,7 @@ struct Cells {
 }
 
 /// The cells of each feature under the questions of all trees.
-fn cells<'f>(extent: &Extent, trees: impl Iterator<Item = &'f StepTree>) -> Vec<Cells> {
+fn cells<'f>(extent: &Extent, trees: impl Iterator<Item = &'f StepTree>) -> Vec<FeatureCells> {
     let mut thresholds: Vec<Vec<f64>> = vec![Vec::new(); extent.whole.len()];
     for node in trees.flat_map(|tree| &tree.nodes) {
         if let StepNode::Split { feature, question: Question::AtMost(t), .. } = node {
@@ -201,7 +201,7 @@ fn cells<'f>(extent: &Extent, trees: impl Iterator<Item = &'f StepTree>) -> Vec<
         }
     }
     let of_feature = |(k, mut at): (usize, Vec<f64>)| match &extent.whole[k] {
-        &Side::Line { low, high, missing } => {
+        &BoxSide::Line { low, high, missing } => {
             at.retain(|t| *t >= low && *t < high);
             at.sort_unstable_by(f64::total_cmp);
             at.dedup();
@@ -210,15 +210,15 @@ fn cells<'f>(extent: &Extent, trees: impl Iterator<Item = &'f StepTree>) -> Vec<
             let numbers: Vec<(f64, f64)> = ends.collect();
             let codes = numbers.iter().map(|(_, high)| high / extent.scales[k]);
             let codes = codes.chain(missing.then_some(f64::NAN)).collect();
-            Cells { numbers, codes }
+            FeatureCells { numbers, codes }
         }
-        Side::Levels(_) => {
+        BoxSide::Levels(_) => {
             let coords = &extent.coords[k];
             let mut order: Vec<usize> = (0..coords.len()).collect();
             // NaN, the missing level's coordinate, comes last.
             order.sort_by(|&a, &b| coords[a].total_cmp(&coords[b]));
             let numbers = order.iter().map(|&l| coords[l]).filter(|x| !x.is_nan());
-            Cells {
+            FeatureCells {
                 numbers: numbers.map(|x| (x, x)).collect(),
                 codes: order.iter().map(|&l| l as f64).collect(),
             }
@@ -228,9 +228,9 @@ fn cells<'f>(extent: &Extent, trees: impl Iterator<Item = &'f StepTree>) -> Vec<
 }
 
 /// A sum of trees with the factors of one leaf of the policy's, cell by cell.
-struct Sum<'f> {
+struct FactorSum<'f> {
     extent: &'f Extent,
-    cells: &'f [Cells],
+    cells: &'f [FeatureCells],
     base: f64,
     /// What each feature's own trees add in each cell.
     heights: Vec<Vec<f64>>,
@@ -240,14 +240,14 @@ struct Sum<'f> {
     joints: Vec<(Vec<usize>, Arc<[f64]>)>,
 }
 
-impl<'f> Sum<'f> {
+impl<'f> FactorSum<'f> {
     fn new(
         extent: &'f Extent,
-        cells: &'f [Cells],
+        cells: &'f [FeatureCells],
         function: &'f StepFunction,
         row: &[Weighed],
     ) -> Option<Self> {
-        let none = |of: &Cells| vec![0.0; of.codes.len()];
+        let none = |of: &FeatureCells| vec![0.0; of.codes.len()];
         let mut base = 0.0;
         let mut heights: Vec<Vec<f64>> = cells.iter().map(none).collect();
         let mut sizes: Vec<Vec<f64>> = cells.iter().map(none).collect();
@@ -274,7 +274,7 @@ impl<'f> Sum<'f> {
             level_out(of_feature, sizes);
         }
         let kinds = cells.iter().map(|of| vec![0; of.codes.len()]).collect();
-        let mut sum = Sum { extent, cells, base, heights, kinds, joints: Vec::new() };
+        let mut sum = FactorSum { extent, cells, base, heights, kinds, joints: Vec::new() };
         sum.tie(&several)?;
         Some(sum)
     }
@@ -345,7 +345,7 @@ impl<'f> Sum<'f> {
     }
 
     /// The values of a side that are of a kind, with their heights; None if there are none.
-    fn profile(&self, feature: usize, side: &Side, kind: u32) -> Option<Profile> {
+    fn profile(&self, feature: usize, side: &BoxSide, kind: u32) -> Option<Profile> {
         let (cells, heights) = (&self.cells[feature], &self.heights[feature]);
         let is_line = self.extent.is_line(feature);
         let mut found = Profile { feature, steps: vec![], levels: vec![], missing: None };
@@ -355,23 +355,23 @@ impl<'f> Sum<'f> {
             }
             let level = if is_line { 0 } else { cells.codes[cell] as u32 };
             match (cells.numbers.get(cell), side) {
-                (Some((from, to)), Side::Line { low, high, .. }) => {
+                (Some((from, to)), BoxSide::Line { low, high, .. }) => {
                     let (low, high) = (from.max(*low), to.min(*high));
                     if low <= high {
                         found.steps.push(Plateau { low, high, height });
                     }
                 }
-                (None, Side::Line { missing, .. }) => {
+                (None, BoxSide::Line { missing, .. }) => {
                     found.missing = missing.then_some((height, 0));
                 }
-                (number, Side::Levels(_)) if side.has_level(level as usize) => match number {
+                (number, BoxSide::Levels(_)) if side.has_level(level as usize) => match number {
                     Some(&(low, high)) => {
                         found.steps.push(Plateau { low, high, height });
                         found.levels.push(level);
                     }
                     None => found.missing = Some((height, level)),
                 },
-                (_, Side::Levels(_)) => {}
+                (_, BoxSide::Levels(_)) => {}
             }
         }
         // Neighbours of one height are one step.

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 
 /// The values of one feature that a box holds, as coordinates.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Side {
+pub(crate) enum BoxSide {
     /// Every number from one to the other, both included, and perhaps the missing value.
     Line { low: f64, high: f64, missing: bool },
     /// The levels whose bits are set.
     Levels(Vec<u64>),
 }
 
-impl Side {
+impl BoxSide {
     /// Every level of so many.
     fn all_levels(count: usize) -> Self {
         let mut words = vec![u64::MAX; count.div_ceil(64)];
@@ -23,41 +23,41 @@ impl Side {
         {
             *last = (1 << (count % 64)) - 1;
         }
-        Side::Levels(words)
+        BoxSide::Levels(words)
     }
 
     pub fn is_empty(&self) -> bool {
         match self {
-            Side::Line { low, high, missing } => !missing && low > high,
-            Side::Levels(words) => words.iter().all(|w| *w == 0),
+            BoxSide::Line { low, high, missing } => !missing && low > high,
+            BoxSide::Levels(words) => words.iter().all(|w| *w == 0),
         }
     }
 
     pub fn has_level(&self, level: usize) -> bool {
         match self {
-            Side::Levels(words) => words[level / 64] >> (level % 64) & 1 == 1,
-            Side::Line { .. } => false,
+            BoxSide::Levels(words) => words[level / 64] >> (level % 64) & 1 == 1,
+            BoxSide::Line { .. } => false,
         }
     }
 
     /// The part where the answer to a question is yes, or no.
     pub fn part(&self, question: &Question, yes: bool) -> Self {
         match (self, question) {
-            (&Side::Line { low, high, .. }, Question::AtMost(t)) if yes => {
-                Side::Line { low, high: high.min(*t), missing: false }
+            (&BoxSide::Line { low, high, .. }, Question::AtMost(t)) if yes => {
+                BoxSide::Line { low, high: high.min(*t), missing: false }
             }
-            (&Side::Line { low, high, missing }, Question::AtMost(t)) => {
-                Side::Line { low: low.max(t.next_up()), high, missing }
+            (&BoxSide::Line { low, high, missing }, Question::AtMost(t)) => {
+                BoxSide::Line { low: low.max(t.next_up()), high, missing }
             }
-            (&Side::Line { missing, .. }, Question::IsMissing) if yes => {
-                Side::Line { low: f64::INFINITY, high: f64::NEG_INFINITY, missing }
+            (&BoxSide::Line { missing, .. }, Question::IsMissing) if yes => {
+                BoxSide::Line { low: f64::INFINITY, high: f64::NEG_INFINITY, missing }
             }
-            (&Side::Line { low, high, .. }, Question::IsMissing) => {
-                Side::Line { low, high, missing: false }
+            (&BoxSide::Line { low, high, .. }, Question::IsMissing) => {
+                BoxSide::Line { low, high, missing: false }
             }
-            (Side::Levels(own), Question::Levels(asked)) => {
+            (BoxSide::Levels(own), Question::Levels(asked)) => {
                 let kept = |(o, a): (&u64, &u64)| if yes { o & a } else { o & !a };
-                Side::Levels(own.iter().zip(asked.iter()).map(kept).collect())
+                BoxSide::Levels(own.iter().zip(asked.iter()).map(kept).collect())
             }
             // A question about levels is asked of levels, one about numbers of numbers.
             (side, _) => side.clone(),
@@ -65,28 +65,28 @@ impl Side {
     }
 
     /// Whether a value is on both sides.
-    pub fn meets(&self, other: &Side) -> bool {
+    pub fn meets(&self, other: &BoxSide) -> bool {
         match (self, other) {
             (
-                Side::Line { low, high, missing },
-                Side::Line { low: from, high: to, missing: gone },
+                BoxSide::Line { low, high, missing },
+                BoxSide::Line { low: from, high: to, missing: gone },
             ) => low.max(*from) <= high.min(*to) || *missing && *gone,
-            (Side::Levels(a), Side::Levels(b)) => a.iter().zip(b).any(|(a, b)| a & b != 0),
+            (BoxSide::Levels(a), BoxSide::Levels(b)) => a.iter().zip(b).any(|(a, b)| a & b != 0),
             _ => false,
         }
     }
 
     /// What is on both sides.
-    pub fn common(&self, other: &Side) -> Self {
+    pub fn common(&self, other: &BoxSide) -> Self {
         match (self, other) {
             (
-                Side::Line { low, high, missing },
-                Side::Line { low: from, high: to, missing: gone },
+                BoxSide::Line { low, high, missing },
+                BoxSide::Line { low: from, high: to, missing: gone },
             ) => {
-                Side::Line { low: low.max(*from), high: high.min(*to), missing: *missing && *gone }
+                BoxSide::Line { low: low.max(*from), high: high.min(*to), missing: *missing && *gone }
             }
-            (Side::Levels(a), Side::Levels(b)) => {
-                Side::Levels(a.iter().zip(b).map(|(a, b)| a & b).collect())
+            (BoxSide::Levels(a), BoxSide::Levels(b)) => {
+                BoxSide::Levels(a.iter().zip(b).map(|(a, b)| a & b).collect())
             }
             (side, _) => side.clone(),
         }
@@ -95,11 +95,11 @@ impl Side {
     /// A question that some values of this side answer unlike another one's within it: where the
     /// other begins or ends, the end that is towards `from` if there are two. None if this side is
     /// within the other.
-    pub fn question(&self, other: &Side, from: &Side) -> Option<Question> {
+    pub fn question(&self, other: &BoxSide, from: &BoxSide) -> Option<Question> {
         match (self, other) {
             (
-                &Side::Line { low, high, missing },
-                &Side::Line { low: begin, high: end, missing: gone },
+                &BoxSide::Line { low, high, missing },
+                &BoxSide::Line { low: begin, high: end, missing: gone },
             ) => {
                 let within = begin <= end && low <= high;
                 let below = (within && begin > low && begin <= high)
@@ -108,11 +108,11 @@ impl Side {
                 let apart = (missing != gone || !within) && missing && low <= high;
                 let apart = apart.then_some(Question::IsMissing);
                 match from {
-                    Side::Line { low, .. } if *low > end => above.or(below).or(apart),
+                    BoxSide::Line { low, .. } if *low > end => above.or(below).or(apart),
                     _ => below.or(above).or(apart),
                 }
             }
-            (Side::Levels(own), Side::Levels(asked)) => {
+            (BoxSide::Levels(own), BoxSide::Levels(asked)) => {
                 let outside = own.iter().zip(asked).any(|(o, a)| o & !a != 0);
                 let inside = own.iter().zip(asked).any(|(o, a)| o & a != 0);
                 (outside && inside).then(|| Question::Levels(asked.clone().into()))
@@ -124,8 +124,8 @@ impl Side {
     /// What tells this side from others of its feature.
     pub fn key(&self) -> Vec<u64> {
         match self {
-            Side::Line { low, high, missing } => vec![bits(*low), bits(*high), (*missing).into()],
-            Side::Levels(words) => words.clone(),
+            BoxSide::Line { low, high, missing } => vec![bits(*low), bits(*high), (*missing).into()],
+            BoxSide::Levels(words) => words.clone(),
         }
     }
 }
@@ -140,7 +140,7 @@ pub(crate) struct Extent {
     /// What a code is multiplied with to be a coordinate, where values are any numbers.
     pub scales: Vec<f64>,
     /// All of each feature.
-    pub whole: Vec<Side>,
+    pub whole: Vec<BoxSide>,
 }
 
 impl Extent {
@@ -155,9 +155,9 @@ impl Extent {
                     let at = space.coordinate(k, space.code(i, k));
                     if at.is_nan() { (low, high, true) } else { (low.min(at), high.max(at), none) }
                 });
-                Side::Line { low, high, missing }
+                BoxSide::Line { low, high, missing }
             }
-            count => Side::all_levels(count),
+            count => BoxSide::all_levels(count),
         };
         Extent {
             metrics: space.metrics(),
@@ -169,21 +169,21 @@ impl Extent {
 
     /// Whether a feature's values are any numbers.
     pub fn is_line(&self, feature: usize) -> bool {
-        matches!(self.whole[feature], Side::Line { .. })
+        matches!(self.whole[feature], BoxSide::Line { .. })
     }
 
     /// The code of the value of a side that is nearest to a code, and what the move costs.
-    pub fn landing(&self, feature: usize, side: &Side, code: f64) -> (f64, f64) {
+    pub fn landing(&self, feature: usize, side: &BoxSide, code: f64) -> (f64, f64) {
         let metric = self.metrics[feature];
         match side {
-            &Side::Line { low, high, missing } => {
+            &BoxSide::Line { low, high, missing } => {
                 let (scale, x) = (self.scales[feature], code * self.scales[feature]);
                 let inside = if x.is_nan() { low } else { x.clamp(low.min(high), high.max(low)) };
                 let there = if low <= high { metric.cost(x, inside) } else { f64::INFINITY };
                 let gone = if missing { metric.cost(x, f64::NAN) } else { f64::INFINITY };
                 if gone < there { (f64::NAN, gone) } else { (inside / scale, there) }
             }
-            Side::Levels(words) => {
+            BoxSide::Levels(words) => {
                 let (coords, from) = (&self.coords[feature], code as usize);
                 if side.has_level(from) {
                     return (code, 0.0);
@@ -207,10 +207,10 @@ impl Extent {
 
     /// What it costs to get into a side of a feature of any numbers from a code.
     #[inline]
-    pub fn line_cost(&self, feature: usize, side: &Side, code: f64) -> f64 {
+    pub fn line_cost(&self, feature: usize, side: &BoxSide, code: f64) -> f64 {
         let (metric, x) = (self.metrics[feature], code * self.scales[feature]);
         match (side, metric) {
-            (Side::Line { low, high, missing: false }, Metric::Square { weight, .. })
+            (BoxSide::Line { low, high, missing: false }, Metric::Square { weight, .. })
                 if !x.is_nan() && low <= high =>
             {
                 let apart = (low - x).max(x - high).max(0.0);
@@ -221,7 +221,7 @@ impl Extent {
     }
 
     /// What it costs to get into a side from each level of a feature that has levels.
-    pub fn level_costs(&self, feature: usize, side: &Side) -> Vec<f64> {
+    pub fn level_costs(&self, feature: usize, side: &BoxSide) -> Vec<f64> {
         let (metric, coords) = (self.metrics[feature], &self.coords[feature]);
         let inside: Vec<usize> = (0..coords.len()).filter(|l| side.has_level(*l)).collect();
         let missing = inside.iter().any(|l| coords[*l].is_nan());
@@ -249,7 +249,7 @@ impl Extent {
 #[derive(Clone, Debug)]
 pub(crate) struct Sides {
     /// Each side and whose it is.
-    pub all: Vec<(usize, Side)>,
+    pub all: Vec<(usize, BoxSide)>,
     known: HashMap<(usize, Vec<u64>), u32>,
     parts: HashMap<(u32, u32, bool), Option<u32>>,
     /// The side of each feature that holds everything.
@@ -272,7 +272,7 @@ impl Sides {
         sides
     }
 
-    fn number(&mut self, feature: usize, side: Side) -> u32 {
+    fn number(&mut self, feature: usize, side: BoxSide) -> u32 {
         let next = self.all.len() as u32;
         let id = *self.known.entry((feature, side.key())).or_insert(next);
         if id == next {

@@ -18,7 +18,7 @@
 use super::goals::{Goals, Task, clash, effective_rows, measured};
 use super::odds::Odds;
 use super::target_sample::TargetSample;
-use super::tilt::{Moments, Tilt};
+use super::tilt::{FactMoments, Tilt};
 use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
 use crate::log::Log;
@@ -122,7 +122,7 @@ pub struct Balance {
     facts: Vec<FactBalance>,
     /// The rows of the moments that contexts with rows have.
     place: Vec<u32>,
-    moments: Moments,
+    moments: FactMoments,
     tilt: Tilt,
 }
 

@@ -25,7 +25,7 @@
 //! trees, the propensities and `η` are taken as given.
 
 use super::Balance;
-use super::cross_fitted::{CrossFittedRows, Part};
+use super::cross_fitted::{CrossFittedRows, EntryPart};
 use crate::error::Result;
 use crate::evaluate::{Estimate, Fitted};
 use crate::policy::Policy;
@@ -130,12 +130,12 @@ impl<'a> BalancedEstimator<'a> {
         let there = || shares.iter().enumerate().filter(|(_, q)| **q > 0.0);
         let value: f64 = there().map(|(x, q)| q * values[x]).sum();
         // A row's own weight in the sum of its action's residuals.
-        let weight = |part: &Part, w: f64| match dealt.action(part) {
+        let weight = |part: &EntryPart, w: f64| match dealt.action(part) {
             a if mass[a] > 0.0 => mass[a] * w / sums[a].0,
             _ => 0.0,
         };
         let residual =
-            |part: &Part, w: f64, r: f64| weight(part, w) * (r - extra[dealt.action(part)]);
+            |part: &EntryPart, w: f64, r: f64| weight(part, w) * (r - extra[dealt.action(part)]);
         let parts = || dealt.parts.iter().zip(&weighed).zip(&self.residuals);
         let pulls = there().map(|(x, q)| (x, q * (values[x] - value)));
         let pulls = pulls.chain(

@@ -19,7 +19,7 @@ use crate::progress::Watch;
 
 /// Part of an entry's rows.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct EntryPart {
     /// The entry's place in the log.
     pub entry: usize,
     /// How many of its rows.
@@ -31,7 +31,7 @@ pub(super) struct Part {
 /// A log's rows, dealt.
 pub(super) struct CrossFittedRows<'a> {
     pub fitted: &'a Fitted,
-    pub parts: Vec<Part>,
+    pub parts: Vec<EntryPart>,
     folds: usize,
     watch: Watch<'a>,
 }
@@ -43,27 +43,27 @@ impl<'a> CrossFittedRows<'a> {
         let mut parts = Vec::new();
         for (fold, (_, rows)) in folds.iter().enumerate() {
             let some = rows.iter().enumerate().filter(|(_, n)| **n > 0.0);
-            parts.extend(some.map(|(entry, n)| Part { entry, rows: *n, fold }));
+            parts.extend(some.map(|(entry, n)| EntryPart { entry, rows: *n, fold }));
         }
         if folds.is_empty() {
             let all = fitted.log().entries().iter().enumerate();
-            parts.extend(all.map(|(entry, e)| Part { entry, rows: e.weight, fold: 0 }));
+            parts.extend(all.map(|(entry, e)| EntryPart { entry, rows: e.weight, fold: 0 }));
         }
         Ok(CrossFittedRows { fitted, parts, folds: folds.len(), watch })
     }
 
     /// The context of a part.
-    pub fn context(&self, part: &Part) -> usize {
+    pub fn context(&self, part: &EntryPart) -> usize {
         self.fitted.log().entries()[part.entry].context as usize
     }
 
     /// The action of a part.
-    pub fn action(&self, part: &Part) -> usize {
+    pub fn action(&self, part: &EntryPart) -> usize {
         self.fitted.log().entries()[part.entry].action as usize
     }
 
     /// The outcome of a part.
-    pub fn outcome(&self, part: &Part) -> f64 {
+    pub fn outcome(&self, part: &EntryPart) -> f64 {
         let log = self.fitted.log();
         log.value(&log.entries()[part.entry])
     }
@@ -78,7 +78,7 @@ impl<'a> CrossFittedRows<'a> {
     pub fn effective(&self, weighed: &[f64]) -> f64 {
         let parts = || self.parts.iter().zip(weighed);
         let sum: f64 = parts().map(|(p, w)| p.rows * w).sum();
-        let unit = |p: &Part| self.fitted.log().entries()[p.entry].unit;
+        let unit = |p: &EntryPart| self.fitted.log().entries()[p.entry].unit;
         let squares: f64 = parts().map(|(p, w)| p.rows * unit(p) * w * w).sum();
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
@@ -86,7 +86,7 @@ impl<'a> CrossFittedRows<'a> {
     /// What the models say wrong about rows that they were not fitted to; NaN without folds.
     pub fn residuals(&self) -> Result<Vec<f64>> {
         let folds = self.fitted.cross_fits(self.watch)?;
-        let residual = |p: &Part| match folds.get(p.fold) {
+        let residual = |p: &EntryPart| match folds.get(p.fold) {
             Some((values, _)) => self.outcome(p) - values.at(self.context(p), self.action(p)),
             None => f64::NAN,
         };
@@ -169,7 +169,7 @@ impl<'a> CrossFittedRows<'a> {
                 }
             }
         }
-        let leaf_of = |part: &Part| leaves.leaf_of(self.context(part), self.action(part));
+        let leaf_of = |part: &EntryPart| leaves.leaf_of(self.context(part), self.action(part));
         for (part, w) in self.parts.iter().zip(weights) {
             if let Some(leaf) = leaf_of(part) {
                 mass[leaf] -= w;

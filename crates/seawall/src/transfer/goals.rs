@@ -6,9 +6,9 @@
 //! ```
 //!
 //! `u` is the target's share on levels of the column that no row of the log has, 0 for a mean. The
-//! weights for one η are those of [`Moments`].
+//! weights for one η are those of [`FactMoments`].
 
-use super::tilt::{Margin, Moments, Tilt};
+use super::tilt::{Margin, FactMoments, Tilt};
 use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
 use crate::log::Log;
@@ -82,19 +82,19 @@ impl Goals {
 }
 
 /// A log and the goals that it is to meet.
-pub(super) struct Task<'a> {
+pub(super) struct GoalTask<'a> {
     log: &'a Log,
     /// The contexts that have rows; the moments' in this order.
     pub contexts: Vec<usize>,
     places: Vec<u32>,
-    pub moments: Moments,
+    pub moments: FactMoments,
     goals: Vec<f64>,
     own: Vec<f64>,
     /// By action.
     asked: Vec<f64>,
 }
 
-impl<'a> Task<'a> {
+impl<'a> GoalTask<'a> {
     pub fn new(
         log: &'a Log,
         known: &Known,
@@ -137,13 +137,13 @@ impl<'a> Task<'a> {
             margin.at = contexts.iter().map(at).collect();
         }
         let mass: Vec<f64> = contexts.iter().map(|&x| shares[x]).collect();
-        let moments = Moments::new(mass.clone(), kept.len(), &margins, &means);
+        let moments = FactMoments::new(mass.clone(), kept.len(), &margins, &means);
         let own = moments.means(&mass);
         let asked = effective_rows(log, |_| 1.0).iter().map(|n| effective.min(OWN * n)).collect();
         let mut places = vec![u32::MAX; shares.len()];
         contexts.iter().enumerate().for_each(|(row, &x)| places[x] = row as u32);
         let goals = kept.iter().map(|(_, goal)| *goal).collect();
-        Task { log, contexts, places, moments, goals, own, asked }
+        GoalTask { log, contexts, places, moments, goals, own, asked }
     }
 
     /// The weights with this share of the log's own margins mixed in.
@@ -218,7 +218,7 @@ pub(super) fn clash(
         let of = || -> Result<bool> {
             let known = Known::new(known.space().clone(), some)?;
             let goals = Goals::new(&known, &measured(&known, here))?;
-            Ok(Task::new(log, &known, here, goals.kept, effective).mixed(most).is_err())
+            Ok(GoalTask::new(log, &known, here, goals.kept, effective).mixed(most).is_err())
         };
         of().unwrap_or(true)
     };

@@ -31,7 +31,7 @@ const RIDGE: f64 = 1e-11;
 const MOST: f64 = 30.0;
 
 /// What facts say at each context that has rows: `φ_j`, in units of its standard deviation.
-pub(super) struct Moments {
+pub(super) struct FactMoments {
     /// Each context's share of the log.
     mass: Vec<f64>,
     /// The facts that are not 0 at a context, and what they are there.
@@ -79,7 +79,7 @@ pub(super) struct Slopes {
 }
 
 /// Weights at some ν.
-struct State {
+struct TiltState {
     weights: Vec<f64>,
     /// `E_w φ − b`.
     gap: Vec<f64>,
@@ -87,13 +87,13 @@ struct State {
     highest: f64,
 }
 
-impl State {
+impl TiltState {
     fn worst(&self) -> f64 {
         self.gap.iter().fold(0.0, |most: f64, g| most.max(g.abs()))
     }
 }
 
-impl Moments {
+impl FactMoments {
     /// Contexts' masses, the known shares by column, and the facts that are means with a number per
     /// context.
     pub fn new(
@@ -117,7 +117,7 @@ impl Moments {
             starts.push(active.len());
         }
         let columns = columns.iter().map(|c| c.facts.clone()).collect();
-        Moments { mass, starts, active, scales, columns }
+        FactMoments { mass, starts, active, scales, columns }
     }
 
     fn at(&self, context: usize) -> &[(u32, f64)] {
@@ -253,7 +253,7 @@ impl Moments {
         Some(narrower)
     }
 
-    fn state(&self, mass: &[f64], goals: &[f64], multipliers: &[f64]) -> State {
+    fn state(&self, mass: &[f64], goals: &[f64], multipliers: &[f64]) -> TiltState {
         let origin: f64 = goals.iter().zip(multipliers).map(|(b, m)| b * m).sum();
         let score = |i: usize| {
             let own = self.at(i).iter().map(|(fact, x)| multipliers[*fact as usize] * x);
@@ -269,7 +269,7 @@ impl Moments {
         weights.iter_mut().for_each(|w| *w /= total);
         let mut gap = self.scaled_means(&weights);
         gap.iter_mut().zip(goals).for_each(|(m, b)| *m -= b);
-        State { weights, gap, height: highest + total.ln(), highest }
+        TiltState { weights, gap, height: highest + total.ln(), highest }
     }
 
     /// One round of raking: each column's shares are made what they are to be, column after column.

@@ -47,7 +47,7 @@ pub struct Transport<'a> {
 }
 
 /// An estimate and each row's influence on it.
-struct Influence {
+struct RowInfluence {
     value: f64,
     /// By part of the log, as dealt.
     log: Vec<f64>,
@@ -117,7 +117,7 @@ impl<'a> Transport<'a> {
         self.dealt.fitted.log().clusters()
     }
 
-    fn estimate(&self, influence: &Influence) -> Estimate {
+    fn estimate(&self, influence: &RowInfluence) -> Estimate {
         let own = self.dealt.variance(&influence.log);
         let there = self.target.squares().iter().zip(&influence.target);
         let target: f64 = there.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
@@ -145,7 +145,7 @@ impl<'a> Transport<'a> {
     }
 
     /// The weighted mean of a number per part of the log, with the noise of the odds.
-    fn weighted_mean(&self, weighed: &[f64], of: &[f64]) -> Influence {
+    fn weighted_mean(&self, weighed: &[f64], of: &[f64]) -> RowInfluence {
         let parts = || self.dealt.parts.iter().zip(weighed).zip(of);
         let mass: f64 = parts().map(|((part, w), _)| part.rows * w).sum();
         let value = parts().map(|((part, w), y)| part.rows * w * y).sum::<f64>() / mass;
@@ -162,15 +162,15 @@ impl<'a> Transport<'a> {
             true => scale * self.odds.influence(&lever, x, true),
             false => 0.0,
         });
-        Influence { value, log, target: target.collect() }
+        RowInfluence { value, log, target: target.collect() }
     }
 
-    fn inverse_odds(&self, weighed: &[f64]) -> Influence {
+    fn inverse_odds(&self, weighed: &[f64]) -> RowInfluence {
         let outcomes = self.dealt.parts.iter().map(|part| self.dealt.outcome(part));
         self.weighted_mean(weighed, &outcomes.collect::<Vec<f64>>())
     }
 
-    fn doubly_robust(&self, policy: &Policy, weighed: &[f64]) -> Result<Influence> {
+    fn doubly_robust(&self, policy: &Policy, weighed: &[f64]) -> Result<RowInfluence> {
         let mut found = self.weighted_mean(weighed, &self.dealt.residuals()?);
         let (mean, spread) = self.over_target(&self.dealt.direct(policy)?);
         found.value += mean;
@@ -184,10 +184,10 @@ impl<'a> Transport<'a> {
     }
 }
 
-impl Influence {
-    fn minus(&self, other: &Influence) -> Influence {
+impl RowInfluence {
+    fn minus(&self, other: &RowInfluence) -> RowInfluence {
         let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
-        Influence {
+        RowInfluence {
             value: self.value - other.value,
             log: apart(&self.log, &other.log),
             target: apart(&self.target, &other.target),

@@ -22,7 +22,7 @@ use crate::kernel::sum::sums;
 use crate::population::Population;
 use crate::progress::{Progress, Stage, Watch};
 use crate::space::bits;
-use crate::steps::{BoxList, Side};
+use crate::steps::{BoxList, BoxSide};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -349,7 +349,7 @@ impl<'w> Coster<'w> {
                     lanes.for_each(|(cost, &s)| *cost = by_level[code(s, *feature) as usize]);
                 }
                 None => {
-                    let own: &Side = &boxes.sides.all[*side as usize].1;
+                    let own: &BoxSide = &boxes.sides.all[*side as usize].1;
                     let extent = &self.whole.extent;
                     let into = |s: u32| extent.line_cost(*feature, own, code(s, *feature));
                     lanes.for_each(|(cost, &s)| *cost = into(s));

@@ -26,7 +26,7 @@ use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
 use crate::population::Population;
 use crate::progress::Watch;
-use crate::steps::{Joint, Part, Separated};
+use crate::steps::{Joint, FactorPart, Separated};
 use rayon::prelude::*;
 
 /// Sources side by side.
@@ -72,7 +72,7 @@ impl<'w> Separable<'w> {
         for source in 0..whole.sources.len() {
             mass[kind_of.as_ref().map_or(source, |of| of[source] as usize)] += whole.mass(source);
         }
-        let lookups = |part: &Part| {
+        let lookups = |part: &FactorPart| {
             let own = part.places.iter().map(|p| p.profiles.len() + p.combinations());
             part.shared.len() + own.sum::<usize>()
         };
@@ -286,7 +286,7 @@ impl At<'_> {
     }
 
     /// Looks a block up in the profiles that not all boxes of a part have.
-    fn look_up_own(&self, part: &Part, block: &[u32], known: &mut [Option<Box<Lanes>>]) {
+    fn look_up_own(&self, part: &FactorPart, block: &[u32], known: &mut [Option<Box<Lanes>>]) {
         let mut own: Vec<u32> = Vec::new();
         for place in &part.places {
             own.extend(&place.profiles);

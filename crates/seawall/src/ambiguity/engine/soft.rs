@@ -42,7 +42,7 @@ pub(in crate::ambiguity) enum Of<'v> {
 }
 
 /// Sums over all targets for each source.
-pub(in crate::ambiguity) trait Softmax: Send + Sync {
+pub(in crate::ambiguity) trait SoftMaximizer: Send + Sync {
     /// Takes in other exponents `e_j`, one per point; −∞ is out of reach.
     fn weigh(&mut self, exponents: Vec<f64>);
     /// One pass at a sharpness `s` of the costs.
@@ -65,7 +65,7 @@ pub(in crate::ambiguity) trait SoftEngine: Send + Sync {
         indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
-    ) -> Box<dyn Softmax + 'v>;
+    ) -> Box<dyn SoftMaximizer + 'v>;
 }
 
 /// The engine named, or the one that suits.
@@ -144,7 +144,7 @@ impl SoftEngine for SoftLattice {
         indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
-    ) -> Box<dyn Softmax + 'v> {
+    ) -> Box<dyn SoftMaximizer + 'v> {
         let cells = self.shape.grid.len();
         // A pass of logarithms and exponentials is worth some dozens of plain ones.
         let steps = 16 * self.shape.work() as usize / self.axes.len().max(1);
@@ -197,7 +197,7 @@ impl LoadedLattice<'_> {
     }
 }
 
-impl Softmax for LoadedLattice<'_> {
+impl SoftMaximizer for LoadedLattice<'_> {
     fn weigh(&mut self, exponents: Vec<f64>) {
         self.base = match &self.engine.shape.cells {
             None => exponents.clone(),
@@ -302,7 +302,7 @@ impl SoftEngine for SoftScan {
         indexed: &IndexedPopulation,
         exponents: Vec<f64>,
         watch: Watch<'v>,
-    ) -> Box<dyn Softmax + 'v> {
+    ) -> Box<dyn SoftMaximizer + 'v> {
         let exponents = self.by_group(&exponents);
         let (population, totals) = (indexed.population().clone(), Vec::new());
         // An exponential is worth a few steps of a plain look.
@@ -355,7 +355,7 @@ struct SoftRoom {
     exponents: Vec<f64>,
 }
 
-impl Softmax for LoadedScan<'_> {
+impl SoftMaximizer for LoadedScan<'_> {
     fn weigh(&mut self, exponents: Vec<f64>) {
         self.exponents = self.engine.by_group(&exponents);
     }

@@ -46,7 +46,7 @@ impl JointEstimate {
 }
 
 /// The tilt `e^{h/α} / Σ p e^{h/α}` of a law of heights.
-pub(super) struct Tilt<'h> {
+pub(super) struct HeightTilt<'h> {
     heights: &'h [f64],
     mean: f64,
     alpha: f64,
@@ -54,7 +54,7 @@ pub(super) struct Tilt<'h> {
     log_total: f64,
 }
 
-impl<'h> Tilt<'h> {
+impl<'h> HeightTilt<'h> {
     /// At a price; None at 0, where the worst outcome alone is left.
     pub fn new(weights: &[f64], heights: &'h [f64], alpha: f64) -> Option<Self> {
         if alpha <= 0.0 {
@@ -69,7 +69,7 @@ impl<'h> Tilt<'h> {
             }
             far => far + own().map(|(p, h)| p * ((h - highest) / alpha).exp()).sum::<f64>().ln(),
         };
-        Some(Tilt { heights, mean, alpha, log_total })
+        Some(HeightTilt { heights, mean, alpha, log_total })
     }
 
     /// `α (e^{h/α} / Σ p e^{h/α} − 1)` of every outcome.
@@ -92,7 +92,7 @@ pub(super) fn ratios(weights: &[f64], heights: &[f64], case: &WorstCase) -> Vec<
     let after = case.weights();
     let own = weights.iter().zip(heights).filter(|(p, _)| **p > 0.0);
     let highest = own.map(|(_, h)| *h).fold(f64::NEG_INFINITY, f64::max);
-    let tilt = Tilt::new(weights, heights, case.lambda());
+    let tilt = HeightTilt::new(weights, heights, case.lambda());
     let elsewhere = |h: f64| match &tilt {
         Some(tilt) => tilt.log_ratio(h.min(highest)).exp(),
         None => f64::from(h >= highest),

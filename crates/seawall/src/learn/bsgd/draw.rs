@@ -1,6 +1,6 @@
 //! Places drawn uniformly from a support, listed or not.
 
-use super::model::{Model, Seen};
+use super::model::{ClassModel, Seen};
 use super::{Class, Walk};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
@@ -9,7 +9,7 @@ use crate::outcome::Predictor;
 use crate::policy::encode;
 
 /// A place drawn from the support.
-pub(super) struct Place {
+pub(super) struct DrawnPlace {
     pub(super) seen: Seen,
     /// Each action's cost there.
     pub(super) costs: Vec<f64>,
@@ -87,7 +87,7 @@ impl<'d> Draw<'d> {
         Ok(Draw::Product { predictor, levels, parts, columns })
     }
 
-    pub(super) fn draw(&self, walk: &Walk<'_, '_>, source: usize, random: &mut Random) -> Place {
+    pub(super) fn draw(&self, walk: &Walk<'_, '_>, source: usize, random: &mut Random) -> DrawnPlace {
         let task = walk.task;
         let space = task.population().space();
         match self {
@@ -96,14 +96,14 @@ impl<'d> Draw<'d> {
                 let costs = task.costs.iter().map(|c| c[point]).collect();
                 let kinked = task.kink().map(|_| point);
                 let away = space.cost(source, point);
-                Place { seen: walk.model.seen(point), costs, kinked, away }
+                DrawnPlace { seen: walk.model.seen(point), costs, kinked, away }
             }
             Draw::Product { predictor, levels, parts, columns } => {
                 let codes: Vec<f64> = levels.iter().map(|&n| random.below(n) as f64).collect();
                 let sign = task.sign();
                 let costs = (0..task.costs.len()).map(|a| sign * predictor.at(&codes, a)).collect();
                 let level = |k: usize| codes[k] as usize;
-                let seen = if let Model::Groups { .. } = walk.model {
+                let seen = if let ClassModel::Groups { .. } = walk.model {
                     let mut group = 0;
                     for (k, part, count) in parts {
                         group = group * count + part[level(*k)];
@@ -113,7 +113,7 @@ impl<'d> Draw<'d> {
                     let encoded = columns.iter().map(|(k, by_level)| by_level[level(*k)]);
                     Seen::Features(std::iter::once(1.0).chain(encoded).collect())
                 };
-                Place { seen, costs, kinked: None, away: space.cost_to(source, &codes) }
+                DrawnPlace { seen, costs, kinked: None, away: space.cost_to(source, &codes) }
             }
         }
     }

@@ -18,8 +18,8 @@
 mod draw;
 mod model;
 
-use self::draw::{Draw, Place};
-use self::model::Model;
+use self::draw::{Draw, DrawnPlace};
+use self::model::ClassModel;
 use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
 use crate::ambiguity::{Argument, Detail, Settings};
 use crate::error::{Error, Field, Result};
@@ -200,7 +200,7 @@ pub fn bsgd(
         let what = format!("is {eta}; expected a finite number > 0");
         return Err(Error::field(Field::Eta, what));
     }
-    let model = Model::new(task, &asked.class)?;
+    let model = ClassModel::new(task, &asked.class)?;
     let start = model.start(task.costs.len());
     let fresh = |_| Run {
         step: 0,
@@ -295,7 +295,7 @@ fn scales(task: &Task<'_>, radius: f64) -> (f64, f64) {
 /// What every run shares.
 struct Walk<'w, 't> {
     task: &'w Task<'t>,
-    model: &'w Model,
+    model: &'w ClassModel,
     draw: &'w Draw<'w>,
     asked: &'w Bsgd,
     radius: f64,
@@ -390,7 +390,7 @@ impl Walk<'_, '_> {
 
 /// Room for one step.
 struct Scratch {
-    places: Vec<Place>,
+    places: Vec<DrawnPlace>,
     rows: Vec<f64>,
     costs: Vec<f64>,
     weights: Vec<f64>,

@@ -1,14 +1,14 @@
 //! A class of policies during a descent: its parameters, costs and gradients.
 
 use super::Class;
-use super::draw::Place;
+use super::draw::DrawnPlace;
 use crate::error::{Error, Result};
 use crate::learn::Task;
 use crate::learn::gradient::Design;
 use crate::policy::{Partition, Policy, Rule};
 
 /// A class on a task's support.
-pub(super) enum Model {
+pub(super) enum ClassModel {
     Fixed(Vec<f64>),
     Groups { actions: usize, group: Vec<usize>, by: Vec<Partition> },
     Softmax { design: Design, temperature: f64 },
@@ -24,16 +24,16 @@ pub(super) enum Seen {
     Features(Vec<f64>),
 }
 
-impl Model {
+impl ClassModel {
     pub(super) fn new(task: &Task<'_>, class: &Class) -> Result<Self> {
         Ok(match class {
-            Class::Fixed(policy) => Model::Fixed(task.policy_costs(policy)?),
+            Class::Fixed(policy) => ClassModel::Fixed(task.policy_costs(policy)?),
             Class::Groups(by) => {
                 let all = Partition::groups(by, task.log.contexts())?;
                 let group = task.robust.points().iter().map(|&i| all[i]).collect();
-                Model::Groups { actions: task.costs.len(), group, by: by.clone() }
+                ClassModel::Groups { actions: task.costs.len(), group, by: by.clone() }
             }
-            Class::Softmax(temperature) => Model::Softmax {
+            Class::Softmax(temperature) => ClassModel::Softmax {
                 design: Design::new(task.log.contexts(), task.robust.points())?,
                 temperature: *temperature,
             },
@@ -42,21 +42,21 @@ impl Model {
 
     pub(super) fn start(&self, actions: usize) -> Vec<f64> {
         match self {
-            Model::Fixed(_) => Vec::new(),
-            Model::Groups { by, .. } => {
+            ClassModel::Fixed(_) => Vec::new(),
+            ClassModel::Groups { by, .. } => {
                 let groups: usize = by.iter().map(Partition::len).product();
                 vec![1.0 / actions as f64; groups * actions]
             }
-            Model::Softmax { design, .. } => vec![0.0; (actions - 1) * design.width],
+            ClassModel::Softmax { design, .. } => vec![0.0; (actions - 1) * design.width],
         }
     }
 
     /// What is seen of a point of the support.
     pub(super) fn seen(&self, point: usize) -> Seen {
         match self {
-            Model::Fixed(costs) => Seen::Cost(costs[point]),
-            Model::Groups { group, .. } => Seen::Group(group[point]),
-            Model::Softmax { design, .. } => Seen::Features(design.row(point)),
+            ClassModel::Fixed(costs) => Seen::Cost(costs[point]),
+            ClassModel::Groups { group, .. } => Seen::Group(group[point]),
+            ClassModel::Softmax { design, .. } => Seen::Features(design.row(point)),
         }
     }
 
@@ -65,14 +65,14 @@ impl Model {
         &self,
         task: &Task<'_>,
         theta: &[f64],
-        place: &Place,
+        place: &DrawnPlace,
         row: &mut [f64],
     ) -> f64 {
         match (self, &place.seen) {
-            (Model::Groups { actions, .. }, Seen::Group(group)) => {
+            (ClassModel::Groups { actions, .. }, Seen::Group(group)) => {
                 row.copy_from_slice(&theta[group * actions..][..*actions]);
             }
-            (Model::Softmax { design, temperature }, Seen::Features(features)) => {
+            (ClassModel::Softmax { design, temperature }, Seen::Features(features)) => {
                 design.at(features, theta, *temperature, row);
             }
             (_, Seen::Cost(cost)) => return *cost,
@@ -88,7 +88,7 @@ impl Model {
     pub(super) fn add(
         &self,
         task: &Task<'_>,
-        place: &Place,
+        place: &DrawnPlace,
         row: &[f64],
         weight: f64,
         gradient: &mut [f64],
@@ -98,11 +98,11 @@ impl Model {
             None => place.costs[a],
         };
         match (self, &place.seen) {
-            (Model::Groups { actions, .. }, Seen::Group(group)) => {
+            (ClassModel::Groups { actions, .. }, Seen::Group(group)) => {
                 let block = &mut gradient[group * actions..][..*actions];
                 block.iter_mut().enumerate().for_each(|(a, g)| *g += weight * slope(a));
             }
-            (Model::Softmax { design, temperature }, Seen::Features(features)) => {
+            (ClassModel::Softmax { design, temperature }, Seen::Features(features)) => {
                 let mean: f64 = row.iter().enumerate().map(|(a, p)| p * slope(a)).sum();
                 for (a, block) in gradient.chunks_mut(design.width).enumerate() {
                     let pull = weight * row[a] * (slope(a) - mean) / temperature;
@@ -116,26 +116,26 @@ impl Model {
     /// Back into the set of parameters.
     pub(super) fn project(&self, theta: &mut [f64]) {
         match self {
-            Model::Fixed(_) => {}
-            Model::Groups { actions, .. } => theta.chunks_mut(*actions).for_each(onto_simplex),
-            Model::Softmax { .. } => theta.iter_mut().for_each(|t| *t = t.clamp(-10.0, 10.0)),
+            ClassModel::Fixed(_) => {}
+            ClassModel::Groups { actions, .. } => theta.chunks_mut(*actions).for_each(onto_simplex),
+            ClassModel::Softmax { .. } => theta.iter_mut().for_each(|t| *t = t.clamp(-10.0, 10.0)),
         }
     }
 
     pub(super) fn policy(&self, task: &Task<'_>, theta: &[f64], class: &Class) -> Result<Policy> {
         let (space, names) = (task.log.contexts(), task.log.actions());
         match self {
-            Model::Fixed(_) => match class {
+            ClassModel::Fixed(_) => match class {
                 Class::Fixed(policy) => Ok(policy.clone()),
                 _ => Err(Error::config("no policy was given")),
             },
-            Model::Groups { actions, by, .. } => {
+            ClassModel::Groups { actions, by, .. } => {
                 let mut probabilities: Vec<Vec<f64>> =
                     theta.chunks(*actions).map(<[f64]>::to_vec).collect();
                 probabilities.iter_mut().for_each(|row| onto_simplex(row));
                 Policy::new("groups", Rule::Groups { by: by.clone(), probabilities }, space, names)
             }
-            Model::Softmax { design, temperature } => {
+            ClassModel::Softmax { design, temperature } => {
                 let rule = design.rule(theta, names.len(), *temperature);
                 Policy::new("softmax", rule, space, names)
             }

@@ -29,9 +29,9 @@ mod softmax;
 
 use super::class::{Polytope, Row, dot};
 use super::groups::bounded;
-use super::master::{Cut, least};
+use super::master::{CuttingPlane, least};
 use super::node::Node;
-use super::search::{Costs, Points};
+use super::search::{Costs, RankedPoints};
 use super::{Bounds, Groups, Learned, Method, Trees, check_tolerance};
 use crate::ambiguity::sets::JointKl;
 use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status};
@@ -67,7 +67,7 @@ trait Linear {
 }
 
 /// The best policy so far, with its worst case and `s`.
-struct Best {
+struct BestPolicy {
     policy: Policy,
     upper: f64,
     tilt: f64,
@@ -164,7 +164,7 @@ impl<'a> JointTask<'a> {
             }
             polytope.rows.push(Row { row, most: budget.most });
         }
-        let class = ByGroup { task: self, by: &asked.by, group, polytope };
+        let class = GroupChances { task: self, by: &asked.by, group, polytope };
         self.learn(&class, asked.tolerance, settings)
     }
 
@@ -172,7 +172,7 @@ impl<'a> JointTask<'a> {
     pub fn trees(&self, asked: Trees, settings: Settings<'_>) -> Result<Learned> {
         asked.check()?;
         let space = self.robust.population().space();
-        let points = Points::new(space, self.actions).taking_only(self.seen.clone());
+        let points = RankedPoints::new(space, self.actions).taking_only(self.seen.clone());
         let all = (0..space.len() as u32).collect();
         let class = ByTree { task: self, asked, points, all, settings };
         self.learn(&class, asked.tolerance, settings)
@@ -230,7 +230,7 @@ impl<'a> JointTask<'a> {
     fn learn(&self, class: &dyn Linear, tolerance: f64, settings: Settings<'_>) -> Result<Learned> {
         let (low, high) = self.range();
         let size = low.abs().max(high.abs()).max(1e-300);
-        let mut search = Search { task: self, class, settings, solved: 0, stopped: false };
+        let mut search = ClassSearch { task: self, class, settings, solved: 0, stopped: false };
         let mut best = search.start(low + 0.5 * (high - low))?;
         search.descend(&mut best)?;
         let (mut lower, mut share) = (low.min(best.upper), 1e-2_f64.max(tolerance));
@@ -265,7 +265,7 @@ impl<'a> JointTask<'a> {
 }
 
 /// A search over a class.
-struct Search<'s, 'a> {
+struct ClassSearch<'s, 'a> {
     task: &'s JointTask<'a>,
     class: &'s dyn Linear,
     settings: Settings<'s>,
@@ -273,7 +273,7 @@ struct Search<'s, 'a> {
     stopped: bool,
 }
 
-impl Search<'_, '_> {
+impl ClassSearch<'_, '_> {
     /// The policy of the least linear cost; None once the search is to stop.
     fn best(&mut self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
         self.solved += 1;
@@ -290,18 +290,18 @@ impl Search<'_, '_> {
     }
 
     /// A policy to begin with: that of the least mean about the middle of all costs.
-    fn start(&mut self, middle: f64) -> Result<Best> {
+    fn start(&mut self, middle: f64) -> Result<BestPolicy> {
         for costs in [self.task.costs(|y| y - middle), self.task.costs(|_| -1.0)] {
             let Some((_, policy)) = self.best(&costs)? else { return Err(Error::stopped()) };
             if let Some((upper, tilt)) = self.task.value(&policy, self.settings)? {
-                return Ok(Best { policy, upper, tilt });
+                return Ok(BestPolicy { policy, upper, tilt });
             }
         }
         Err(Error::input("no row of the log has what a policy of this class does"))
     }
 
     /// Goes to better policies at the best one's own tilt, as long as there are any.
-    fn descend(&mut self, best: &mut Best) -> Result<()> {
+    fn descend(&mut self, best: &mut BestPolicy) -> Result<()> {
         let spent = self.task.within.radius;
         while best.tilt.is_finite() {
             let (u, s) = (best.upper, best.tilt);
@@ -318,10 +318,10 @@ impl Search<'_, '_> {
     }
 
     /// Takes a policy in place of the best if it is better.
-    fn improves(&mut self, best: &mut Best, policy: Policy) -> Result<bool> {
+    fn improves(&mut self, best: &mut BestPolicy, policy: Policy) -> Result<bool> {
         match self.task.value(&policy, self.settings)? {
             Some((upper, tilt)) if upper < best.upper => {
-                *best = Best { policy, upper, tilt };
+                *best = BestPolicy { policy, upper, tilt };
                 Ok(true)
             }
             _ => Ok(false),
@@ -330,7 +330,7 @@ impl Search<'_, '_> {
 
     /// Whether no policy of the class is better than the best by more than this, which may become a better
     /// one on the way.
-    fn proves(&mut self, best: &mut Best, by: f64, low: f64) -> Result<bool> {
+    fn proves(&mut self, best: &mut BestPolicy, by: f64, low: f64) -> Result<bool> {
         let radius = self.task.within.radius;
         if best.upper - by <= low {
             return Ok(true);
@@ -384,7 +384,7 @@ impl Search<'_, '_> {
     }
 
     /// An `s` from which on no policy reaches what is to be excluded.
-    fn beyond(&mut self, best: &mut Best, by: f64, first: f64) -> Result<Option<f64>> {
+    fn beyond(&mut self, best: &mut BestPolicy, by: f64, first: f64) -> Result<Option<f64>> {
         let mut s = 4.0 * first;
         for _ in 0..200 {
             // Rising means of exponentials: once above 1 for every policy, always.
@@ -446,7 +446,7 @@ fn table(name: &str, task: &JointTask<'_>, chances: &Matrix) -> Result<Policy> {
 }
 
 /// Probabilities by group.
-struct ByGroup<'s, 'a> {
+struct GroupChances<'s, 'a> {
     task: &'s JointTask<'a>,
     by: &'s [Partition],
     /// The group of each point.
@@ -454,7 +454,7 @@ struct ByGroup<'s, 'a> {
     polytope: Polytope,
 }
 
-impl Linear for ByGroup<'_, '_> {
+impl Linear for GroupChances<'_, '_> {
     fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
         let (actions, log) = (self.task.actions, self.task.fitted.log());
         let mut row = vec![0.0; self.polytope.len()];
@@ -467,7 +467,7 @@ impl Linear for ByGroup<'_, '_> {
                 (dot(&row, &theta), theta)
             }
             false => {
-                let cuts = [Cut { constant: 0.0, row: row.clone() }];
+                let cuts = [CuttingPlane { constant: 0.0, row: row.clone() }];
                 let found = least(&self.polytope, &cuts);
                 let found =
                     found.ok_or_else(|| Error::numeric("a linear program has no answer"))?;
@@ -485,7 +485,7 @@ impl Linear for ByGroup<'_, '_> {
 struct ByTree<'s, 'a> {
     task: &'s JointTask<'a>,
     asked: Trees,
-    points: Points,
+    points: RankedPoints,
     all: Vec<u32>,
     settings: Settings<'s>,
 }

@@ -10,7 +10,7 @@
 
 use crate::ambiguity::values::ValueUnits;
 use crate::error::{Error, Result};
-use crate::steps::{Extent, Side, StepFunction, StepNode, StepTree, Terms, Weighed, list};
+use crate::steps::{Extent, BoxSide, StepFunction, StepNode, StepTree, Terms, Weighed, list};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Block {
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     /// Its side of each feature.
-    pub sides: Vec<Side>,
+    pub sides: Vec<BoxSide>,
     /// Those that do not hold everything.
     pub cuts: Vec<u32>,
     pub base: f64,
@@ -71,7 +71,7 @@ pub(super) struct Region {
 #[derive(Debug)]
 pub(super) struct Blocks {
     /// All sides and whose they are.
-    pub sides: Vec<(usize, Side)>,
+    pub sides: Vec<(usize, BoxSide)>,
     /// What each side costs from each level of its feature, where that has levels.
     pub by_level: Vec<Option<Vec<f64>>>,
     pub blocks: Vec<Block>,
@@ -140,12 +140,12 @@ fn too_many() -> Error {
 
 /// Sides, each kept once.
 struct SideNumbers {
-    all: Vec<(usize, Side)>,
+    all: Vec<(usize, BoxSide)>,
     known: HashMap<(usize, Vec<u64>), u32>,
 }
 
 impl SideNumbers {
-    fn number(&mut self, feature: usize, side: &Side) -> u32 {
+    fn number(&mut self, feature: usize, side: &BoxSide) -> u32 {
         let next = self.all.len() as u32;
         let number = *self.known.entry((feature, side.key())).or_insert(next);
         if number == next {
@@ -228,11 +228,11 @@ fn block(
 
 /// A box of the policy's with the blocks of its row.
 fn region(
-    (sides, cuts): (Vec<Side>, Vec<u32>),
+    (sides, cuts): (Vec<BoxSide>, Vec<u32>),
     row: &[Weighed],
     function: &StepFunction,
     blocks: &[Block],
-    all: &[(usize, Side)],
+    all: &[(usize, BoxSide)],
 ) -> Region {
     let base = row.iter().map(|w| w.factor * function.terms[w.terms].base).sum();
     let mut members = Vec::new();

@@ -7,12 +7,12 @@ use crate::steps::{Question, StepNode, StepTree, Terms};
 use std::sync::Arc;
 
 /// Rows of numbers, and an outcome of 0 or 1 for each.
-pub(super) struct Rows {
+pub(super) struct LabelledRows {
     columns: Vec<Vec<f64>>,
     outcomes: Vec<f64>,
 }
 
-impl Rows {
+impl LabelledRows {
     pub fn drawn(random: &mut Random, rows: usize, features: usize) -> Self {
         let columns: Vec<Vec<f64>> =
             (0..features).map(|_| (0..rows).map(|_| random.normal()).collect()).collect();
@@ -22,7 +22,7 @@ impl Rows {
             f64::from(random.unit() < 1.0 / (1.0 + (-score).exp()))
         };
         let outcomes = (0..rows).map(outcome).collect();
-        Rows { columns, outcomes }
+        LabelledRows { columns, outcomes }
     }
 
     /// The rows as a population.

@@ -37,7 +37,7 @@ const FEWEST: usize = 24;
 const WORK: usize = 1 << 26;
 
 /// Sources and a sum of trees.
-pub(in crate::ambiguity) struct Descent<'w> {
+pub(in crate::ambiguity) struct DescentEngine<'w> {
     whole: &'w WholeSpace,
     function: &'w StepFunction,
     blocks: Blocks,
@@ -53,7 +53,7 @@ pub(in crate::ambiguity) struct Descent<'w> {
     patience: Patience<'w>,
 }
 
-impl<'w> Descent<'w> {
+impl<'w> DescentEngine<'w> {
     pub fn new(
         whole: &'w WholeSpace,
         function: &'w StepFunction,
@@ -89,7 +89,7 @@ impl<'w> Descent<'w> {
         let work = work / firsts.len().max(1);
         let patience = Patience::new(watch, firsts.len(), work);
         let found = Vec::new();
-        Ok(Descent { whole, function, blocks, kind_of, mass, places, found, work, patience })
+        Ok(DescentEngine { whole, function, blocks, kind_of, mass, places, found, work, patience })
     }
 
     /// The best place of each kind at a price; None if told to stop.
@@ -141,7 +141,7 @@ fn best(places: &[Place], price: Price) -> usize {
     })
 }
 
-impl TransportOracle for Descent<'_> {
+impl TransportOracle for DescentEngine<'_> {
     fn len(&self) -> usize {
         self.whole.sources.len()
     }
@@ -206,7 +206,7 @@ impl TransportOracle for Descent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted::Rows;
+    use super::fitted::LabelledRows;
     use super::*;
     use crate::ambiguity::settings::Settings;
     use crate::ambiguity::solve::PricedSolver;
@@ -216,9 +216,9 @@ mod tests {
     use crate::kernel::random::Random;
     use crate::steps::{Question, StepNode, StepTree, Terms, Weighed};
 
-    fn descent(trial: &Trial, work: usize) -> Descent<'_> {
+    fn descent(trial: &Trial, work: usize) -> DescentEngine<'_> {
         let Trial { whole, function, direction } = trial;
-        Descent::with_work(whole, function, *direction, Watch::NOBODY, work).unwrap()
+        DescentEngine::with_work(whole, function, *direction, Watch::NOBODY, work).unwrap()
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
             [("forest", false, 100), ("boosted", true, 100), ("boosted", true, 500)]
         {
             let random = &mut Random::new(5, 0);
-            let drawn = [0, 1].map(|_| Rows::drawn(random, rows, features));
+            let drawn = [0, 1].map(|_| LabelledRows::drawn(random, rows, features));
             let population = drawn[0].population();
             let whole = WholeSpace::new(population.space(), &population);
             let scales = whole.extent.scales.clone();
@@ -294,7 +294,7 @@ mod tests {
             let rows = (0..2).map(|terms| vec![Weighed { factor: 1.0, terms }]).collect();
             let function = StepFunction { policy, rows, terms };
             let begun = std::time::Instant::now();
-            let descent = Descent::new(&whole, &function, Direction::Cost, Watch::NOBODY).unwrap();
+            let descent = DescentEngine::new(&whole, &function, Direction::Cost, Watch::NOBODY).unwrap();
             let boxes: usize = descent.blocks.blocks.iter().map(|b| b.values.len()).sum();
             println!(
                 "{name} {trees}: {} blocks of {boxes} boxes in {:?}",

@@ -15,7 +15,7 @@
 use super::blocks::{Blocks, RegionCut};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
-use crate::steps::{Extent, Question, Side, StepFunction};
+use crate::steps::{Extent, Question, BoxSide, StepFunction};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -53,7 +53,7 @@ pub(super) struct PlaceSearch<'s> {
 /// A box that may hold something better.
 struct BoxNode {
     region: usize,
-    sides: Vec<Side>,
+    sides: Vec<BoxSide>,
     /// What the source pays to get to each side.
     near: Vec<f64>,
     /// The boxes of each member that meet it.
@@ -105,7 +105,7 @@ impl<'s> PlaceSearch<'s> {
         work: usize,
     ) -> Self {
         let distance =
-            |((feature, side), by_level): (&(usize, Side), &Option<Vec<f64>>)| match by_level {
+            |((feature, side), by_level): (&(usize, BoxSide), &Option<Vec<f64>>)| match by_level {
                 Some(by_level) => by_level[codes[*feature] as usize],
                 None => extent.landing(*feature, side, codes[*feature]).1,
             };
@@ -348,7 +348,7 @@ impl<'s> PlaceSearch<'s> {
 
     /// A box made of favourites that fit together, those first that matter most; and what each member
     /// lost by it.
-    fn fit(&mut self, node: &BoxNode, scores: &Scores) -> (Vec<Side>, Vec<f64>) {
+    fn fit(&mut self, node: &BoxNode, scores: &Scores) -> (Vec<BoxSide>, Vec<f64>) {
         let members = &self.blocks.regions[node.region].members;
         let spread = |m: usize| {
             let low = scores.of[m].iter().copied().fold(f64::INFINITY, f64::min);
@@ -385,7 +385,7 @@ impl<'s> PlaceSearch<'s> {
     }
 
     /// Takes the place of a box that is nearest to the source if it is better than what is known.
-    fn offer(&mut self, sides: &[Side]) {
+    fn offer(&mut self, sides: &[BoxSide]) {
         let mut codes: Box<[f64]> = self.codes.into();
         for (k, side) in sides.iter().enumerate() {
             codes[k] = self.extent.landing(k, side, codes[k]).0;
@@ -443,7 +443,7 @@ impl<'s> PlaceSearch<'s> {
         &self,
         node: &BoxNode,
         scores: &Scores,
-        (sides, losses): &(Vec<Side>, Vec<f64>),
+        (sides, losses): &(Vec<BoxSide>, Vec<f64>),
     ) -> Option<(usize, Question)> {
         let members = &self.blocks.regions[node.region].members;
         let mut best: Option<((f64, f64), (usize, Question))> = None;
