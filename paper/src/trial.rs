@@ -63,12 +63,13 @@ impl Trial {
     /// What every table begins with.
     pub fn words(&self) -> String {
         let rows = self.loaded.log().total();
-        match self.real {
-            true => format!("International Stroke Trial, {rows} patients.\n\n"),
-            false => format!(
+        if self.real {
+            format!("International Stroke Trial, {rows} patients.\n\n")
+        } else {
+            format!(
                 "**A synthetic trial of {rows} made-up patients, not the International Stroke \
                  Trial: the paper's numbers do not apply.**\n\n"
-            ),
+            )
         }
     }
 
@@ -111,9 +112,12 @@ impl Trial {
         let alert = alert.ok_or_else(|| Error::input("nobody in the trial is fully alert"))?;
         // Another deal than that of the two halves.
         let deal = log.folds_of(2, seed.wrapping_add(1 << 32))?;
-        log.reweighted(|entry, e| match space.code(e.context as usize, k) as usize == alert {
-            true => e.weight,
-            false => deal.weight(entry, 0),
+        log.reweighted(|entry, e| {
+            if space.code(e.context as usize, k) as usize == alert {
+                e.weight
+            } else {
+                deal.weight(entry, 0)
+            }
         })
     }
 }

@@ -311,9 +311,10 @@ mod linux {
                     assert!(named && (kept || printed.contains("seawall-policy")), "{}", told());
                     return "2; one line, the old files, the policy elsewhere";
                 }
-                match partly {
-                    true => "2; one line, which says which files are new",
-                    false => "2; one line, the old files",
+                if partly {
+                    "2; one line, which says which files are new"
+                } else {
+                    "2; one line, the old files"
                 }
             }
             _ => panic!("{}", told()),
@@ -331,10 +332,8 @@ mod linux {
         let mut matrix: Matrix = BTreeMap::new();
         let mut points = 0;
         for command in WRITES {
-            let there: Vec<&[&str]> = match command.outputs.is_empty() {
-                true => vec![&[]],
-                false => vec![&[], command.outputs],
-            };
+            let there: Vec<&[&str]> =
+                if command.outputs.is_empty() { vec![&[]] } else { vec![&[], command.outputs] };
             for outputs in there {
                 let mut files = inputs.to_vec();
                 files.extend(outputs.iter().map(|name| (*name, b"old".as_slice())));

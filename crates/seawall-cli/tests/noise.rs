@@ -389,9 +389,12 @@ fn the_stroke_trial_by_size_of_leaves() {
     {
         let one = text
             .lines()
-            .map(|l| match l.starts_with("min_samples_leaf") {
-                true => format!("min_samples_leaf = {leaf}"),
-                false => l.to_owned(),
+            .map(|l| {
+                if l.starts_with("min_samples_leaf") {
+                    format!("min_samples_leaf = {leaf}")
+                } else {
+                    l.to_owned()
+                }
             })
             .collect::<Vec<_>>()
             .join("\n");

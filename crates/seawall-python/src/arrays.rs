@@ -19,9 +19,10 @@ use std::sync::Arc;
 fn set(name: &str, eta: Option<f64>) -> PyResult<Set> {
     let change = SetChange { name: Some(name.to_owned()), eta };
     let set = change.apply(Wasserstein.into()).map_err(raised)?;
-    match eta.is_some() && set.parameter("eta").is_none() {
-        true => Err(ConfigError::new_err("eta belongs to an entropic set: set=\"entropic\"")),
-        false => Ok(set),
+    if eta.is_some() && set.parameter("eta").is_none() {
+        Err(ConfigError::new_err("eta belongs to an entropic set: set=\"entropic\""))
+    } else {
+        Ok(set)
     }
 }
 

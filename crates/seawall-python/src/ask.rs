@@ -25,9 +25,12 @@ pub fn support(name: Option<&str>) -> PyResult<Option<Support>> {
 
 /// Policies as they are typed, or the JSON of saved ones.
 pub fn policies(texts: &[String]) -> PyResult<Vec<PolicySpec>> {
-    let spec = |text: &String| match text.trim_start().starts_with('{') {
-        true => Ok(PolicySpec::Made(Box::new(PolicyFile::from_json(text).map_err(raised)?))),
-        false => Ok(PolicySpec::typed(text)),
+    let spec = |text: &String| {
+        if text.trim_start().starts_with('{') {
+            Ok(PolicySpec::Made(Box::new(PolicyFile::from_json(text).map_err(raised)?)))
+        } else {
+            Ok(PolicySpec::typed(text))
+        }
     };
     texts.iter().map(spec).collect()
 }

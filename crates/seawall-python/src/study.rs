@@ -164,9 +164,8 @@ impl Study {
             Ok((values, elsewhere))
         })?;
         let shape = (values.contexts(), values.actions());
-        let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| match elsewhere[x] {
-            true => f64::NAN,
-            false => values.at(x, a),
+        let table = numpy::ndarray::Array2::from_shape_fn(shape, |(x, a)| {
+            if elsewhere[x] { f64::NAN } else { values.at(x, a) }
         });
         Ok(table.into_pyarray(py))
     }
@@ -393,10 +392,7 @@ impl Study {
         run(py, threads, progress.as_ref(), |watch: Watch<'_>| {
             let transfer = Transferred::of(by_group, &policies, level, watch)?;
             let sets = compare::Request { policies: policies.clone(), ..Default::default() };
-            let compare = match compare {
-                true => Some(compare::compare(&own, &sets, watch)?),
-                false => None,
-            };
+            let compare = if compare { Some(compare::compare(&own, &sets, watch)?) } else { None };
             let request = report::Request {
                 policies,
                 support,

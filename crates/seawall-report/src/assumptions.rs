@@ -33,13 +33,15 @@ pub(super) fn assumptions(answers: &ReportAnswers) -> Vec<String> {
 /// The same in one sentence, for the summary.
 pub(super) fn in_short(answers: &ReportAnswers) -> String {
     let ReportAnswers { basis, question, evaluation: found, .. } = answers;
-    let alike = match question.context.set.needs_actions() {
-        true => "outcomes may shift with people, within the set",
-        false => "people alike in the columns recorded fare alike in both populations",
+    let alike = if question.context.set.needs_actions() {
+        "outcomes may shift with people, within the set"
+    } else {
+        "people alike in the columns recorded fare alike in both populations"
     };
-    let chosen = match found.policies.iter().any(|p| p.chosen_here) {
-        true => "; what was learned here is valued by the rows that chose it, so too well",
-        false => "",
+    let chosen = if found.policies.iter().any(|p| p.chosen_here) {
+        "; what was learned here is valued by the rows that chose it, so too well"
+    } else {
+        ""
     };
     format!("Assumed: {alike}, and the outcome model ({}) is right{chosen}.", kind(basis))
 }

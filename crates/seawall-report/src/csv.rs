@@ -21,9 +21,12 @@ pub(super) fn exact_if(x: Option<f64>) -> String {
 }
 
 fn line(cells: impl IntoIterator<Item = String>) -> String {
-    let cell = |text: String| match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
+    let cell = |text: String| {
+        if text.contains(['"', ',', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text
+        }
     };
     format!("{}\r\n", cells.into_iter().map(cell).collect::<Vec<_>>().join(","))
 }

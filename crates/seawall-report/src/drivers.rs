@@ -43,9 +43,12 @@ const TOLD: usize = 6;
 
 /// Changes on one line, names and levels as `tell` tells them.
 pub fn phrase(changes: &[Change], tell: impl Fn(&str) -> String) -> String {
-    let each = |c: &Change| match c.from.is_empty() {
-        true => format!("{} → {}", tell(&c.feature), tell(&c.to)),
-        false => format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to)),
+    let each = |c: &Change| {
+        if c.from.is_empty() {
+            format!("{} → {}", tell(&c.feature), tell(&c.to))
+        } else {
+            format!("{} {} → {}", tell(&c.feature), tell(&c.from), tell(&c.to))
+        }
     };
     let mut all: Vec<String> = changes.iter().take(TOLD).map(each).collect();
     if changes.len() > TOLD {

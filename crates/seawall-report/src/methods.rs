@@ -88,12 +88,11 @@ fn model(basis: &Basis) -> String {
     // What each action has of its own; once if all agree.
     let each = |of: &dyn Fn(usize) -> String| {
         let all: Vec<String> = (0..actions.len()).map(of).collect();
-        match all.windows(2).all(|pair| pair[0] == pair[1]) {
-            true => all.first().cloned().unwrap_or_default(),
-            false => {
-                let named = actions.iter().zip(&all).map(|(name, text)| format!("{name}: {text}"));
-                named.collect::<Vec<_>>().join("; ")
-            }
+        if all.windows(2).all(|pair| pair[0] == pair[1]) {
+            all.first().cloned().unwrap_or_default()
+        } else {
+            let named = actions.iter().zip(&all).map(|(name, text)| format!("{name}: {text}"));
+            named.collect::<Vec<_>>().join("; ")
         }
     };
     let names: Vec<&str> = basis.contexts.names().collect();
@@ -102,9 +101,10 @@ fn model(basis: &Basis) -> String {
         Recipe::Tree(settings) => {
             let one = |a: usize| {
                 let s = &settings[a];
-                let share = match s.min_share > 0.0 {
-                    true => format!(" and {} of the action's", percent(s.min_share)),
-                    false => String::new(),
+                let share = if s.min_share > 0.0 {
+                    format!(" and {} of the action's", percent(s.min_share))
+                } else {
+                    String::new()
                 };
                 let rows = number(s.min_samples_leaf);
                 format!("depth at most {}, leaves of at least {rows} rows{share}", s.max_depth)
@@ -112,9 +112,10 @@ fn model(basis: &Basis) -> String {
             format!("a regression tree per action, {}", each(&one))
         }
         Recipe::Forest(s) => {
-            let share = match s.min_share > 0.0 {
-                true => format!(" and {} of the action's", percent(s.min_share)),
-                false => String::new(),
+            let share = if s.min_share > 0.0 {
+                format!(" and {} of the action's", percent(s.min_share))
+            } else {
+                String::new()
             };
             format!(
                 "per action the average of {} trees on rows drawn again, {} of {} columns tried a \
@@ -142,9 +143,10 @@ fn model(basis: &Basis) -> String {
                 let s = &settings[a];
                 let pairs = s.pairs.iter().map(|(j, k)| format!("{} × {}", names[*j], names[*k]));
                 let pairs: Vec<String> = pairs.collect();
-                let pairs = match pairs.is_empty() {
-                    true => String::new(),
-                    false => format!(", pairs {}", pairs.join(", ")),
+                let pairs = if pairs.is_empty() {
+                    String::new()
+                } else {
+                    format!(", pairs {}", pairs.join(", "))
                 };
                 format!("penalty {} rows{pairs}", number(s.penalty))
             };
@@ -230,8 +232,9 @@ fn history_words(history: &HistorySpec) -> Vec<String> {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%@".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

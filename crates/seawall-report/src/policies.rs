@@ -60,14 +60,16 @@ fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> C
     let taken = |a: &usize| probabilities.iter().any(|row| row[*a] >= 5e-4);
     let taken: Vec<usize> = (0..actions.len()).filter(taken).collect();
     let apart = taken.len() <= COLUMNS;
-    let columns = match apart {
-        true => taken.iter().map(|&a| actions[a].clone()).collect(),
-        false => vec!["chances".to_owned()],
+    let columns = if apart {
+        taken.iter().map(|&a| actions[a].clone()).collect()
+    } else {
+        vec!["chances".to_owned()]
     };
     let row = |(group, row): (usize, &Vec<f64>)| {
-        let cells = match apart {
-            true => taken.iter().map(|&a| percent(row[a])).collect(),
-            false => vec![chances(row, actions)],
+        let cells = if apart {
+            taken.iter().map(|&a| percent(row[a])).collect()
+        } else {
+            vec![chances(row, actions)]
         };
         (Partition::describe(by, group), cells)
     };
@@ -92,9 +94,10 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Learned over {} set of radius {}: its worst case there is {worst}, and {} {}.",
-        match answer.set.is_smoothed() {
-            true => format!("an {}", answer.set.name()),
-            false => format!("a {}", answer.set.name()),
+        if answer.set.is_smoothed() {
+            format!("an {}", answer.set.name())
+        } else {
+            format!("a {}", answer.set.name())
         },
         number(answer.radius),
         short(answer.nominal_value),

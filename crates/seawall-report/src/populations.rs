@@ -61,10 +61,7 @@ pub(super) fn shifted(
         let stops: Vec<Marginal> = policy.worst.iter().map(marginal).collect::<Result<_>>()?;
         let levels = stops.first().map_or(0, |m| m.labels.len());
         let most = (0..levels).map(|level| change(&stops, level)).fold(0.0, f64::max);
-        match most > UNCHANGED {
-            true => all.push((most, k, stops)),
-            false => unchanged.push(name.to_owned()),
-        }
+        if most > UNCHANGED { all.push((most, k, stops)) } else { unchanged.push(name.to_owned()) }
     }
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let name = |k: usize| space.names().nth(k).unwrap_or_default().to_owned();
@@ -84,9 +81,12 @@ pub(super) fn shifted(
         format!("{}{}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
     };
     let sentence = texts.add(policy.worst.iter().map(sentence));
-    let by_stop = policy.worst.iter().map(|worst| match set.moves_mass() {
-        true => drivers::commonest(worst.nominal().space(), worst.plan().iter(), MOVES),
-        false => Vec::new(),
+    let by_stop = policy.worst.iter().map(|worst| {
+        if set.moves_mass() {
+            drivers::commonest(worst.nominal().space(), worst.plan().iter(), MOVES)
+        } else {
+            Vec::new()
+        }
     });
     let by_stop: Vec<Vec<drivers::Moves>> = by_stop.collect();
     let line = |m: &drivers::Moves| {

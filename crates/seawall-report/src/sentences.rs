@@ -95,9 +95,10 @@ pub(super) fn answer(
             found.policies.first().map_or(String::new(), |p| bound(p, k, found.direction, level));
         format!("Within radius {}: {of}", number(*radius))
     };
-    match found.comparisons.is_empty() {
-        true => texts.add(radii.iter().enumerate().map(alone)),
-        false => texts.add(radii.iter().enumerate().map(sentence)),
+    if found.comparisons.is_empty() {
+        texts.add(radii.iter().enumerate().map(alone))
+    } else {
+        texts.add(radii.iter().enumerate().map(sentence))
     }
 }
 
@@ -224,9 +225,10 @@ pub(super) fn caption(question: &Question, cost_radii: &[f64], direction: Direct
 
 /// A bound on the safe side: a smoothed value alone is none.
 fn safe_side(result: &RobustValue, lower_is_better: bool) -> f64 {
-    match lower_is_better {
-        true => result.solve.exact_upper.unwrap_or(result.worst.value),
-        false => result.solve.exact_lower.unwrap_or(result.worst.value),
+    if lower_is_better {
+        result.solve.exact_upper.unwrap_or(result.worst.value)
+    } else {
+        result.solve.exact_lower.unwrap_or(result.worst.value)
     }
 }
 
@@ -255,15 +257,13 @@ pub(super) fn outcome(study: &Study) -> String {
 /// A name or level within a sentence: not too long, and its direction of writing its own affair.
 pub(super) fn isolated(name: &str) -> String {
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let cut = match clean.chars().count() > LONGEST {
-        true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => clean,
+    let cut = if clean.chars().count() > LONGEST {
+        clean.chars().take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        clean
     };
     // Marks of direction that turn nothing but what they stand beside: isolates would be escaped.
-    match cut.chars().any(right_to_left) {
-        true => format!("\u{200e}{cut}\u{200e}"),
-        false => cut,
-    }
+    if cut.chars().any(right_to_left) { format!("\u{200e}{cut}\u{200e}") } else { cut }
 }
 
 /// Whether a letter is written from right to left.

@@ -132,9 +132,10 @@ fn coordinate(
     // NA is a level of an ordinal feature only where the policy has one of that name.
     let number = numeric || (note.kind == "ordinal" && level.is_none());
     if distinct.is_missing(code) || (number && distinct.is_missing_number(code)) {
-        return match note.levels.contains(&Level::Missing(())) {
-            true => Ok(f64::NAN),
-            false => Err("the value is missing, which the policy does not know".to_owned()),
+        return if note.levels.contains(&Level::Missing(())) {
+            Ok(f64::NAN)
+        } else {
+            Err("the value is missing, which the policy does not know".to_owned())
         };
     }
     let text = distinct.text(code).cloned().unwrap_or_default();

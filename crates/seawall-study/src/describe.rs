@@ -171,9 +171,10 @@ impl People {
         let is_asked = |c: &Context| asked.columns.is_empty() || asked.columns.contains(&c.name);
         let column = |(k, context): (usize, &Context)| {
             let by_mean = context.kind == Kind::Numeric && (asked.means || context.bin.is_none());
-            match by_mean {
-                true => self.by_mean(context, k, asked.at_least),
-                false => self.by_shares(context, k, own.log().contexts().levels(k), asked.at_least),
+            if by_mean {
+                self.by_mean(context, k, asked.at_least)
+            } else {
+                self.by_shares(context, k, own.log().contexts().levels(k), asked.at_least)
             }
         };
         let contexts = own.study.data.contexts.iter().enumerate();
@@ -234,14 +235,13 @@ impl People {
             written.iter().filter(is_beyond).map(|&k| labels[k].clone()).collect();
         let level = |&k: &usize| (labels[k].clone(), rounded[k]);
         let all: Vec<(String, f64)> = written.iter().map(level).collect();
-        let advice = match beyond.is_empty() {
-            true => String::new(),
-            false => {
-                // Names of levels that are withheld are nobody's business, unless the log has them.
-                let told = (0..labels.len())
-                    .filter(|k| kept[*k] && mass[*k] > 0.0 || own.contains(&labels[*k]));
-                advice(context, &told.collect::<Vec<_>>(), &self.space, feature)
-            }
+        let advice = if beyond.is_empty() {
+            String::new()
+        } else {
+            // Names of levels that are withheld are nobody's business, unless the log has them.
+            let told = (0..labels.len())
+                .filter(|k| kept[*k] && mass[*k] > 0.0 || own.contains(&labels[*k]));
+            advice(context, &told.collect::<Vec<_>>(), &self.space, feature)
         };
         let summary = (!all.is_empty()).then_some(Summary::Shares(all));
         DescribedColumn { name: context.name.clone(), summary, withheld, beyond, advice }

@@ -177,10 +177,7 @@ pub fn transport(from: &Population, to: &Population, eta: Option<f64>) -> Result
         Some(_) => ROUNDS * pairs(from, to).iter().sum::<f64>() / (threads * SOFT_PAIRS),
         None => 0.0,
     };
-    let work = match soft > exact {
-        true => Work::SoftPlan(to.observed()),
-        false => Work::Plan(to.observed()),
-    };
+    let work = if soft > exact { Work::SoftPlan(to.observed()) } else { Work::Plan(to.observed()) };
     let seconds = exact + soft;
     Ok((seconds >= SHORT).then_some(Forecast { seconds, points, columns, work }))
 }
@@ -211,9 +208,10 @@ pub fn comparison(
 ) -> Result<Option<Forecast>> {
     let Some(robust) = support(prepared, prepared.study.data.support)? else { return Ok(None) };
     let mut longest: Option<Forecast> = None;
-    let asked: Vec<Set> = match sets.is_empty() {
-        true => vec![Wasserstein.into()],
-        false => sets.iter().filter_map(|text| text.parse().ok()).collect(),
+    let asked: Vec<Set> = if sets.is_empty() {
+        vec![Wasserstein.into()]
+    } else {
+        sets.iter().filter_map(|text| text.parse().ok()).collect()
     };
     for set in asked {
         let Some(within) = typical(set, &prepared.study.context_set.radii) else { continue };
@@ -305,9 +303,10 @@ fn timed(
     let means = mean_outcomes(log, robust);
     let values: Vec<f64> = part.points.iter().map(|&point| means[point]).collect();
     // The same evaluations are at the bottom of sets that are asked of a log or of what is known.
-    let within = match within.set.needs_actions() || within.set.needs_known() {
-        true => Wasserstein.at(within.radius),
-        false => within,
+    let within = if within.set.needs_actions() || within.set.needs_known() {
+        Wasserstein.at(within.radius)
+    } else {
+        within
     };
     let inside = |_: Progress<'_>| watch.go_on(Progress::at(Stage::Solving));
     let settings = Settings { watch: Watch::new(&inside), ..Settings::default() };

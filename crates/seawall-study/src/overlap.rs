@@ -45,9 +45,10 @@ impl DeterminedAction {
         let mut small = vec![0.0; actions];
         let (mut right, mut used) = (0.0, 1.0);
         for group in groups {
-            match sum(group) < FEWEST {
-                true => add(&mut small, group),
-                false => (right, used) = (right + most(group), used + 1.0),
+            if sum(group) < FEWEST {
+                add(&mut small, group)
+            } else {
+                (right, used) = (right + most(group), used + 1.0)
             }
         }
         let by_levels = (total > used + SPARE).then(|| told((right + most(&small), None)));
@@ -99,10 +100,13 @@ mod tests {
 
     #[test]
     fn what_is_told_is_beyond_the_commonest_action() {
-        let threshold = DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 3.0], vec![0.0, 57.0]], true);
+        let threshold =
+            DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 3.0], vec![0.0, 57.0]], true);
         assert_eq!(threshold, Some(DeterminedAction { share: 1.0, right: 1.0, after: Some(0) }));
         // Without an order: small groups tell nothing by themselves.
-        let levels = DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 60.0], vec![1.0, 2.0]], false).unwrap();
+        let levels =
+            DeterminedAction::by(&[vec![40.0, 0.0], vec![0.0, 60.0], vec![1.0, 2.0]], false)
+                .unwrap();
         assert!(levels.determines() && levels.after.is_none() && levels.right < 1.0);
         // One in 50 is the other action everywhere: that is no more than the commonest action tells.
         let rare = DeterminedAction::by(&[vec![490.0, 10.0], vec![490.0, 10.0]], true).unwrap();
@@ -113,7 +117,9 @@ mod tests {
         assert!(DeterminedAction::by(&own, false).is_none_or(|told| told.share < 0.1));
         assert_eq!(DeterminedAction::by(&[vec![4.0, 0.0], vec![0.0, 4.0]], true), None);
         // The middle group's action is no side of a threshold.
-        let middle = DeterminedAction::by(&[vec![30.0, 0.0], vec![0.0, 40.0], vec![30.0, 0.0]], true).unwrap();
+        let middle =
+            DeterminedAction::by(&[vec![30.0, 0.0], vec![0.0, 40.0], vec![30.0, 0.0]], true)
+                .unwrap();
         assert!(middle.determines() && middle.after.is_none());
     }
 }

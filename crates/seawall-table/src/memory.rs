@@ -88,10 +88,7 @@ pub fn parse(text: &str) -> Result<u64> {
     let number = trimmed[..trimmed.len() - name.len()].trim_end();
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let bytes = number * *unit as f64;
-    match bytes >= LEAST as f64 && bytes < 1e18 {
-        true => Ok(bytes as u64),
-        false => Err(wrong()),
-    }
+    if bytes >= LEAST as f64 && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 /// Bytes as people read them.

@@ -110,9 +110,10 @@ impl Context {
 
     /// Whether a value of the column is missing.
     pub fn is_missing(&self, distinct: &Distinct, code: usize) -> bool {
-        match self.expects_numbers() {
-            true => distinct.is_missing_number(code),
-            false => distinct.is_missing(code),
+        if self.expects_numbers() {
+            distinct.is_missing_number(code)
+        } else {
+            distinct.is_missing(code)
         }
     }
 }

@@ -157,13 +157,14 @@ pub fn destination(path: &Path, input: &Path) -> Result<PathBuf> {
 /// Refuses a name that promises another format than the CSV that is written.
 pub fn check_csv(path: &Path) -> Result<()> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    match OTHER_FORMATS.contains(&ending.as_str()) {
-        true => Err(Error::config(format!(
+    if OTHER_FORMATS.contains(&ending.as_str()) {
+        Err(Error::config(format!(
             "{}: what is written there is CSV, which .{ending} does not say; expected a name that ends in \
              .csv",
             path.display()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -232,9 +233,10 @@ pub fn keep(files: Vec<Pending>) -> Result<()> {
     let Err((path, error)) = named.all(files) else { return Ok(()) };
     let error = unwritable(&path, &error);
     let stays = named.taken_back();
-    Err(match stays.is_empty() {
-        true => error,
-        false => Error::input(format!("{error}; already written: {}", stays.join(", "))),
+    Err(if stays.is_empty() {
+        error
+    } else {
+        Error::input(format!("{error}; already written: {}", stays.join(", ")))
     })
 }
 

@@ -22,12 +22,13 @@ pub struct Matrix {
 impl Matrix {
     /// Rows of one number per action, one after the other.
     pub fn new(contexts: usize, actions: usize, cells: Vec<f64>) -> Result<Self> {
-        match contexts > 0 && actions > 0 && contexts.checked_mul(actions) == Some(cells.len()) {
-            true => Ok(Matrix { actions, cells }),
-            false => Err(Error::input(format!(
+        if contexts > 0 && actions > 0 && contexts.checked_mul(actions) == Some(cells.len()) {
+            Ok(Matrix { actions, cells })
+        } else {
+            Err(Error::input(format!(
                 "{} numbers do not make {contexts} contexts by {actions} actions",
                 cells.len()
-            ))),
+            )))
         }
     }
 

@@ -114,9 +114,10 @@ impl Population {
     /// The mean of a function given by one value per point.
     pub fn mean(&self, values: &[f64]) -> Result<f64> {
         let (found, points) = (values.len(), self.weights.len());
-        match found == points {
-            true => Ok(sum(points, |i| self.weights[i] * values[i])),
-            false => Err(Error::input(format!("{found} values for {points} points"))),
+        if found == points {
+            Ok(sum(points, |i| self.weights[i] * values[i]))
+        } else {
+            Err(Error::input(format!("{found} values for {points} points")))
         }
     }
 }

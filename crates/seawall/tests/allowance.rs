@@ -32,20 +32,17 @@ fn ranks_are_those_of_brute_force() {
         let found = Allowance::rank(&plain, level);
         let mut scores: Vec<f64> = plain.iter().map(|p| p.score).collect();
         scores.sort_by(f64::total_cmp);
-        match k <= count {
-            true => {
-                let found = found.unwrap();
-                assert_eq!(found.total, scores[k - 1], "{seed}");
-                assert_eq!(found.method, Method::Rank);
-                assert!((found.between + found.sampling - found.total).abs() < 1e-12);
-            }
-            false => {
-                let error = found.unwrap_err();
-                assert!(error.is_config() && error.about() == Some(Field::Level));
-                let offered = count as f64 / (count + 1) as f64;
-                let word = format!("{:.4}", (offered * 1e4).floor() / 1e4);
-                assert!(error.to_string().contains(&word), "{error}");
-            }
+        if k <= count {
+            let found = found.unwrap();
+            assert_eq!(found.total, scores[k - 1], "{seed}");
+            assert_eq!(found.method, Method::Rank);
+            assert!((found.between + found.sampling - found.total).abs() < 1e-12);
+        } else {
+            let error = found.unwrap_err();
+            assert!(error.is_config() && error.about() == Some(Field::Level));
+            let offered = count as f64 / (count + 1) as f64;
+            let word = format!("{:.4}", (offered * 1e4).floor() / 1e4);
+            assert!(error.to_string().contains(&word), "{error}");
         }
         // Weighed: the smallest score with enough weight at or below it.
         let weighed: Vec<Past> = (0..count)
@@ -116,12 +113,11 @@ fn paule_mandel_solves_its_equation() {
         let (mean, between) = paule_mandel(&scores, &variances);
         let (expected, squares) = equation(&scores, &variances, between);
         assert!((mean - expected).abs() < 1e-9);
-        match between > 0.0 {
-            true => assert!((squares - (count - 1) as f64).abs() < 1e-8 * count as f64, "{seed}"),
-            false => {
-                homogeneous += 1;
-                assert!(squares <= (count - 1) as f64);
-            }
+        if between > 0.0 {
+            assert!((squares - (count - 1) as f64).abs() < 1e-8 * count as f64, "{seed}")
+        } else {
+            homogeneous += 1;
+            assert!(squares <= (count - 1) as f64);
         }
     }
     let least = crate::common::cases::enough(20);

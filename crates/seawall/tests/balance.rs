@@ -545,11 +545,10 @@ impl World {
             let total: f64 = all.iter().sum();
             all.iter().map(|w| w / total).collect()
         };
-        let there = match tilted {
-            true => shares(&|age, sex| (1.0 + 0.3 * sex) * (0.2 * age + 0.5 * sex).exp()),
-            false => {
-                shares(&|age, sex| (-((age - 6.5) / 3.0).powi(2) + age * sex / 6.0).exp() + 0.03)
-            }
+        let there = if tilted {
+            shares(&|age, sex| (1.0 + 0.3 * sex) * (0.2 * age + 0.5 * sex).exp())
+        } else {
+            shares(&|age, sex| (-((age - 6.5) / 3.0).powi(2) + age * sex / 6.0).exp() + 0.03)
         };
         let target = Population::from_weights(space.clone(), there.clone()).unwrap();
         let facts = vec![mean_age(4.0), share_of(0, 0.5), share_of(1, 0.5)];
@@ -643,9 +642,10 @@ fn held(
         assert_eq!(balance.status(), BalanceStatus::Matched);
         let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
         // Without the right weights only values that are linear in what is known can be had.
-        let (a, b) = match weights {
-            true => (world.policy(&log, 4), world.policy(&log, 8)),
-            false => (world.policy(&log, 0), world.policy(&log, 10)),
+        let (a, b) = if weights {
+            (world.policy(&log, 4), world.policy(&log, 8))
+        } else {
+            (world.policy(&log, 0), world.policy(&log, 10))
         };
         assert!(centre.effective_rows(&a).unwrap() < rows as f64);
         let (truth, other) = (world.truth(&a), world.truth(&b));

@@ -49,9 +49,10 @@ fn known_of(target: &Population, r: &mut Random) -> Known {
         }
     }
     let known = Known::new(space.clone(), facts).unwrap();
-    match r.chance(0.2) {
-        true => known.moving_at_most(r.below(space.names().len()), 0.4 * r.unit()).unwrap(),
-        false => known,
+    if r.chance(0.2) {
+        known.moving_at_most(r.below(space.names().len()), 0.4 * r.unit()).unwrap()
+    } else {
+        known
     }
 }
 

@@ -153,9 +153,12 @@ fn every_stump(log: &Log) -> Vec<Policy> {
     let mut all: Vec<Vec<usize>> = (0..actions).map(|a| vec![a; space.len()]).collect();
     for k in 0..space.names().len() {
         for level in 0..space.levels(k).len() {
-            let holds = |i: usize| match space.kind(k) == Kind::Numeric {
-                true => space.code(i, k) <= level as f64,
-                false => space.code(i, k) == level as f64,
+            let holds = |i: usize| {
+                if space.kind(k) == Kind::Numeric {
+                    space.code(i, k) <= level as f64
+                } else {
+                    space.code(i, k) == level as f64
+                }
             };
             for (yes, no) in (0..actions * actions).map(|p| (p / actions, p % actions)) {
                 all.push((0..space.len()).map(|i| if holds(i) { yes } else { no }).collect());

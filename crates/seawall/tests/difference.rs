@@ -246,9 +246,12 @@ fn every_stump(log: &Log) -> Vec<Policy> {
     for feature in 0..space.names().len() {
         for level in 0..space.levels(feature).len() {
             let ordered = space.kind(feature) == seawall::Kind::Numeric;
-            let holds = |i: usize| match ordered {
-                true => space.code(i, feature) as usize <= level,
-                false => space.code(i, feature) as usize == level,
+            let holds = |i: usize| {
+                if ordered {
+                    space.code(i, feature) as usize <= level
+                } else {
+                    space.code(i, feature) as usize == level
+                }
             };
             sides.push((0..space.len()).map(holds).collect());
         }

@@ -102,9 +102,10 @@ fn crossings_are_what_they_say() {
                                 let mut value = 0.0;
                                 for (x, q) in q.iter().enumerate() {
                                     for k in 0..2 {
-                                        let m = match seen.at(x, k) > 0.0 {
-                                            true => own_range.worst.at(x, k),
-                                            false => range.worst.at(x, k),
+                                        let m = if seen.at(x, k) > 0.0 {
+                                            own_range.worst.at(x, k)
+                                        } else {
+                                            range.worst.at(x, k)
                                         };
                                         value += q * chances.at(x, k) * m;
                                     }

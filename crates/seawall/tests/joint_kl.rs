@@ -36,10 +36,10 @@ fn some_policy(log: &Log, seed: u64) -> Policy {
             (0..actions).map(|_| if r.chance(0.3) { 0.0 } else { r.unit() }).collect();
         let total: f64 = own.iter().sum();
         let only = r.below(actions);
-        chances.extend((0..actions).map(|a| match total > 0.0 {
-            true => own[a] / total,
-            false => f64::from(u8::from(a == only)),
-        }));
+        chances
+            .extend((0..actions).map(|a| {
+                if total > 0.0 { own[a] / total } else { f64::from(u8::from(a == only)) }
+            }));
     }
     let chances = Matrix::new(contexts, actions, chances).unwrap();
     Policy::table("some", log.contexts(), log.actions(), &chances).unwrap()

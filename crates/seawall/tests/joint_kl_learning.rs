@@ -77,9 +77,10 @@ fn trees_groups_and_greedy_are_the_best_of_all() {
                     let total: f64 = all.iter().sum();
                     all.iter().map(|x| x / total).collect()
                 };
-                let (first, second) = match k < actions * actions {
-                    true => (one(actions, k / actions), one(actions, k % actions)),
-                    false => (draw(r), draw(r)),
+                let (first, second) = if k < actions * actions {
+                    (one(actions, k / actions), one(actions, k % actions))
+                } else {
+                    (draw(r), draw(r))
                 };
                 let policy =
                     table(&log, &|x| if x % 2 == 0 { first.clone() } else { second.clone() });

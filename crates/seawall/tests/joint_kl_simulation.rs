@@ -75,10 +75,7 @@ impl World {
     /// The chance of action 1 under the policy.
     fn chance(&self, stochastic: bool, context: usize) -> f64 {
         let (u, v) = self.place(context);
-        match stochastic {
-            true => 1.0 / (1.0 + (-(2.0 * v - u)).exp()),
-            false => f64::from(v >= 0.5 * u),
-        }
+        if stochastic { 1.0 / (1.0 + (-(2.0 * v - u)).exp()) } else { f64::from(v >= 0.5 * u) }
     }
 
     fn policy(&self, stochastic: bool, log: &Log) -> Policy {

@@ -45,9 +45,10 @@ fn kernel(case: &Case, set: Mmd) -> Vec<Vec<f64>> {
         let mean = |i: usize| {
             let known = || (0..n).filter(|&j| !missing[j]).map(|j| (case.weights()[j], j));
             let mass: f64 = known().map(|(p, _)| p).sum();
-            match mass > 0.0 && !wall {
-                true => known().map(|(p, j)| p * of(i, j)).sum::<f64>() / mass,
-                false => 0.0,
+            if mass > 0.0 && !wall {
+                known().map(|(p, j)| p * of(i, j)).sum::<f64>() / mass
+            } else {
+                0.0
             }
         };
         for i in 0..n {

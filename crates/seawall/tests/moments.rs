@@ -84,9 +84,10 @@ fn whitened(case: &Case) -> (Vec<usize>, Vec<Vec<f64>>) {
             let known: Vec<usize> = (0..n).filter(|&j| codes[j].is_some()).collect();
             let place = |j: usize| position(space, k, &known, j);
             let mass: f64 = known.iter().map(|&j| p[j]).sum();
-            let mean = match mass > 0.0 {
-                true => known.iter().map(|&j| p[j] * place(j)).sum::<f64>() / mass,
-                false => 0.0,
+            let mean = if mass > 0.0 {
+                known.iter().map(|&j| p[j] * place(j)).sum::<f64>() / mass
+            } else {
+                0.0
             };
             if known.len() < n {
                 columns.push(flag(&|j| codes[j].is_none()));
@@ -122,9 +123,10 @@ fn whitened(case: &Case) -> (Vec<usize>, Vec<Vec<f64>>) {
     for (value, vector) in eigen(sigma) {
         let along: Vec<f64> =
             (0..n).map(|j| vector.iter().zip(&kept).map(|(v, c)| v * c[j]).sum()).collect();
-        match value > 1e-10 {
-            true => white.push(along.iter().map(|x| x / value.sqrt()).collect::<Vec<f64>>()),
-            false => (0..n).for_each(|j| inside[j] &= along[j].abs() <= 1e-6),
+        if value > 1e-10 {
+            white.push(along.iter().map(|x| x / value.sqrt()).collect::<Vec<f64>>())
+        } else {
+            (0..n).for_each(|j| inside[j] &= along[j].abs() <= 1e-6)
         }
     }
     let points: Vec<usize> = (0..n).filter(|&j| inside[j]).collect();
@@ -135,12 +137,16 @@ fn whitened(case: &Case) -> (Vec<usize>, Vec<Vec<f64>>) {
 /// A position on a line of distances; the line is told apart by the two points that are furthest apart.
 fn position(space: &Space, k: usize, known: &[usize], point: usize) -> f64 {
     // A weight of 0 hides positions: then codes are positions but for their scale.
-    let away = |a: usize, b: usize| match space.weight(k) > 0.0 {
-        true => space.feature_cost(k, a, b).sqrt(),
-        false => match space.levels(k).is_empty() {
-            true => (space.code(a, k) - space.code(b, k)).abs(),
-            false => f64::NAN,
-        },
+    let away = |a: usize, b: usize| {
+        if space.weight(k) > 0.0 {
+            space.feature_cost(k, a, b).sqrt()
+        } else {
+            if space.levels(k).is_empty() {
+                (space.code(a, k) - space.code(b, k)).abs()
+            } else {
+                f64::NAN
+            }
+        }
     };
     let pairs = known.iter().flat_map(|&a| known.iter().map(move |&b| (a, b)));
     let (from, _) = pairs.max_by(|x, y| away(x.0, x.1).total_cmp(&away(y.0, y.1))).unwrap();

@@ -301,9 +301,10 @@ fn policies_and_values_of_another_space() {
         let wrong = Recipe::Tree(vec![TreeSettings::default(); other(r, actions, 6)]);
         assert!(fit(&own, &wrong, &Propensity::Cells).is_err());
         let (rows, columns) = (own.contexts().len(), other(r, actions, 6).max(1));
-        let wrong = match columns == actions {
-            true => matrix(r, rows + 1, columns),
-            false => matrix(r, rows, columns),
+        let wrong = if columns == actions {
+            matrix(r, rows + 1, columns)
+        } else {
+            matrix(r, rows, columns)
         };
         let wrong = Recipe::Predictions(Predictions::new(wrong).unwrap());
         assert!(fit(&own, &wrong, &Propensity::Cells).is_err());

@@ -35,11 +35,10 @@ impl World {
             Feature::numeric("age").levels((0..AGES).map(|k| k as f64)),
             Feature::nominal("sex", ["F", "M"]),
         ]);
-        let there = match log_linear {
-            true => shares(|age, sex| (0.25 * age + 0.5 * sex).exp()),
-            false => {
-                shares(|age, sex| (-((age - 7.0) / 2.5).powi(2) + age * sex / 8.0).exp() + 0.02)
-            }
+        let there = if log_linear {
+            shares(|age, sex| (0.25 * age + 0.5 * sex).exp())
+        } else {
+            shares(|age, sex| (-((age - 7.0) / 2.5).powi(2) + age * sex / 8.0).exp() + 0.02)
         };
         World { space: Arc::new(space.unwrap()), here: shares(|_, sex| 1.0 + 0.3 * sex), there }
     }

@@ -177,12 +177,11 @@ const EXPECTED: &str = "expected NAME[:KIND[:ORDER][:WEIGHT]], KIND one of numer
 /// A column with an order, `NAME:ordinal:I<II<III[:WEIGHT]`: its name, the order and the weight.
 fn ordered(text: &str) -> Option<(&str, &str, Option<&str>)> {
     let (before, last) = text.rsplit_once(':')?;
-    let (before, order, weight) = match last.contains('<') {
-        true => (before, last, None),
-        false => {
-            let (before, order) = before.rsplit_once(':')?;
-            (before, order, Some(last))
-        }
+    let (before, order, weight) = if last.contains('<') {
+        (before, last, None)
+    } else {
+        let (before, order) = before.rsplit_once(':')?;
+        (before, order, Some(last))
     };
     let name = before.strip_suffix(":ordinal").filter(|_| order.contains('<'))?;
     Some((name, order, weight))

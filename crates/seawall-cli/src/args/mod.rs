@@ -113,12 +113,11 @@ const SET: &str = "NAME[:PARAMETER=X]";
 /// for `--eta` may give one.
 fn set_text(text: &str) -> Result<String, String> {
     let name = text.split(':').next().unwrap_or_default();
-    match Set::names().any(|known| known == name) {
-        true => Ok(text.to_owned()),
-        false => {
-            let known: Vec<&str> = Set::names().collect();
-            Err(format!("expected one of {}", known.join(", ")))
-        }
+    if Set::names().any(|known| known == name) {
+        Ok(text.to_owned())
+    } else {
+        let known: Vec<&str> = Set::names().collect();
+        Err(format!("expected one of {}", known.join(", ")))
     }
 }
 

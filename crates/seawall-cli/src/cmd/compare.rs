@@ -20,9 +20,10 @@ pub fn run(asked: CompareRequest) -> Result<(), Failure> {
     }
     let wait = show::Wait::new();
     // Rows are counted by group where one of them is to be left out.
-    let loaded = match asked.request.group.is_some() {
-        true => load(with_history(&asked.study, asked.history)?, Watch::new(&wait.follow()))?,
-        false => read_knowing(&asked.study, &asked.toward, &wait)?,
+    let loaded = if asked.request.group.is_some() {
+        load(with_history(&asked.study, asked.history)?, Watch::new(&wait.follow()))?
+    } else {
+        read_knowing(&asked.study, &asked.toward, &wait)?
     };
     let sets = &asked.request.sets;
     let count = asked.request.policies.len().max(loaded.study.policies.len());

@@ -183,9 +183,10 @@ fn rescued(
         let path = path.display();
         words.push_str(&format!("; go on with the same command and --resume {path}"));
     }
-    match stopped {
-        true => Failure::Interrupted(format!("{SO_FAR}; {words}")),
-        false => Error::input(words).into(),
+    if stopped {
+        Failure::Interrupted(format!("{SO_FAR}; {words}"))
+    } else {
+        Error::input(words).into()
     }
 }
 

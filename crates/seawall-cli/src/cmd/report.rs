@@ -33,17 +33,19 @@ pub fn run(asked: ReportRequest) -> Result<(), Failure> {
     }
     let asks = question(&loaded, (&asked.policies, asked.learn.len()), asked.halves);
     show::forecast::say(forecast::evaluation(&loaded, &asks, Watch::new(&wait.follow()))?);
-    let by_group = match study.history.is_some() {
-        true => Some(toward(load(study, Watch::new(&wait.follow()))?)?),
-        false => None,
+    let by_group = if study.history.is_some() {
+        Some(toward(load(study, Watch::new(&wait.follow()))?)?)
+    } else {
+        None
     };
     let by_group = by_group.as_ref().unwrap_or(&loaded);
     let transfer =
         Transferred::of(by_group, &asked.policies, asked.level, Watch::new(&wait.follow()))?;
     let sets = compare::Request { policies: asked.policies.clone(), ..Default::default() };
-    let compare = match asked.compare {
-        true => Some(compare::compare(&loaded, &sets, Watch::new(&wait.follow()))?),
-        false => None,
+    let compare = if asked.compare {
+        Some(compare::compare(&loaded, &sets, Watch::new(&wait.follow()))?)
+    } else {
+        None
     };
     let request = Request {
         policies: asked.policies,

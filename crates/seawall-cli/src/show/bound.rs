@@ -110,12 +110,11 @@ const ENDS: usize = 4;
 /// An ordinal column's levels in order.
 fn order(space: &Space, feature: usize) -> String {
     let levels: Vec<String> = space.levels(feature).iter().map(|l| label(l)).collect();
-    match levels.len() > 2 * ENDS + 1 {
-        true => {
-            let (first, last) = (&levels[..ENDS], &levels[levels.len() - ENDS..]);
-            format!("{} < … < {}", first.join(" < "), last.join(" < "))
-        }
-        false => levels.join(" < "),
+    if levels.len() > 2 * ENDS + 1 {
+        let (first, last) = (&levels[..ENDS], &levels[levels.len() - ENDS..]);
+        format!("{} < … < {}", first.join(" < "), last.join(" < "))
+    } else {
+        levels.join(" < ")
     }
 }
 

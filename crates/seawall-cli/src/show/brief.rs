@@ -91,9 +91,10 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     };
     let thin: Vec<String> = c.actions.iter().filter_map(few).take(4).collect();
     let kind = if c.actions.iter().any(|a| a.leaves.is_some()) { "leaves" } else { "contexts" };
-    let thin = match thin.is_empty() {
-        true => format!("nobody is in {kind} of under 20 rows"),
-        false => format!("in {kind} of under 20 rows are {}", thin.join(", ")),
+    let thin = if thin.is_empty() {
+        format!("nobody is in {kind} of under 20 rows")
+    } else {
+        format!("in {kind} of under 20 rows are {}", thin.join(", "))
     };
     let mut words = format!(
         "Target {}: {} rows, {} of them in contexts the log never has. Weighed like it the log is \
@@ -167,9 +168,10 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
         1 => " (one more radius: --full)".to_owned(),
         more => format!(" ({more} more radii: --full)"),
     };
-    let sets = match found.question.context.set.needs_known() {
-        true => " where what is known holds",
-        false => " within each radius",
+    let sets = if found.question.context.set.needs_known() {
+        " where what is known holds"
+    } else {
+        " within each radius"
     };
     wrapped(&format!("The mean {place}, and the {extreme} it could be{sets}{beyond}:"), out)?;
     let header: Vec<&str> = header.iter().take(kept).map(String::as_str).collect();
@@ -287,9 +289,10 @@ fn hurts(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<()
         let Some((k, worst)) = at.and_then(|k| Some((k, policy.worst.get(k)?))) else { continue };
         let changes = shift::changes(worst, set, CHANGES);
         if !changes.is_empty() {
-            let at = match policy.results[k].shift.radius.is_finite() {
-                true => format!(" at {}", number(policy.results[k].shift.radius)),
-                false => String::new(),
+            let at = if policy.results[k].shift.radius.is_finite() {
+                format!(" at {}", number(policy.results[k].shift.radius))
+            } else {
+                String::new()
             };
             wrapped(&format!("Worst for {name}{at}: {}.", changes.join("; ")), out)?;
         }
@@ -327,9 +330,10 @@ pub fn short_names(found: &Evaluation) -> Vec<String> {
     let room = if width() >= 100 { 24 } else { 14 };
     let cut = |name: &String| -> String {
         let name = label(name);
-        match name.chars().count() > room {
-            true => name.chars().take(room - 1).chain(['…']).collect(),
-            false => name,
+        if name.chars().count() > room {
+            name.chars().take(room - 1).chain(['…']).collect()
+        } else {
+            name
         }
     };
     let cuts: Vec<String> = all.iter().map(cut).collect();

@@ -11,12 +11,11 @@ pub fn print(found: &Evaluation, all: bool, out: &mut dyn Write) -> Result<()> {
     let Some(by) = &found.by else { return Ok(()) };
     let at = found.question.context.radii.iter().position(|r| *r > 0.0).unwrap_or(0);
     let shown = |k: usize| all || k == at;
-    let sure = match by.confidence.is_nan() {
-        true => String::new(),
-        false => {
-            let each = if by.simultaneous { ", all levels at once" } else { "" };
-            format!(" ({} limits{each})", level(by.confidence))
-        }
+    let sure = if by.confidence.is_nan() {
+        String::new()
+    } else {
+        let each = if by.simultaneous { ", all levels at once" } else { "" };
+        format!(" ({} limits{each})", level(by.confidence))
     };
     let radii = found.question.context.radii.len();
     let more = if all || radii < 2 { "" } else { ", at the first radius (all: --full)" };

@@ -52,12 +52,13 @@ pub fn print(answer: &SampleDistance, from: &Path, to: &Path, out: &mut dyn Writ
              variation), which no radius covers{}.\n",
             strata.columns.iter().map(|c| label(c)).collect::<Vec<_>>().join(", "),
             number(strata.total_variation),
-            match strata.unmatched > 0.0 {
-                true => format!(
+            if strata.unmatched > 0.0 {
+                format!(
                     ", and {} of the second are in strata of their own",
                     percent(strata.unmatched)
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             }
         )?;
     }

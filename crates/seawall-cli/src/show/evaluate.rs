@@ -26,9 +26,10 @@ pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write)
         Direction::Cost => "highest",
         Direction::Reward => "lowest",
     };
-    let sets = match question.context.set.needs_known() {
-        true => "Where what is known of the target holds",
-        false => "Within each radius",
+    let sets = if question.context.set.needs_known() {
+        "Where what is known of the target holds"
+    } else {
+        "Within each radius"
     };
     writeln!(out, "\n{sets}, the {worst} it could be:\n")?;
     writeln!(out, "{}\n", robust(question, found))?;
@@ -235,12 +236,10 @@ fn sampling(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
             shown.add_row([label(&policy.name), answer.radius_words(), told, ends, freedom]);
         }
     }
-    match any {
-        true => writeln!(
-            out,
-            "As estimates from a sample of rows, by their standard errors:\n\n{shown}\n"
-        ),
-        false => Ok(()),
+    if any {
+        writeln!(out, "As estimates from a sample of rows, by their standard errors:\n\n{shown}\n")
+    } else {
+        Ok(())
     }
 }
 
@@ -293,9 +292,10 @@ fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(k) = c.results.iter().position(|r| r.radius > 0.0) else { return Ok(()) };
     let (Some(worst), set) = (c.worst.get(k), found.question.context.set) else { return Ok(()) };
     let told = shift::changes(worst, set, 3);
-    match told.is_empty() {
-        true => Ok(()),
-        false => writeln!(
+    if told.is_empty() {
+        Ok(())
+    } else {
+        writeln!(
             out,
             "Where {} is worst beside {}, {}: {}.",
             label(&c.policy),
@@ -305,7 +305,7 @@ fn who(c: &Comparison, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
                 r => radius(r),
             },
             told.join("; ")
-        ),
+        )
     }
 }
 
@@ -382,15 +382,17 @@ fn explain(question: &Question, policy: &PolicyResult, out: &mut dyn Write) -> R
     let cases = policy.results.iter().zip(&policy.worst).take(radii);
     for (answer, worst) in cases.clone() {
         let told = sentence(worst, question.context.set);
-        match answer.shift.radius.is_finite() {
-            true => writeln!(out, " Radius {}: {told}.", answer.shift.radius)?,
-            false => writeln!(out, " {}: {told}.", super::brief::capital(&answer.radius_words()))?,
+        if answer.shift.radius.is_finite() {
+            writeln!(out, " Radius {}: {told}.", answer.shift.radius)?
+        } else {
+            writeln!(out, " {}: {told}.", super::brief::capital(&answer.radius_words()))?
         }
     }
     if let Some((answer, worst)) = cases.into_iter().find(|(answer, _)| answer.shift.radius > 0.0) {
-        match answer.shift.radius.is_finite() {
-            true => writeln!(out, " At radius {}:", answer.shift.radius)?,
-            false => writeln!(out, " With {}:", answer.radius_words().replace("by", "radii by"))?,
+        if answer.shift.radius.is_finite() {
+            writeln!(out, " At radius {}:", answer.shift.radius)?
+        } else {
+            writeln!(out, " With {}:", answer.radius_words().replace("by", "radii by"))?
         }
         let moves = moves && worst.plan().iter().any(|m| m.from != m.to);
         shift::tables(worst, moves, out)?;

@@ -77,13 +77,12 @@ pub fn print(
             (true, true) => format!("that meets what is known within {}", number(answer.radius)),
             (true, false) => "that meets what is known".to_owned(),
         };
-        let words = match against.no_worse {
-            true => format!(
+        let words = if against.no_worse {
+            format!(
                 "Certified for the fitted values: no worse than {name} in any population {among}."
-            ),
-            false => {
-                format!("Not certified: in some population {among} it is worse than {name}.")
-            }
+            )
+        } else {
+            format!("Not certified: in some population {among} it is worse than {name}.")
         };
         writeln!(out, "{words}")?;
         let sign = answer.direction.sign();
@@ -133,9 +132,10 @@ pub fn print(
             out,
             "{floor}: no policy whatever has a {kind} {better} {} ({}).",
             number(answer.greedy_floor),
-            match answer.set.needs_actions() {
-                true => "what no row alike has counts as nobody there",
-                false => "the greedy one",
+            if answer.set.needs_actions() {
+                "what no row alike has counts as nobody there"
+            } else {
+                "the greedy one"
             }
         )?;
     }
@@ -232,9 +232,12 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
         row(format!("{what}: {}", super::label(&v.policy)), v.value, v.nominal_value, None);
     }
     writeln!(out, "{shown}\n")?;
-    let with_se = |d: &HeldOutDifference| match d.value.is_finite() {
-        true => format!("{} (SE {})", to_noise(d.value, d.se), to_noise(d.se, d.se)),
-        false => "too few rows".to_owned(),
+    let with_se = |d: &HeldOutDifference| {
+        if d.value.is_finite() {
+            format!("{} (SE {})", to_noise(d.value, d.se), to_noise(d.se, d.se))
+        } else {
+            "too few rows".to_owned()
+        }
     };
     for (what, v) in others {
         writeln!(

@@ -26,9 +26,10 @@ pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
         wrapped(
             &format!(
                 "Distances count {}; the values do not vary along {}.",
-                match answer.used_columns.is_empty() {
-                    true => "no column".to_owned(),
-                    false => list(&answer.used_columns),
+                if answer.used_columns.is_empty() {
+                    "no column".to_owned()
+                } else {
+                    list(&answer.used_columns)
                 },
                 list(&answer.unused_columns)
             ),

@@ -70,17 +70,15 @@ pub fn commonest(
 pub fn changes(worst: &WorstCase, set: Set, count: usize) -> Vec<String> {
     let told =
         |m: &drivers::Moves| format!("{} {}", percent(m.mass), drivers::phrase(&m.changes, label));
-    let all: Vec<String> = match set.moves_mass() {
-        true => drivers::commonest(worst.nominal().space(), worst.plan().iter(), count)
+    let all: Vec<String> = if set.moves_mass() {
+        drivers::commonest(worst.nominal().space(), worst.plan().iter(), count)
             .iter()
             .map(told)
-            .collect(),
-        false => Vec::new(),
+            .collect()
+    } else {
+        Vec::new()
     };
-    match all.is_empty() {
-        true => main_change(worst, set).into_iter().collect(),
-        false => all,
-    }
+    if all.is_empty() { main_change(worst, set).into_iter().collect() } else { all }
 }
 
 /// The levels whose shares change most, in the feature's order.

@@ -7,9 +7,10 @@ use std::io::{Result, Write};
 
 /// Prints everything: how the log was made like the target before any number.
 pub fn print(answer: &Transfers, out: &mut dyn Write) -> Result<()> {
-    let known = match answer.known.is_empty() {
-        true => "nothing".to_owned(),
-        false => answer.known.iter().map(|k| label(k)).collect::<Vec<_>>().join("; "),
+    let known = if answer.known.is_empty() {
+        "nothing".to_owned()
+    } else {
+        answer.known.iter().map(|k| label(k)).collect::<Vec<_>>().join("; ")
     };
     wrapped(&format!("Known of the target: {known}."), out)?;
     if let Some(first) = answer.transfers.first() {
@@ -110,8 +111,9 @@ const MOST: usize = 15;
 /// Groups that are not counted.
 pub(super) fn left_out(groups: &LeftOutGroups, out: &mut dyn Write) -> Result<()> {
     let reasons = wording::left_out(groups);
-    match reasons.is_empty() {
-        true => Ok(()),
-        false => wrapped(&format!("Groups left out: {}.", reasons.join(", ")), out),
+    if reasons.is_empty() {
+        Ok(())
+    } else {
+        wrapped(&format!("Groups left out: {}.", reasons.join(", ")), out)
     }
 }

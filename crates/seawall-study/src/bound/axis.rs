@@ -47,23 +47,21 @@ impl Axis {
         } else {
             // Levels in the order of numbers are numbers: NA is none of them.
             let numbers = kind == Kind::Ordinal && distinct.all_numbers();
-            let missing = |code: usize| match numbers {
-                true => distinct.is_missing_number(code),
-                false => distinct.is_missing(code),
+            let missing = |code: usize| {
+                if numbers { distinct.is_missing_number(code) } else { distinct.is_missing(code) }
             };
             let present = used.iter().map(|&code| code as usize).filter(|&code| !missing(code));
-            let levels = match context.order.is_empty() {
-                true => Levels::seen(distinct, present, order),
-                false => {
-                    let mut present = present;
-                    let levels = ordered(context, distinct)?;
-                    if let Some(code) = present.find(|&c| levels.level_of[c].is_none()) {
-                        let text = distinct.text(code).cloned().unwrap_or_default();
-                        let what = format!("{text:?}; expected {}", context.order.join(" < "));
-                        return Err(at_row(tables, column, code as u32, &context.name, &what));
-                    }
-                    levels
+            let levels = if context.order.is_empty() {
+                Levels::seen(distinct, present, order)
+            } else {
+                let mut present = present;
+                let levels = ordered(context, distinct)?;
+                if let Some(code) = present.find(|&c| levels.level_of[c].is_none()) {
+                    let text = distinct.text(code).cloned().unwrap_or_default();
+                    let what = format!("{text:?}; expected {}", context.order.join(" < "));
+                    return Err(at_row(tables, column, code as u32, &context.name, &what));
                 }
+                levels
             };
             let place = |level: &Option<u32>| level.map_or(f64::NAN, f64::from);
             axis.coordinates = levels.level_of.iter().map(place).collect();
@@ -110,9 +108,10 @@ impl Axis {
             _ => 0.0,
         };
         let [low, .., high] = self.numbers[..] else { return Ok(()) };
-        let (outlier, others) = match low.abs() > high.abs() {
-            true => (low, &self.numbers[1..]),
-            false => (high, &self.numbers[..self.numbers.len() - 1]),
+        let (outlier, others) = if low.abs() > high.abs() {
+            (low, &self.numbers[1..])
+        } else {
+            (high, &self.numbers[..self.numbers.len() - 1])
         };
         if others.len() < 2 || half_range(others) >= VANISHING * half_range(&self.numbers) {
             return Ok(());

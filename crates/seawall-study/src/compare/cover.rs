@@ -116,12 +116,13 @@ impl CoverTask {
                 if there.dr.value.is_nan() { there.direct() } else { there.dr }
             }
         };
-        match found.value.is_finite() {
-            true => Ok(Some(found)),
-            false => Err(Error::input(format!(
+        if found.value.is_finite() {
+            Ok(Some(found))
+        } else {
+            Err(Error::input(format!(
                 "{}: no estimate to cover: the log has no row of what it does, or is too small to fold",
                 policy.name()
-            ))),
+            )))
         }
     }
 

@@ -73,11 +73,12 @@ pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) ->
     let people = task.people()?;
     if request.containing && people.is_none() {
         let instead = "give a sample of the target, or a recorded group to leave out";
-        return Err(Error::config(match prepared.known()?.is_some() {
-            true => format!(
+        return Err(Error::config(if prepared.known()?.is_some() {
+            format!(
                 "what is known of a target cannot be contained, means and shares being no people: {instead}"
-            ),
-            false => format!("there is nobody to contain: {instead}"),
+            )
+        } else {
+            format!("there is nobody to contain: {instead}")
         }));
     }
     let fitted = task.prepared.fitted(watch)?.clone();

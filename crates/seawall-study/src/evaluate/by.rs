@@ -66,13 +66,11 @@ pub(super) fn feature(prepared: &PreparedStudy, by: &By) -> Result<usize> {
         let known = names.join(", ");
         Error::field(Field::By, format!("is {:?}; expected a context column: {known}", by.column))
     })?;
-    match space.levels(feature).is_empty() {
-        true => {
-            let what =
-                format!("is {:?}, which has no levels: give it a bin in the study", by.column);
-            Err(Error::field(Field::By, what))
-        }
-        false => Ok(feature),
+    if space.levels(feature).is_empty() {
+        let what = format!("is {:?}, which has no levels: give it a bin in the study", by.column);
+        Err(Error::field(Field::By, what))
+    } else {
+        Ok(feature)
     }
 }
 

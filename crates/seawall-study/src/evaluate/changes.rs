@@ -171,12 +171,11 @@ impl Halving {
 }
 
 fn check_level(level: f64) -> Result<()> {
-    match level > 0.0 && level < 1.0 {
-        true => Ok(()),
-        false => {
-            let what = format!("is {level}; expected a number between 0 and 1");
-            Err(Error::field(Field::Level, what))
-        }
+    if level > 0.0 && level < 1.0 {
+        Ok(())
+    } else {
+        let what = format!("is {level}; expected a number between 0 and 1");
+        Err(Error::field(Field::Level, what))
     }
 }
 

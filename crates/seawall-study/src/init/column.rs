@@ -183,9 +183,10 @@ impl Column {
             return ColumnKind::Numeric { bin: Some(width).filter(|w| w.is_finite() && *w > 0.0) };
         }
         // Ranks are evenly spaced; 0, 1, 2 and 15 are a count, whose distances matter.
-        match self.whole() && evenly_spaced(numbers) {
-            true => ColumnKind::Ordinal,
-            false => ColumnKind::Numeric { bin: None },
+        if self.whole() && evenly_spaced(numbers) {
+            ColumnKind::Ordinal
+        } else {
+            ColumnKind::Numeric { bin: None }
         }
     }
 
@@ -193,7 +194,9 @@ impl Column {
     /// may well be called `NA`.
     pub(super) fn missing_as(&self, kind: ColumnKind) -> bool {
         match kind {
-            ColumnKind::Nominal => (0..self.distinct.len()).any(|code| self.distinct.is_missing(code)),
+            ColumnKind::Nominal => {
+                (0..self.distinct.len()).any(|code| self.distinct.is_missing(code))
+            }
             _ => self.missing(),
         }
     }

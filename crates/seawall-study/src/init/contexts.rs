@@ -76,9 +76,10 @@ impl Contexts {
         if chosen.is_empty() {
             let reason = |(name, why): &(String, String)| format!("{} ({why})", shown(name));
             let reasons: Vec<String> = left_out.iter().map(reason).collect();
-            let reasons = match reasons.is_empty() {
-                true => "there are no other columns".to_owned(),
-                false => format!("left out: {}", listed(&reasons, LISTED)),
+            let reasons = if reasons.is_empty() {
+                "there are no other columns".to_owned()
+            } else {
+                format!("left out: {}", listed(&reasons, LISTED))
             };
             return Err(format!("no column is left that could be a context; {reasons}"));
         }

@@ -264,7 +264,11 @@ fn varies(y: impl Iterator<Item = f64> + Clone) -> bool {
 
 /// Why a column is no context that tells the action of nearly all rows, by its levels or by a threshold:
 /// among people who are alike in it all had the same action.
-pub(super) fn determines(column: &Column, action: &Column, target: &OutcomeColumn) -> Option<String> {
+pub(super) fn determines(
+    column: &Column,
+    action: &Column,
+    target: &OutcomeColumn,
+) -> Option<String> {
     let unknown = action.unknown_actions();
     let named = |code: u32| {
         let text = action.distinct.text(code as usize).map(String::as_str);

@@ -217,9 +217,10 @@ impl Named<'_> {
         let option = if reward { "--reward" } else { "--cost" };
         let about = |what: String| format!("{option}: {what}");
         // A column may be called `a + b`.
-        let terms = match self.all.iter().any(|c| c.name == text) {
-            true => vec![(text.to_owned(), Term::Weight(1.0))],
-            false => expression::parse(text).map_err(about)?,
+        let terms = if self.all.iter().any(|c| c.name == text) {
+            vec![(text.to_owned(), Term::Weight(1.0))]
+        } else {
+            expression::parse(text).map_err(about)?
         };
         let mut found = Vec::new();
         for (name, term) in terms {
@@ -296,9 +297,10 @@ impl Named<'_> {
             let column = &self.all[k];
             (!named_like_an_outcome(&column.name), column.count() != 2, column.numbers().is_none())
         });
-        let why = match both {
-            true => "one column's name says that it is a cost, another's that it is a reward",
-            false => "no column's name says that it is the outcome",
+        let why = if both {
+            "one column's name says that it is a cost, another's that it is a reward"
+        } else {
+            "no column's name says that it is the outcome"
         };
         let choice = self.choice(&offered);
         format!("{why}: say --cost COL (lower is better) or --reward COL (higher); {choice}")
@@ -306,9 +308,10 @@ impl Named<'_> {
 
     fn choice(&self, offered: &[usize]) -> String {
         let all: Vec<String> = offered.iter().map(|&k| self.all[k].offered()).collect();
-        match all.is_empty() {
-            true => "no column looks like one".to_owned(),
-            false => format!("could be: {}", listed(&all, LISTED)),
+        if all.is_empty() {
+            "no column looks like one".to_owned()
+        } else {
+            format!("could be: {}", listed(&all, LISTED))
         }
     }
 

@@ -44,9 +44,10 @@ pub(super) fn study(
 
 fn head(table: &Table, path: &str) -> String {
     let rows = table.rows;
-    let looked = match rows > ROWS {
-        true => format!(" (looked at: the first {ROWS} of each file)"),
-        false => String::new(),
+    let looked = if rows > ROWS {
+        format!(" (looked at: the first {ROWS} of each file)")
+    } else {
+        String::new()
     };
     format!(
         "# A study of {}, {}{looked}. Every choice below is a guess from what the\n\
@@ -125,14 +126,11 @@ fn context(all: &[Column], contexts: &Contexts, anywhere: bool) -> String {
     }
     let cells = contexts.combinations(all);
     let cells = if cells < 1e6 { number(cells) } else { format!("{cells:.0e}") };
-    text.push_str(&match anywhere {
-        true => "# More combinations than can be listed: none is, and numbers are as they are (bin = 10 cuts\n\
+    text.push_str(&if anywhere { "# More combinations than can be listed: none is, and numbers are as they are (bin = 10 cuts\n\
                  # a column into bins).\n"
-            .to_owned(),
-        false => format!(
+            .to_owned() } else { format!(
             "# These make about {cells} cells; bin more coarsely or leave columns out if that is too many.\n"
-        ),
-    });
+        ) });
     text.push_str(
         "# Kinds: numeric (squared difference), ordinal (levels in order: give levels = [...] for text),\n\
          # nominal (any change costs the same), fixed (may not change).\n",
@@ -146,7 +144,9 @@ fn context_line(column: &Column, chosen: &Chosen) -> String {
         ColumnKind::Ordinal => "kind = \"ordinal\"".to_owned(),
         ColumnKind::Nominal => "kind = \"nominal\"".to_owned(),
         ColumnKind::Numeric { bin: None } => "kind = \"numeric\"".to_owned(),
-        ColumnKind::Numeric { bin: Some(bin) } => format!("kind = \"numeric\", bin = {}", number(bin)),
+        ColumnKind::Numeric { bin: Some(bin) } => {
+            format!("kind = \"numeric\", bin = {}", number(bin))
+        }
     };
     let missing = if column.missing_as(chosen.kind) { ", missing = true" } else { "" };
     let note = chosen.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
@@ -192,7 +192,12 @@ fn action(all: &[Column], roles: &Roles) -> String {
     text
 }
 
-fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &OutcomeColumn) -> String {
+fn propensity(
+    all: &[Column],
+    roles: &Roles,
+    contexts: &Contexts,
+    target: &OutcomeColumn,
+) -> String {
     let (cells, rows) = contexts.cells(all, target);
     let each = rows as f64 / cells.max(1) as f64;
     if roles.propensity.is_some() || each >= ROWS_IN_A_CELL {
@@ -210,11 +215,10 @@ fn propensity(all: &[Column], roles: &Roles, contexts: &Contexts, target: &Outco
 fn outcome(all: &[Column], outcome: &Outcome) -> String {
     let head = "[outcome]   # cost: lower is better; reward: higher is better";
     let word = outcome.word();
-    let missing = match lacks_outcome(all, outcome) {
-        true => {
-            "missing = \"drop\"   # the outcome is not always known: such rows are left out; 0 counts them as 0\n"
-        }
-        false => "",
+    let missing = if lacks_outcome(all, outcome) {
+        "missing = \"drop\"   # the outcome is not always known: such rows are left out; 0 counts them as 0\n"
+    } else {
+        ""
     };
     if let [(at, Term::Weight(1.0))] = outcome.terms[..] {
         let (name, seen) = (quoted(&all[at].name), all[at].seen());

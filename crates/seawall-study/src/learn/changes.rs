@@ -105,14 +105,15 @@ impl Changes {
 
     /// The schedule: by hand if any part of it is given, else by the theorem.
     fn schedule(&self) -> Plan {
-        match self.steps.is_some() || self.batch.is_some() || self.step.is_some() {
-            true => Plan::Steps(Schedule {
+        if self.steps.is_some() || self.batch.is_some() || self.step.is_some() {
+            Plan::Steps(Schedule {
                 steps: self.steps.unwrap_or(10_000),
                 points: self.batch.unwrap_or(200),
                 step: self.step.unwrap_or(1.0),
                 contexts: self.contexts,
-            }),
-            false => Plan::Accuracy(self.delta.unwrap_or(ACCURACY), self.contexts),
+            })
+        } else {
+            Plan::Accuracy(self.delta.unwrap_or(ACCURACY), self.contexts)
         }
     }
 

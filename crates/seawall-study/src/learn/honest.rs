@@ -82,7 +82,11 @@ impl HeldOutValue {
             Some(there) => there.estimates(policy)?.dr.value,
             None => half.fitted.nominal(policy, watch)?.dr.value,
         };
-        Ok(HeldOutValue { policy: policy.name().to_owned(), worst: half.worst(policy, None)?, nominal })
+        Ok(HeldOutValue {
+            policy: policy.name().to_owned(),
+            worst: half.worst(policy, None)?,
+            nominal,
+        })
     }
 }
 

@@ -10,16 +10,15 @@ const FURTHER: f64 = 10.0;
 /// What the radii are around, and what none of them covers, where there is a target.
 pub(super) fn centre_words(target: Option<&TargetDistance>, around_target: bool) -> String {
     let Some(target) = target else { return String::new() };
-    let mut words = match around_target {
-        true => format!(
+    let mut words = if around_target {
+        format!(
             ". Radii are around the target, as evaluate's are with this study; from the log it is {} away",
             short(target.distance)
-        ),
-        false => {
-            ". Radii are around the log; evaluate --target starts at the target, and only chance \
+        )
+    } else {
+        ". Radii are around the log; evaluate --target starts at the target, and only chance \
                   is left to cover there"
-                .to_owned()
-        }
+            .to_owned()
     };
     if let Some(strata) = target.strata.as_ref().filter(|s| s.total_variation > 0.0) {
         words.push_str(&format!(

@@ -36,10 +36,8 @@ impl Transferred {
         if !recorded && loaded.target.is_none() && study.target.known.is_empty() {
             return Ok(None);
         }
-        let mut policies = match policies.is_empty() {
-            true => study.policies.clone(),
-            false => policies.to_vec(),
-        };
+        let mut policies =
+            if policies.is_empty() { study.policies.clone() } else { policies.to_vec() };
         dedup(&mut policies);
         let request = Request { policies, level, method: None, compare: true };
         match transfer(loaded, &request, watch) {

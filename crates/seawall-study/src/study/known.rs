@@ -93,9 +93,10 @@ fn span(value: DeclaredValue) -> Result<Span> {
 
 /// How many people: `[target] size` and the option.
 pub(super) fn size(size: f64) -> std::result::Result<f64, String> {
-    match size > 0.0 && size.is_finite() {
-        true => Ok(size),
-        false => Err(format!("the size is {size}; expected a number of people > 0")),
+    if size > 0.0 && size.is_finite() {
+        Ok(size)
+    } else {
+        Err(format!("the size is {size}; expected a number of people > 0"))
     }
 }
 

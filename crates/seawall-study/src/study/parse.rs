@@ -190,12 +190,13 @@ fn other_role(name: &str, actions: &Actions, outcome: &[(String, Term)]) -> Opti
         Actions::Column { column, .. } => column == name,
         Actions::Rules(rules) => decides(rules),
     };
-    match of_action {
-        true => Some("it says which action was taken, which a policy cannot go by"),
-        false => outcome
+    if of_action {
+        Some("it says which action was taken, which a policy cannot go by")
+    } else {
+        outcome
             .iter()
             .any(|(column, _)| column == name)
-            .then_some("it is part of the outcome, which is not known when an action is taken"),
+            .then_some("it is part of the outcome, which is not known when an action is taken")
     }
 }
 

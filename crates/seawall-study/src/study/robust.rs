@@ -136,16 +136,18 @@ fn by_column(value: DeclaredValue, contexts: &[Context]) -> Result<Vec<(String, 
         }
         radii.push((column, radius));
     }
-    match radii.is_empty() {
-        true => Err(table.error("expected at least one column with its radius")),
-        false => Ok(radii),
+    if radii.is_empty() {
+        Err(table.error("expected at least one column with its radius"))
+    } else {
+        Ok(radii)
     }
 }
 
 /// Why a set is none of outcomes alone.
 pub(crate) fn no_cost_set(set: Set) -> &'static str {
-    match set.needs_actions() {
-        true => "a set of people with their outcomes: it takes the place of the set of contexts",
-        false => "a set of contexts: what is known of a target is about those",
+    if set.needs_actions() {
+        "a set of people with their outcomes: it takes the place of the set of contexts"
+    } else {
+        "a set of contexts: what is known of a target is about those"
     }
 }

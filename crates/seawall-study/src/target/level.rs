@@ -112,7 +112,16 @@ impl<'a> TargetAxis<'a> {
         }
         let positions = space.positions(feature);
         let ends = levels.is_empty().then(|| ends(space, feature));
-        TargetAxis { context, bins: context.bins(), labels, spelled, levels, numbers, ends, positions }
+        TargetAxis {
+            context,
+            bins: context.bins(),
+            labels,
+            spelled,
+            levels,
+            numbers,
+            ends,
+            positions,
+        }
     }
 
     fn find(&self, distinct: &Distinct, code: usize) -> std::result::Result<FoundLevel, String> {
@@ -120,13 +129,12 @@ impl<'a> TargetAxis<'a> {
         let known = |value| Ok(FoundLevel { value, new: None });
         if context.is_missing(distinct, code) {
             let line = self.ends.is_some() && context.missing.is_some();
-            return match line || self.levels.contains(&Value::Missing) {
-                true => known(OwnedValue::Missing),
-                false => {
-                    Err("the value is missing, and the study has no level for that; leave such \
+            return if line || self.levels.contains(&Value::Missing) {
+                known(OwnedValue::Missing)
+            } else {
+                Err("the value is missing, and the study has no level for that; leave such \
                               rows out with [target] where, or say missing = true of the column"
-                        .to_owned())
-                }
+                    .to_owned())
             };
         }
         let text = distinct.text(code).cloned().unwrap_or_default();

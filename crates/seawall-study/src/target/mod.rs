@@ -94,14 +94,15 @@ impl PreparedStudy {
             }
             more.push(levels);
         }
-        match told.is_empty() {
-            true => Ok(more),
-            false => Err(Error::input(format!(
+        if told.is_empty() {
+            Ok(more)
+        } else {
+            Err(Error::input(format!(
                 "{}: values that the log does not have: {}; leave such rows out with [target] where, \
                  or say [target] beyond = \"extend\"",
                 rows.name,
                 told.join("; ")
-            ))),
+            )))
         }
     }
 

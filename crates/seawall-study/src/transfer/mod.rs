@@ -168,12 +168,13 @@ fn by_history(
 
 /// Refuses a level that is none.
 fn check_level(level: f64) -> Result<()> {
-    match level > 0.5 && level < 1.0 {
-        true => Ok(()),
-        false => Err(Error::field(
+    if level > 0.5 && level < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::field(
             Field::Level,
             format!("is {level}; expected a number above 0.5 and below 1"),
-        )),
+        ))
     }
 }
 
@@ -320,7 +321,12 @@ impl Own<'_> {
     }
 
     /// What the groups say to allow.
-    pub(crate) fn allowance(&self, request: &Request, se: f64, own_noise: f64) -> Result<BoundBasis> {
+    pub(crate) fn allowance(
+        &self,
+        request: &Request,
+        se: f64,
+        own_noise: f64,
+    ) -> Result<BoundBasis> {
         let scored = self.past();
         let past: Vec<Past> = scored.iter().map(|s| s.2).collect();
         let allowance = allowance(&past, request, (se, own_noise), &self.history.by)?;
@@ -462,12 +468,11 @@ fn general_notes(
     let mut notes: Vec<String> = reference.balance().and_then(balance_note).into_iter().collect();
     notes.extend(prepared.means_note());
     if let Some(c) = contrasts.iter().find(|c| c.greedy[0]) {
-        let what = match history {
-            true => {
-                "centre is too good; past groups were predicted for one that was chosen without \
+        let what = if history {
+            "centre is too good; past groups were predicted for one that was chosen without \
                      them, so the allowance covers that"
-            }
-            false => "estimates are too good",
+        } else {
+            "estimates are too good"
         };
         let name = c.policy.name();
         notes.push(format!("{name} was chosen on the rows that value it, so its {what}"));

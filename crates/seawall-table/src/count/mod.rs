@@ -281,9 +281,12 @@ impl<'s> Counter<'s> {
                 action_names.push(name.clone());
             }
         }
-        let mut column_of = |role: Role, name: &str, reading: Reading| match data.counted {
-            true => place_of(&role.column(name), reading),
-            false => place_of(name, reading),
+        let mut column_of = |role: Role, name: &str, reading: Reading| {
+            if data.counted {
+                place_of(&role.column(name), reading)
+            } else {
+                place_of(name, reading)
+            }
         };
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &data.actions {

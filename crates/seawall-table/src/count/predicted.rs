@@ -62,10 +62,7 @@ impl Mean {
     /// The mean, never beyond what it is of; NaN of nothing.
     fn value(&self) -> f64 {
         let weight = self.weight.value();
-        match weight > 0.0 {
-            true => (self.sum.value() / weight).clamp(self.low, self.high),
-            false => f64::NAN,
-        }
+        if weight > 0.0 { (self.sum.value() / weight).clamp(self.low, self.high) } else { f64::NAN }
     }
 }
 
@@ -118,9 +115,10 @@ impl Predicted {
             }
             lacks = true;
             self.first.get_or_insert_with(|| {
-                let what = match value.is_nan() {
-                    true => "a missing value or NaN".to_owned(),
-                    false => value.to_string(),
+                let what = if value.is_nan() {
+                    "a missing value or NaN".to_owned()
+                } else {
+                    value.to_string()
                 };
                 format!(
                     "{}: row {}, column {:?}: {what}; expected a number of at most {LARGEST:e} in \

@@ -163,9 +163,10 @@ impl RowColumns {
 
     /// The number of a row's recorded group, as they appear.
     pub(super) fn group(&mut self, columns: &Columns<'_>, row: usize) -> u32 {
-        match self.history.is_empty() {
-            true => Entry::ALONE,
-            false => self.groups.id(self.history.iter().map(|&c| columns.codes[c][row])),
+        if self.history.is_empty() {
+            Entry::ALONE
+        } else {
+            self.groups.id(self.history.iter().map(|&c| columns.codes[c][row]))
         }
     }
 

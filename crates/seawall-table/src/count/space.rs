@@ -76,16 +76,14 @@ fn room(
     data: &DataSpec,
 ) -> Result<()> {
     let bytes = contexts * bytes_per_cell(features, actions);
-    let (what, instead) = match on_grid {
-        true => (
+    let (what, instead) = if on_grid {
+        (
             "combinations of levels",
             "cut columns more coarsely (bin = ...), or say a --memory below that: then the contexts seen \
              are all there are",
-        ),
-        false => (
-            "different contexts",
-            "cut numeric columns into bins (bin = ...), or leave columns out",
-        ),
+        )
+    } else {
+        ("different contexts", "cut numeric columns into bins (bin = ...), or leave columns out")
     };
     let what = format!("{contexts} {what} in {features} columns take");
     memory::needs(bytes, &what, instead).map_err(|e| e.within(data.declared.path.display()))

@@ -158,13 +158,12 @@ impl Shard {
         let context = self.contexts.id(codes, numbers);
         let result = self.results.id(self.decisions.id(context, action), outcome);
         let next = self.entries.len();
-        let entry = match self.tells_apart {
-            false => result as usize,
-            true => {
-                let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
-                let kind = (result, p, unit, [facts.cluster, facts.group]);
-                *self.kinds.entry(kind).or_insert(next as u32) as usize
-            }
+        let entry = if self.tells_apart {
+            let (p, unit) = (facts.propensity.to_bits(), facts.unit.to_bits());
+            let kind = (result, p, unit, [facts.cluster, facts.group]);
+            *self.kinds.entry(kind).or_insert(next as u32) as usize
+        } else {
+            result as usize
         };
         if entry == next {
             self.entries.push((result, RowFacts { units: 0.0, ..facts }));
@@ -199,13 +198,12 @@ impl Shard {
             let (context, action) = decisions.pair(decision);
             Counts { context: before + context, action, outcome, facts }
         };
-        match parts.is_empty() {
-            true => all.entries.extend(entries.iter().map(place)),
-            false => {
-                for ((result, facts), parts) in entries.iter().zip(&parts) {
-                    let with = |units: f64| place(&(*result, RowFacts { units, ..*facts }));
-                    all.entries.extend(units(parts).into_iter().map(with));
-                }
+        if parts.is_empty() {
+            all.entries.extend(entries.iter().map(place))
+        } else {
+            for ((result, facts), parts) in entries.iter().zip(&parts) {
+                let with = |units: f64| place(&(*result, RowFacts { units, ..*facts }));
+                all.entries.extend(units(parts).into_iter().map(with));
             }
         }
         drop((entries, parts, results, decisions));

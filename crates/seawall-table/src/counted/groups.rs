@@ -71,9 +71,8 @@ impl GroupShard<'_> {
         let Counted { ids, counts, sums, numbers } = &mut *self.counted;
         numbers.clear();
         numbers.extend(self.columns.iter().filter(|column| column.numbers).map(number));
-        let code = |column: &Column| match used || column.always {
-            true => columns.codes[column.place.2][row],
-            false => 0,
+        let code = |column: &Column| {
+            if used || column.always { columns.codes[column.place.2][row] } else { 0 }
         };
         let codes = self.columns.iter().filter(|column| !column.numbers).map(code);
         let group = ids.id(first.into_iter().chain(codes), numbers) as usize;

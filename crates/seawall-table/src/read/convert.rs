@@ -62,12 +62,15 @@ pub(super) fn text(column: &ArrayRef) -> Converted<StringArray> {
         }
         _ => "it is not UTF-8; expected text",
     };
-    let cell = |row: usize| match column.is_null(row) {
-        true => Ok(None),
-        false => match write(row) {
-            None => Err(Fault { row: Some(row), what: unwritten.to_owned() }),
-            text => Ok(text),
-        },
+    let cell = |row: usize| {
+        if column.is_null(row) {
+            Ok(None)
+        } else {
+            match write(row) {
+                None => Err(Fault { row: Some(row), what: unwritten.to_owned() }),
+                text => Ok(text),
+            }
+        }
     };
     (0..column.len()).map(cell).collect()
 }
@@ -183,11 +186,14 @@ pub fn shown(column: &ArrayRef) -> Result<StringArray, ArrowError> {
     if let Ok(found) = text(column) {
         return Ok(found);
     }
-    let written = |row: usize| match column.is_null(row) {
-        true => Ok(None),
-        false => shown_cell(column, row).map(Some).ok_or_else(|| {
-            ArrowError::NotYetImplemented(format!("{} has no text", column.data_type()))
-        }),
+    let written = |row: usize| {
+        if column.is_null(row) {
+            Ok(None)
+        } else {
+            shown_cell(column, row).map(Some).ok_or_else(|| {
+                ArrowError::NotYetImplemented(format!("{} has no text", column.data_type()))
+            })
+        }
     };
     (0..column.len()).map(written).collect()
 }

@@ -109,14 +109,12 @@ pub(super) fn batches(
                 }
                 each(batch, &picks)?;
             }
-            match rows == promised {
-                true => Ok(()),
-                false => {
-                    let than = if rows > promised { "more" } else { "fewer" };
-                    let what =
-                        format!("damaged: it holds {than} rows than the {promised} it tells");
-                    Err(unreadable(path, what))
-                }
+            if rows == promised {
+                Ok(())
+            } else {
+                let than = if rows > promised { "more" } else { "fewer" };
+                let what = format!("damaged: it holds {than} rows than the {promised} it tells");
+                Err(unreadable(path, what))
             }
         }
     }

@@ -72,9 +72,8 @@ impl Line {
             }
             let values = self.read(column.values(), of)?;
             let keys = column.normalized_keys();
-            let number = |(row, key): (usize, &usize)| match column.keys().is_null(row) {
-                true => missing,
-                false => values[*key],
+            let number = |(row, key): (usize, &usize)| {
+                if column.keys().is_null(row) { missing } else { values[*key] }
             };
             return Ok(keys.iter().enumerate().map(number).collect());
         }

@@ -41,9 +41,10 @@ impl Need {
     pub(super) fn of(condition: &Condition) -> Self {
         match condition {
             Condition::OneOf(texts) | Condition::Not(texts) => {
-                match texts.iter().any(|text| comparable(text).is_some()) {
-                    true => Need::Number,
-                    false => Need::Text,
+                if texts.iter().any(|text| comparable(text).is_some()) {
+                    Need::Number
+                } else {
+                    Need::Text
                 }
             }
             Condition::Range { .. } => Need::Number,
@@ -63,10 +64,7 @@ fn comparable(text: &str) -> Option<f64> {
 
 /// A number as every engine reads it: as a float.
 pub(super) fn float(x: f64) -> String {
-    match x < 0.0 {
-        true => format!("({x:e})"),
-        false => format!("{:e}", x + 0.0),
-    }
+    if x < 0.0 { format!("({x:e})") } else { format!("{:e}", x + 0.0) }
 }
 
 /// What may be NULL, as a truth.
@@ -91,12 +89,11 @@ pub(super) fn condition(
         Condition::Range { min, max } => holds(&is_within(k, *min, *max)),
         Condition::Period { min, max } => holds(&is_in_period(dialect, k, *min, *max)),
         Condition::Missing(missing) => {
-            let lacks = match levels {
-                true => format!("t{k} IS NULL"),
-                false => {
-                    let no_number = dialect.matches(&format!("t{k}"), NO_NUMBER);
-                    format!("t{k} IS NULL OR {no_number}")
-                }
+            let lacks = if levels {
+                format!("t{k} IS NULL")
+            } else {
+                let no_number = dialect.matches(&format!("t{k}"), NO_NUMBER);
+                format!("t{k} IS NULL OR {no_number}")
             };
             if *missing { holds(&lacks) } else { holds_not(&lacks) }
         }

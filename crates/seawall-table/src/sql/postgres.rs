@@ -15,9 +15,10 @@ impl Dialect for Postgres {
     fn text(&self, text: &str) -> String {
         let quoted = text.replace('\'', "''");
         // A backslash means the same in this form whatever the server is set to.
-        match quoted.contains('\\') {
-            true => format!("E'{}'", quoted.replace('\\', "\\\\")),
-            false => format!("'{quoted}'"),
+        if quoted.contains('\\') {
+            format!("E'{}'", quoted.replace('\\', "\\\\"))
+        } else {
+            format!("'{quoted}'")
         }
     }
 

@@ -227,9 +227,10 @@ impl<'s> Query<'s> {
                 condition(self.dialect, c, k, levels)
             };
             let all: Vec<String> = conditions.iter().map(one).collect();
-            match all.is_empty() {
-                true => "1".to_owned(),
-                false => format!("CASE WHEN {} THEN 1 ELSE 0 END", all.join(" AND ")),
+            if all.is_empty() {
+                "1".to_owned()
+            } else {
+                format!("CASE WHEN {} THEN 1 ELSE 0 END", all.join(" AND "))
             }
         };
         let mut truths = Vec::new();
@@ -434,17 +435,16 @@ fn start_of(dialect: &dyn Dialect, context: &Context, k: &str) -> String {
 /// The bin, where the quotient of floats may be one off.
 fn exact_bin(dialect: &dyn Dialect, k: usize, context: &Context) -> (String, String) {
     let exact = context.bins().and_then(|bins| bins.width_fraction()).is_some();
-    let expression = match exact {
-        false => format!("b{k}"),
-        true => {
-            let (this, next) = (
-                start_of(dialect, context, &format!("b{k}")),
-                start_of(dialect, context, &format!("(b{k} + 1)")),
-            );
-            format!(
-                "CASE WHEN x{k} < {this} THEN b{k} - 1 WHEN x{k} >= {next} THEN b{k} + 1 ELSE b{k} END"
-            )
-        }
+    let expression = if exact {
+        let (this, next) = (
+            start_of(dialect, context, &format!("b{k}")),
+            start_of(dialect, context, &format!("(b{k} + 1)")),
+        );
+        format!(
+            "CASE WHEN x{k} < {this} THEN b{k} - 1 WHEN x{k} >= {next} THEN b{k} + 1 ELSE b{k} END"
+        )
+    } else {
+        format!("b{k}")
     };
     (format!("k{k}"), expression)
 }

@@ -45,9 +45,10 @@ pub fn least_radius(
         return Ok(LeastRadius::At(first.radius));
     }
     let Some(found) = curve.breakdown(value) else { return Ok(LeastRadius::Never(most)) };
-    match curve.is_exact() {
-        true => Ok(LeastRadius::At(found.radius)),
-        false => polished(curve, found, (sign, value), solve).map(LeastRadius::At),
+    if curve.is_exact() {
+        Ok(LeastRadius::At(found.radius))
+    } else {
+        polished(curve, found, (sign, value), solve).map(LeastRadius::At)
     }
 }
 
@@ -72,12 +73,11 @@ fn polished(
     if at.abs() <= near {
         return Ok(found.radius);
     }
-    let (mut low, mut high) = match at < 0.0 {
-        true => {
-            let upper = if found.upper.is_finite() { found.upper } else { end };
-            ((found.radius, at), (upper.max(found.radius), f64::NAN))
-        }
-        false => ((found.lower.min(found.radius), f64::NAN), (found.radius, at)),
+    let (mut low, mut high) = if at < 0.0 {
+        let upper = if found.upper.is_finite() { found.upper } else { end };
+        ((found.radius, at), (upper.max(found.radius), f64::NAN))
+    } else {
+        ((found.lower.min(found.radius), f64::NAN), (found.radius, at))
     };
     if high.1.is_nan() {
         high.1 = beyond(high.0)?;

@@ -64,10 +64,8 @@ impl ValueRange {
     /// The same with what is left in the model's residuals added back.
     pub fn with_left_over(&self, left: &LeftOver) -> Self {
         let worst = Arc::new(left.added_to(&self.worst));
-        let best = match self.is_single() {
-            true => worst.clone(),
-            false => Arc::new(left.added_to(&self.best)),
-        };
+        let best =
+            if self.is_single() { worst.clone() } else { Arc::new(left.added_to(&self.best)) };
         ValueRange { worst, best }
     }
 

@@ -220,9 +220,10 @@ impl Fitted {
             return Ok(self.options.unseen);
         }
         let missing = self.model.unseen_at(contexts);
-        match missing.iter().all(|&n| n == 0) {
-            true => Ok(Unseen::Mean),
-            false => Err(lacking(&self.log, contexts.len(), &missing)),
+        if missing.iter().all(|&n| n == 0) {
+            Ok(Unseen::Mean)
+        } else {
+            Err(lacking(&self.log, contexts.len(), &missing))
         }
     }
 

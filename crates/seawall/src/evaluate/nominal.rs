@@ -126,9 +126,10 @@ impl Fitted {
         let apart: Vec<f64> = ratios.iter().zip(&others).map(|(a, b)| a - b).collect();
         let chances = policy.probabilities().minus(against.probabilities());
         let covered = |ratios: &[f64]| ratios.iter().any(|r| *r > 0.0);
-        let dr = match covered(&ratios) && covered(&others) {
-            true => self.doubly_robust(&chances, &apart, watch)?,
-            false => Estimate::NONE,
+        let dr = if covered(&ratios) && covered(&others) {
+            self.doubly_robust(&chances, &apart, watch)?
+        } else {
+            Estimate::NONE
         };
         Ok(NominalDifference { dm: self.direct(&chances), dr })
     }
@@ -253,9 +254,10 @@ pub(crate) fn leaf_noise(
 
 /// The variance that leaves bring into a mean that weighs them by `masses`.
 pub(crate) fn noise_of_leaves(log: &Log, leaves: &Leaves, masses: &LeafMasses) -> f64 {
-    match log.is_plain() {
-        true => noise(log, leaves, masses),
-        false => variance_of(log, &leaf_pulls(log, leaves, masses)),
+    if log.is_plain() {
+        noise(log, leaves, masses)
+    } else {
+        variance_of(log, &leaf_pulls(log, leaves, masses))
     }
 }
 

@@ -109,13 +109,12 @@ impl Robust {
                 let points: Vec<usize> = (0..weights.len()).filter(some).collect();
                 let listed = matches!(log.contexts().support(), space::Support::Points(_));
                 // A large list of points is not copied.
-                let population = match listed && points.len() == weights.len() {
-                    true => centre.clone(),
-                    false => {
-                        let space = Arc::new(log.contexts().subset(&points)?);
-                        let weights = points.iter().map(|&i| weights[i]).collect();
-                        Population::from_weights(space, weights)?
-                    }
+                let population = if listed && points.len() == weights.len() {
+                    centre.clone()
+                } else {
+                    let space = Arc::new(log.contexts().subset(&points)?);
+                    let weights = points.iter().map(|&i| weights[i]).collect();
+                    Population::from_weights(space, weights)?
                 };
                 (points, population)
             }

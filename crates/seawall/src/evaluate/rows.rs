@@ -198,9 +198,10 @@ impl LoggedRows {
         if rows.outcomes.len() != found || rows.propensities.len() != found {
             return Err(Error::input("actions, outcomes and propensities differ in length"));
         }
-        match found == wanted {
-            true => Ok(()),
-            false => Err(Error::input(format!("{found} rows for {wanted} contexts"))),
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(Error::input(format!("{found} rows for {wanted} contexts")))
         }
     }
 }

@@ -100,9 +100,10 @@ impl HalfFit {
                 self.robust.worst_difference((a, b), range, set, radii, None, settings)?
             }
         };
-        match cases.iter().any(|case| case.status() == Status::Stopped) {
-            true => Err(Error::stopped()),
-            false => Ok(cases),
+        if cases.iter().any(|case| case.status() == Status::Stopped) {
+            Err(Error::stopped())
+        } else {
+            Ok(cases)
         }
     }
 

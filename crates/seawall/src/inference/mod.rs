@@ -24,7 +24,7 @@ mod half;
 mod halves;
 mod limits;
 
-pub use bounds::{FiniteSampleBound, Constants, finite_sample};
+pub use bounds::{Constants, FiniteSampleBound, finite_sample};
 pub use half::{Correction, Estimand, HalfFit, HalfQuestion, crossings};
 pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Limits, SplitNoise, Splits, halves};
 pub use limits::{Anchor, between, nested};

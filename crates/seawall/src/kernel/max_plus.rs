@@ -264,7 +264,13 @@ impl WithSimd for Flat<'_> {
 }
 
 /// The same for one line.
-fn flat_line(price: f64, keep: f64, weight: f64, missing: Option<(usize, f64)>, line: &mut SingleLine) {
+fn flat_line(
+    price: f64,
+    keep: f64,
+    weight: f64,
+    missing: Option<(usize, f64)>,
+    line: &mut SingleLine,
+) {
     let [h, from] = line.input.each_ref().map(|rows| rows.as_flattened());
     let [out, ride] = line.output.each_mut().map(|rows| rows.as_flattened_mut());
     let (hole, to_missing) = missing.unwrap_or((usize::MAX, weight));
@@ -317,7 +323,12 @@ impl Long<'_> {
         }
     }
 
-    fn line<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::LineTile<2, L>, l: usize) {
+    fn line<const L: usize>(
+        &self,
+        room: &mut LineRoom,
+        tile: &mut lines::LineTile<2, L>,
+        l: usize,
+    ) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {

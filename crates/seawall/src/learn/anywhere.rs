@@ -241,9 +241,10 @@ impl Growing {
         let geometry = Geometry::with_engine(&population, Arcs::new(&population, &self.arcs));
         let robust = Robust::listed(geometry, log.direction());
         let worst = Arc::new(on_places(task, &task.range.worst, &space)?);
-        let best = match task.range.is_single() {
-            true => worst.clone(),
-            false => Arc::new(on_places(task, &task.range.best, &space)?),
+        let best = if task.range.is_single() {
+            worst.clone()
+        } else {
+            Arc::new(on_places(task, &task.range.best, &space)?)
         };
         let rule = |policy: &Policy| {
             Policy::new(policy.name(), policy.rule().clone(), &space, log.actions())

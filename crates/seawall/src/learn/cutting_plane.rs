@@ -272,12 +272,13 @@ pub(super) fn safest(
         }
         theta = free.tidy(&answer.theta);
     }
-    match best.0 <= SLACK {
-        true => Ok(best.1),
-        false => Err(Error::config(format!(
+    if best.0 <= SLACK {
+        Ok(best.1)
+    } else {
+        Err(Error::config(format!(
             "the budgets cannot all be met: at best one is exceeded by {:.3e}",
             best.0
-        ))),
+        )))
     }
 }
 

@@ -268,9 +268,10 @@ impl Game<'_, '_> {
                 best.shares = found.theta;
             }
             cuts = found.cuts;
-            let response = match found.stopped || best.stopped {
-                true => None,
-                false => self.response(&found.population, best.upper - best.lower),
+            let response = if found.stopped || best.stopped {
+                None
+            } else {
+                self.response(&found.population, best.upper - best.lower)
             };
             let Some((cost, node)) = response else {
                 best.stopped = true;

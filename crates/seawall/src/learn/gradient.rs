@@ -19,7 +19,7 @@ use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
 use crate::log::Log;
-use crate::policy::{Encoded, Policy, EncodedRows, Rule, Softmax, encode, softmax as normalise};
+use crate::policy::{Encoded, EncodedRows, Policy, Rule, Softmax, encode, softmax as normalise};
 use crate::progress::{Progress, Stage, Watch};
 use crate::space::Space;
 use rayon::prelude::*;

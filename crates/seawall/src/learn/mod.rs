@@ -320,16 +320,17 @@ impl<'a> Task<'a> {
 
     /// Refuses a set whose worst case has no gradient and nothing smooth that stands in for it.
     fn needs_gradient(&self, what: &str) -> Result<()> {
-        match self.within.set.has_gradient() {
-            false => Err(Error::field(
+        if self.within.set.has_gradient() {
+            Ok(())
+        } else {
+            Err(Error::field(
                 Field::Set,
                 format!(
                     "is {}, which has no gradient for {what}; learn groups or trees, or use another",
                     self.within.set.name()
                 ),
             )
-            .advise(Field::Set, &["wasserstein", "kl"])),
-            true => Ok(()),
+            .advise(Field::Set, &["wasserstein", "kl"]))
         }
     }
 
@@ -425,21 +426,21 @@ const MOST_RUNS: usize = 10_000;
 
 /// Refuses a count of nothing, or of more than can be done.
 fn check_count(field: Field, count: usize, most: usize) -> Result<()> {
-    match (1..=most).contains(&count) {
-        true => Ok(()),
-        false => {
-            Err(Error::field(field, format!("is {count}; expected a number from 1 to {most}")))
-        }
+    if (1..=most).contains(&count) {
+        Ok(())
+    } else {
+        Err(Error::field(field, format!("is {count}; expected a number from 1 to {most}")))
     }
 }
 
 /// Refuses a tolerance that is none.
 fn check_tolerance(tolerance: f64) -> Result<()> {
-    match tolerance > 0.0 && tolerance <= 0.1 {
-        true => Ok(()),
-        false => Err(Error::field(
+    if tolerance > 0.0 && tolerance <= 0.1 {
+        Ok(())
+    } else {
+        Err(Error::field(
             Field::Tolerance,
             format!("is {tolerance}; expected a number above 0 and at most 0.1"),
-        )),
+        ))
     }
 }

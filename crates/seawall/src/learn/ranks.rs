@@ -34,9 +34,12 @@ impl FeatureRanks {
     pub(super) fn new(space: &Space, feature: usize, name: &str) -> Self {
         let positions = space.column(feature);
         // Codes that differ are levels that differ; a missing value may have two.
-        let key = |point: usize| match positions[point].is_nan() {
-            true => f64::NAN.to_bits(),
-            false => (space.code(point, feature) + 0.0).to_bits(),
+        let key = |point: usize| {
+            if positions[point].is_nan() {
+                f64::NAN.to_bits()
+            } else {
+                (space.code(point, feature) + 0.0).to_bits()
+            }
         };
         let mut first: HashMap<u64, u32> = HashMap::new();
         let of_point: Vec<u64> = (0..space.len()).map(key).collect();

@@ -41,9 +41,10 @@ pub(super) struct Kink {
 impl Kink {
     /// The slope at a point by an action's probability `p`.
     pub(super) fn slope(&self, point: usize, action: usize, p: f64) -> f64 {
-        match p > self.base[action][point] {
-            true => self.more[action][point],
-            false => self.less[action][point],
+        if p > self.base[action][point] {
+            self.more[action][point]
+        } else {
+            self.less[action][point]
         }
     }
 

@@ -14,7 +14,7 @@
 //! several trees is the first one in the order of the questions, so the tree does not depend on the threads.
 
 use super::node::Node;
-use super::ranks::{RankQuestion, FeatureRanks};
+use super::ranks::{FeatureRanks, RankQuestion};
 use crate::policy::Branch;
 use crate::space::Space;
 use rayon::prelude::*;
@@ -137,10 +137,9 @@ impl RankedPoints {
 
     /// Every question that can tell two points apart.
     fn questions(&self) -> impl Iterator<Item = RankQuestion> {
-        self.features
-            .iter()
-            .enumerate()
-            .flat_map(|(feature, f)| (0..f.questions()).map(move |rank| RankQuestion { feature, rank }))
+        self.features.iter().enumerate().flat_map(|(feature, f)| {
+            (0..f.questions()).map(move |rank| RankQuestion { feature, rank })
+        })
     }
 
     fn add(&self, histogram: &mut [f64], costs: &Costs<'_>, point: usize) {
@@ -432,9 +431,10 @@ impl RankedPoints {
                 if a + b >= window.limit {
                     return Listing::All(own);
                 }
-                let list = |side: &[u32], other: f64| match gone() {
-                    true => Listing::TooMany,
-                    false => {
+                let list = |side: &[u32], other: f64| {
+                    if gone() {
+                        Listing::TooMany
+                    } else {
                         let window = Window { limit: window.limit - other, ..window };
                         self.list(costs, side, depth - 1, window, go_on)
                     }
@@ -522,7 +522,13 @@ fn first_best(first: (f64, Node), others: Vec<Option<(f64, Node)>>) -> (f64, Nod
 }
 
 /// Adds every pair of sides that costs less than the limit; false if that is too many.
-fn join(question: RankQuestion, yes: &Listed, no: &Listed, window: Window, all: &mut Listed) -> bool {
+fn join(
+    question: RankQuestion,
+    yes: &Listed,
+    no: &Listed,
+    window: Window,
+    all: &mut Listed,
+) -> bool {
     for (a, yes) in yes {
         for (b, no) in no.iter().take_while(|(b, _)| a + b < window.limit) {
             // The same on both sides is no question at all.
@@ -661,8 +667,9 @@ mod tests {
     #[test]
     fn questions_whose_sides_are_alike_are_not_asked() {
         let points = RankedPoints::new(&space(), 2);
-        let asked =
-            |feature: usize, yes: Node, no: Node| Node::ask(RankQuestion { feature, rank: 0 }, yes, no);
+        let asked = |feature: usize, yes: Node, no: Node| {
+            Node::ask(RankQuestion { feature, rank: 0 }, yes, no)
+        };
         let leaf = Node::Action;
         let stump = || asked(1, leaf(0), leaf(1));
         let alike = asked(0, stump(), asked(2, stump(), stump()));

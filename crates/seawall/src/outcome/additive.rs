@@ -106,10 +106,8 @@ impl AdditiveDesign {
         for (k, axis) in axes.axes.iter().enumerate() {
             let steps = axis.grouped(&rows[k], settings.steps);
             let count = steps.iter().max().map_or(0, |s| *s as usize + 1);
-            let in_order = match axis.ordered {
-                true => count - usize::from(axis.missing.is_some()),
-                false => 0,
-            };
+            let in_order =
+                if axis.ordered { count - usize::from(axis.missing.is_some()) } else { 0 };
             design.add((k, None), (steps, Vec::new()), (count, 1), in_order);
         }
         for &(j, k) in &settings.pairs {
@@ -334,7 +332,8 @@ pub fn additive(log: &Log, settings: &[AdditiveSettings], watch: Watch<'_>) -> R
         let cells = Cells::new(log, &axes, action);
         cells.map(|cells| AdditiveFit::new(&axes, &rows, &cells, settings)).transpose()
     };
-    let sums: Vec<Option<AdditiveFit>> = settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
+    let sums: Vec<Option<AdditiveFit>> =
+        settings.par_iter().enumerate().map(one).collect::<Result<_>>()?;
     let sums: Vec<_> = sums.into_iter().map(|sum| sum.map(Arc::new)).collect();
     let value = |context: usize, action: usize| {
         sums[action].as_ref().map_or(f64::NAN, |sum| sum.value(axes.row(context)))

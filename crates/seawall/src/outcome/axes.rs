@@ -189,9 +189,10 @@ impl Axis {
         };
         // The scale is a power of two: the number is as it was.
         let number = |at: f64| (at / space.scale(feature)).to_string();
-        let (low, high) = match self.of_level.is_empty() {
-            true => (number(self.ends[first].0), number(self.ends[last].1)),
-            false => (named(first), named(last)),
+        let (low, high) = if self.of_level.is_empty() {
+            (number(self.ends[first].0), number(self.ends[last].1))
+        } else {
+            (named(first), named(last))
         };
         if low == high { low } else { format!("{low} to {high}") }
     }

@@ -191,9 +191,10 @@ fn drawn(cells: &ActionCells, nobody: &[f64], random: &mut Random) -> Option<Vec
     let mut sums = vec![[0.0; 2]; cells.len()];
     let mut any = false;
     for (&(_, cell, value, Drawable { rows, unit }), &none) in cells.entries.iter().zip(nobody) {
-        let copies = match rows > MANY {
-            true => (rows + rows.sqrt() * random.normal()).round().max(0.0),
-            false => poisson(rows, none, random.unit()),
+        let copies = if rows > MANY {
+            (rows + rows.sqrt() * random.normal()).round().max(0.0)
+        } else {
+            poisson(rows, none, random.unit())
         };
         let copies = copies * unit;
         if copies > 0.0 {

@@ -264,9 +264,10 @@ impl<'c> Grower<'c> {
             tree.nodes[at].rows = rows;
             tree.nodes[at].mean = if rows > 0.0 { sum / rows } else { 0.0 };
             let may = depth < growth.max_depth && rows >= 2.0 * growth.min_leaf;
-            let best = match may {
-                true => self.best(first..last, [rows, sum], growth, nothing, random),
-                false => None,
+            let best = if may {
+                self.best(first..last, [rows, sum], growth, nothing, random)
+            } else {
+                None
             };
             let Some(best) = best else {
                 self.order[first..last].iter().for_each(|&c| self.leaf_of[c as usize] = at as u32);
@@ -425,13 +426,12 @@ impl<'c> Grower<'c> {
             return Step { feature, cut: 0, set: set as u32, left };
         }
         // Levels that the node does not hold go to the nearer side; missing ones right.
-        let cut = match Some(best.next) == axis.missing {
-            true => best.next - 1,
-            false => {
-                let middle = 0.5 * (axis.ends[best.cut].1 + axis.ends[best.next].0);
-                let goes_left = |l: &usize| axis.ends[*l].1 <= middle;
-                (best.cut..best.next).rev().find(goes_left).unwrap_or(best.cut)
-            }
+        let cut = if Some(best.next) == axis.missing {
+            best.next - 1
+        } else {
+            let middle = 0.5 * (axis.ends[best.cut].1 + axis.ends[best.next].0);
+            let goes_left = |l: &usize| axis.ends[*l].1 <= middle;
+            (best.cut..best.next).rev().find(goes_left).unwrap_or(best.cut)
         };
         Step { feature, cut: cut as u32, set: NONE, left }
     }

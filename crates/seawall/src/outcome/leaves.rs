@@ -41,9 +41,10 @@ impl Leaves {
         let (numbers, fill) = (self.leaf_of_node.clone(), fill.to_vec());
         Some(Everywhere::new(move || {
             let each = trees.iter().zip(&numbers).zip(&fill);
-            each.map(|((tree, numbers), fill)| match tree.is_empty() {
-                true => constant(*fill),
-                false => {
+            each.map(|((tree, numbers), fill)| {
+                if tree.is_empty() {
+                    constant(*fill)
+                } else {
                     let steps = of_tree(&space, tree, |node| numbers[node]);
                     Terms { base: 0.0, trees: vec![(Arc::new(steps), values.clone())] }
                 }
@@ -73,11 +74,10 @@ impl Leaves {
         self.contexts.same_as(log.contexts()).map_err(|e| e.within("contexts of another log"))?;
         self.outcomes.same_as(log.outcomes()).map_err(|e| e.within("outcomes of another log"))?;
         let (found, actions) = (self.leaf_of.len() / self.contexts.len(), log.actions().len());
-        match found == actions {
-            true => Ok(()),
-            false => {
-                Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
-            }
+        if found == actions {
+            Ok(())
+        } else {
+            Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
         }
     }
 

@@ -377,9 +377,10 @@ impl Model {
 pub(crate) fn lacking(log: &Log, contexts: usize, missing: &[usize]) -> Error {
     let counts = log.actions().iter().zip(missing).filter(|(_, n)| **n > 0);
     let words: Vec<String> = counts.map(|(name, n)| format!("{n} for {name:?}")).collect();
-    let (all, elsewhere) = match contexts == log.contexts().len() {
-        true => ("contexts", "the support of observed contexts or "),
-        false => ("observed contexts", ""),
+    let (all, elsewhere) = if contexts == log.contexts().len() {
+        ("contexts", "the support of observed contexts or ")
+    } else {
+        ("observed contexts", "")
     };
     Error::config(format!(
         "of {contexts} {all} some have no outcome or prediction for an action: {}; say what \
@@ -393,9 +394,10 @@ pub(crate) fn lacking(log: &Log, contexts: usize, missing: &[usize]) -> Error {
 fn same_log(contexts: &Space, found: usize, log: &Log) -> Result<()> {
     contexts.same_as(log.contexts()).map_err(|e| e.within("contexts of another log"))?;
     let actions = log.actions().len();
-    match found == actions {
-        true => Ok(()),
-        false => Err(Error::input(format!("a model of {found} actions for a log of {actions}"))),
+    if found == actions {
+        Ok(())
+    } else {
+        Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
     }
 }
 

@@ -34,12 +34,13 @@ impl Predictions {
     pub(super) fn check_against(&self, log: &Log) -> Result<()> {
         let found = (self.0.contexts(), self.0.actions());
         let wanted = (log.contexts().len(), log.actions().len());
-        match found == wanted {
-            true => Ok(()),
-            false => Err(Error::input(format!(
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(Error::input(format!(
                 "predicted values for {} contexts and {} actions; the log has {} and {}",
                 found.0, found.1, wanted.0, wanted.1
-            ))),
+            )))
         }
     }
 

@@ -63,11 +63,10 @@ impl Predictor {
     pub(crate) fn check_against(&self, log: &Log) -> Result<()> {
         self.contexts.same_as(log.contexts())?;
         let (found, actions) = (self.actions, log.actions().len());
-        match found == actions {
-            true => Ok(()),
-            false => {
-                Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
-            }
+        if found == actions {
+            Ok(())
+        } else {
+            Err(Error::input(format!("a model of {found} actions for a log of {actions}")))
         }
     }
 

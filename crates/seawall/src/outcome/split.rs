@@ -265,7 +265,13 @@ impl NodeCells<'_> {
 
     /// The levels of a feature off a grid in order, those of bins that cannot reach a height
     /// together.
-    fn opened(&self, feature: usize, bins: &Bins, scan: &[[f64; 3]], height: f64) -> Vec<NodeLevel> {
+    fn opened(
+        &self,
+        feature: usize,
+        bins: &Bins,
+        scan: &[[f64; 3]],
+        height: f64,
+    ) -> Vec<NodeLevel> {
         let open = self.open(scan, height);
         if !open.contains(&true) {
             return Vec::new();
@@ -292,9 +298,10 @@ impl NodeCells<'_> {
         let both = closed.into_iter().zip(inside);
         let levels = both.flat_map(|(closed, inside)| closed.into_iter().chain(merged(inside)));
         let levels: Vec<NodeLevel> = levels.collect();
-        match self.units.weights_are_whole() || self.is_certain(&levels) {
-            true => levels,
-            false => self.levels(feature),
+        if self.units.weights_are_whole() || self.is_certain(&levels) {
+            levels
+        } else {
+            self.levels(feature)
         }
     }
 
@@ -372,9 +379,10 @@ mod tests {
                     _ => levels.push(level),
                 }
             }
-            match nominal {
-                true => levels.sort_by(|a, b| units.by_mean(a.3, b.3)),
-                false => levels.sort_by(|a, b| a.1.total_cmp(&b.1)),
+            if nominal {
+                levels.sort_by(|a, b| units.by_mean(a.3, b.3))
+            } else {
+                levels.sort_by(|a, b| a.1.total_cmp(&b.1))
             }
             let rows: f64 = levels.iter().map(|l| l.2).sum();
             let (mut left_rows, mut left) = (0.0, Tally::default());
@@ -506,8 +514,13 @@ mod tests {
             let cells = sums(&log, 0, Scale::from_log(&log, 0).unwrap(), &units);
             let mut whole = Tally::default();
             cells.iter().for_each(|c| whole.add(c.tally));
-            let node =
-                NodeCells { space: log.contexts(), cells: &cells, least: 0.0, units: &units, whole };
+            let node = NodeCells {
+                space: log.contexts(),
+                cells: &cells,
+                least: 0.0,
+                units: &units,
+                whole,
+            };
             let scans = node.scans();
             let Some(known) = node.known_gain(&scans) else { continue };
             for (feature, scan) in scans.iter().enumerate() {

@@ -71,12 +71,10 @@ pub(super) fn check_leaf(rows: f64, share: f64) -> Result<()> {
         let what = format!("is {rows}; expected a finite number ≥ 1");
         return Err(Error::field(Field::MinSamplesLeaf, what));
     }
-    match (0.0..=0.5).contains(&share) {
-        true => Ok(()),
-        false => Err(Error::field(
-            Field::MinShare,
-            format!("is {share}; expected a number from 0 to 0.5"),
-        )),
+    if (0.0..=0.5).contains(&share) {
+        Ok(())
+    } else {
+        Err(Error::field(Field::MinShare, format!("is {share}; expected a number from 0 to 0.5")))
     }
 }
 

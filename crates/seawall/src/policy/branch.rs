@@ -164,9 +164,12 @@ impl TryFrom<WrittenBranch> for Branch {
             WrittenBranch { test: None, yes: None, no: None, probabilities: Some(row) } => {
                 Ok(Branch::Leaf(row))
             }
-            WrittenBranch { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None } => {
-                Ok(Branch::Split { test, yes, no })
-            }
+            WrittenBranch {
+                test: Some(test),
+                yes: Some(yes),
+                no: Some(no),
+                probabilities: None,
+            } => Ok(Branch::Split { test, yes, no }),
             _ => Err("a branch has either probabilities, or all of if, then and else"),
         }
     }
@@ -178,9 +181,12 @@ impl From<Branch> for WrittenBranch {
             Branch::Leaf(row) => {
                 WrittenBranch { test: None, yes: None, no: None, probabilities: Some(row) }
             }
-            Branch::Split { test, yes, no } => {
-                WrittenBranch { test: Some(test), yes: Some(yes), no: Some(no), probabilities: None }
-            }
+            Branch::Split { test, yes, no } => WrittenBranch {
+                test: Some(test),
+                yes: Some(yes),
+                no: Some(no),
+                probabilities: None,
+            },
         }
     }
 }

@@ -199,9 +199,10 @@ impl Policy {
         let of_policy = |e: Error| e.within(format!("policy {:?}", self.name));
         self.space.same_as(space).map_err(of_policy)?;
         let own = self.probabilities.actions();
-        match own == actions {
-            true => Ok(()),
-            false => Err(of_policy(Error::input(format!("it has {own} actions, not {actions}")))),
+        if own == actions {
+            Ok(())
+        } else {
+            Err(of_policy(Error::input(format!("it has {own} actions, not {actions}"))))
         }
     }
 }

@@ -49,8 +49,12 @@ impl From<Partition> for WrittenPartition {
     fn from(partition: Partition) -> Self {
         let Partition { feature, missing, parts } = partition;
         match parts {
-            Parts::Cuts(cuts) => WrittenPartition { feature, missing, cuts: Some(cuts), levels: None },
-            Parts::Levels(levels) => WrittenPartition { feature, missing, cuts: None, levels: Some(levels) },
+            Parts::Cuts(cuts) => {
+                WrittenPartition { feature, missing, cuts: Some(cuts), levels: None }
+            }
+            Parts::Levels(levels) => {
+                WrittenPartition { feature, missing, cuts: None, levels: Some(levels) }
+            }
         }
     }
 }

@@ -76,9 +76,10 @@ impl Rule {
             let found = row.len();
             return Err(Error::input(format!("otherwise: {found} chances for {actions} actions")));
         }
-        match rows == contexts {
-            true => Ok(Rule::listed(space, probabilities, listed, otherwise)),
-            false => Err(Error::input(format!("{rows} rows of chances for {contexts} contexts"))),
+        if rows == contexts {
+            Ok(Rule::listed(space, probabilities, listed, otherwise))
+        } else {
+            Err(Error::input(format!("{rows} rows of chances for {contexts} contexts")))
         }
     }
 
@@ -189,13 +190,16 @@ impl Rule {
     /// The probabilities in every context of a space, `[context · actions + action]`.
     pub(super) fn probabilities(&self, space: &Space, actions: &[String]) -> Result<Vec<f64>> {
         let count = actions.len();
-        let fits = |row: &[f64], what: &dyn Fn() -> String| match row.len() == count {
-            true => Ok(()),
-            false => Err(Error::input(format!(
-                "{}: {} probabilities for {count} actions",
-                what(),
-                row.len()
-            ))),
+        let fits = |row: &[f64], what: &dyn Fn() -> String| {
+            if row.len() == count {
+                Ok(())
+            } else {
+                Err(Error::input(format!(
+                    "{}: {} probabilities for {count} actions",
+                    what(),
+                    row.len()
+                )))
+            }
         };
         match self {
             Rule::Uniform => Ok(vec![1.0 / count as f64; space.len() * count]),

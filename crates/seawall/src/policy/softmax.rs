@@ -73,7 +73,9 @@ impl From<Encoded> for WrittenSoftmax {
             Encoding::Linear { centre, scale } => {
                 WrittenSoftmax { feature, linear: Some(WrittenRow { centre, scale }), levels: None }
             }
-            Encoding::Levels(levels) => WrittenSoftmax { feature, linear: None, levels: Some(levels) },
+            Encoding::Levels(levels) => {
+                WrittenSoftmax { feature, linear: None, levels: Some(levels) }
+            }
         }
     }
 }

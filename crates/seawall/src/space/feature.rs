@@ -308,10 +308,7 @@ fn labels<L: Into<String>>(levels: impl IntoIterator<Item = L>) -> Levels {
 /// A number as a person would write it: the next one after a threshold is just above it.
 fn number_label(number: f64) -> String {
     let (text, below) = (number.to_string(), number.next_down().to_string());
-    match below.len() + SHORTER <= text.len() {
-        true => format!("just above {below}"),
-        false => text,
-    }
+    if below.len() + SHORTER <= text.len() { format!("just above {below}") } else { text }
 }
 
 /// Digits less that make a number's neighbour the one that is meant.

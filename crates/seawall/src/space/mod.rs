@@ -146,10 +146,7 @@ impl Space {
                 let bits = |s: &Space, i: usize| s.code(i, k).to_bits();
                 (0..self.len()).all(|i| bits(self, i) == bits(other, i))
             });
-        match equal {
-            true => Ok(()),
-            false => Err(different("their points differ".to_owned())),
-        }
+        if equal { Ok(()) } else { Err(different("their points differ".to_owned())) }
     }
 
     /// How many points the support has.
@@ -283,9 +280,8 @@ impl Space {
         let features = self.features.iter().enumerate();
         let features: Vec<Checked> =
             features.map(|(k, f)| if is(k) { f.as_line() } else { f.clone() }).collect();
-        let code = |i: usize, k: usize| match is(k) {
-            true => smaller.number_at(i, k).unwrap_or(f64::NAN),
-            false => smaller.code(i, k),
+        let code = |i: usize, k: usize| {
+            if is(k) { smaller.number_at(i, k).unwrap_or(f64::NAN) } else { smaller.code(i, k) }
         };
         let column = |k: usize| (0..points.len()).map(|i| code(i, k)).collect();
         let columns = (0..features.len()).map(column).collect();
@@ -501,11 +497,12 @@ fn check_features(
 /// Refuses moves so dear that sums and prices of them do not exist.
 fn check_dearest(features: &[Checked]) -> Result<()> {
     let dearest: f64 = features.iter().map(|f| f.dearest).sum();
-    match dearest < DEAREST {
-        true => Ok(()),
-        false => Err(Error::config(format!(
+    if dearest < DEAREST {
+        Ok(())
+    } else {
+        Err(Error::config(format!(
             "moving along every feature at once costs {dearest:e}; expected less than {DEAREST:e}: \
              lower the weights"
-        ))),
+        )))
     }
 }

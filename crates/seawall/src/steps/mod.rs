@@ -28,6 +28,6 @@ mod tree;
 
 pub(crate) use boxes::{BoxList, list};
 pub(crate) use function::{StepFunction, Terms, Weighed};
-pub(crate) use separate::{Joint, FactorPart, Profile, Separated, separate};
-pub(crate) use side::{Extent, BoxSide, Sides};
+pub(crate) use separate::{FactorPart, Joint, Profile, Separated, separate};
+pub(crate) use side::{BoxSide, Extent, Sides};
 pub(crate) use tree::{Question, StepNode, StepTree};

@@ -15,7 +15,7 @@
 
 use super::boxes::list;
 use super::function::{ROUNDING, StepFunction, Terms, Weighed};
-use super::{Extent, Question, BoxSide, StepNode, StepTree};
+use super::{BoxSide, Extent, Question, StepNode, StepTree};
 use crate::kernel::plateaus::Plateau;
 use std::collections::HashMap;
 use std::sync::Arc;

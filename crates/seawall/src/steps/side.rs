@@ -82,9 +82,11 @@ impl BoxSide {
             (
                 BoxSide::Line { low, high, missing },
                 BoxSide::Line { low: from, high: to, missing: gone },
-            ) => {
-                BoxSide::Line { low: low.max(*from), high: high.min(*to), missing: *missing && *gone }
-            }
+            ) => BoxSide::Line {
+                low: low.max(*from),
+                high: high.min(*to),
+                missing: *missing && *gone,
+            },
             (BoxSide::Levels(a), BoxSide::Levels(b)) => {
                 BoxSide::Levels(a.iter().zip(b).map(|(a, b)| a & b).collect())
             }
@@ -124,7 +126,9 @@ impl BoxSide {
     /// What tells this side from others of its feature.
     pub fn key(&self) -> Vec<u64> {
         match self {
-            BoxSide::Line { low, high, missing } => vec![bits(*low), bits(*high), (*missing).into()],
+            BoxSide::Line { low, high, missing } => {
+                vec![bits(*low), bits(*high), (*missing).into()]
+            }
             BoxSide::Levels(words) => words.clone(),
         }
     }

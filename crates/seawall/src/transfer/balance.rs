@@ -181,9 +181,10 @@ impl Balance {
 
     /// How far it went.
     pub fn status(&self) -> BalanceStatus {
-        match self.mixed > 0.0 || self.unseen > 0.0 {
-            true => BalanceStatus::MatchedInPart,
-            false => BalanceStatus::Matched,
+        if self.mixed > 0.0 || self.unseen > 0.0 {
+            BalanceStatus::MatchedInPart
+        } else {
+            BalanceStatus::Matched
         }
     }
 

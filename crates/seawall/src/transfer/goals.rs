@@ -8,7 +8,7 @@
 //! `u` is the target's share on levels of the column that no row of the log has, 0 for a mean. The
 //! weights for one η are those of [`FactMoments`].
 
-use super::tilt::{Margin, FactMoments, Tilt};
+use super::tilt::{FactMoments, Margin, Tilt};
 use crate::error::{Error, Result};
 use crate::known::{Fact, Known, Quantity};
 use crate::log::Log;

@@ -285,9 +285,8 @@ impl FactMoments {
             facts.iter().for_each(|f| {
                 (has, wanted) = (has + now[*f as usize], wanted + goals[*f as usize]);
             });
-            let rise = |now: f64, goal: f64| match now > 0.0 && goal > 0.0 {
-                true => (goal / now).ln().clamp(-MOST, MOST),
-                false => 0.0,
+            let rise = |now: f64, goal: f64| {
+                if now > 0.0 && goal > 0.0 { (goal / now).ln().clamp(-MOST, MOST) } else { 0.0 }
             };
             // The levels that nothing is said of share what is left.
             let (rest, open) = (total - has, 1.0 - wanted);

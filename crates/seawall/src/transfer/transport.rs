@@ -158,9 +158,8 @@ impl<'a> Transport<'a> {
         });
         let log = log.collect();
         let (shares, scale) = (self.target.population().weights(), self.target.scale());
-        let target = shares.iter().enumerate().map(|(x, q)| match *q > 0.0 {
-            true => scale * self.odds.influence(&lever, x, true),
-            false => 0.0,
+        let target = shares.iter().enumerate().map(|(x, q)| {
+            if *q > 0.0 { scale * self.odds.influence(&lever, x, true) } else { 0.0 }
         });
         RowInfluence { value, log, target: target.collect() }
     }

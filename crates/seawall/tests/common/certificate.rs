@@ -183,10 +183,13 @@ fn conjugate(name: &str, order: Option<f64>, s: f64) -> f64 {
         ("hellinger" | "burg", _) if s >= 1.0 => f64::INFINITY,
         ("hellinger", _) => s / (1.0 - s),
         ("burg", _) => -(-s).ln_1p(),
-        (_, Some(k)) if 1.0 + (k - 1.0) * s <= 0.0 => match k < 1.0 && k > 0.0 {
-            true => f64::INFINITY,
-            false => -1.0 / k,
-        },
+        (_, Some(k)) if 1.0 + (k - 1.0) * s <= 0.0 => {
+            if k < 1.0 && k > 0.0 {
+                f64::INFINITY
+            } else {
+                -1.0 / k
+            }
+        }
         (_, Some(k)) => (k / (k - 1.0) * ((k - 1.0) * s).ln_1p()).exp_m1() / k,
         _ => f64::NAN,
     }
@@ -288,9 +291,12 @@ fn smoothed(set: Set, case: &Case, radius: f64, worst: &WorstCase) -> Result<f64
         format!("{value} smoothed, {exact} exactly, at most {gap} apart")
     })?;
     // At radius 0 people only move for free, each as often as there are such places.
-    let at = |price: f64| match price == f64::INFINITY {
-        true => free_moves(case, eta),
-        false => smoothed_dual(case, radius, eta, price),
+    let at = |price: f64| {
+        if price == f64::INFINITY {
+            free_moves(case, eta)
+        } else {
+            smoothed_dual(case, radius, eta, price)
+        }
     };
     let here = at(price);
     if price.is_finite() {

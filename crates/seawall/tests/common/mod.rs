@@ -179,10 +179,8 @@ pub fn coupling_program(
     let mut columns = Vec::new();
     let walls = (0..space.names().len()).any(|k| space.kind(k) == Kind::Fixed);
     let free = radius == f64::INFINITY && known.limits().is_empty() && !cheapest && !walls;
-    let sources: Vec<usize> = match free {
-        true => vec![0],
-        false => (0..n).filter(|&i| case.weights()[i] > 0.0).collect(),
-    };
+    let sources: Vec<usize> =
+        if free { vec![0] } else { (0..n).filter(|&i| case.weights()[i] > 0.0).collect() };
     for i in sources {
         let mut all = microlp::LinearExpr::empty();
         for z in 0..n {

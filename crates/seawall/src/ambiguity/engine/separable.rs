@@ -26,7 +26,7 @@ use crate::kernel::order::Price;
 use crate::kernel::sum::sums;
 use crate::population::Population;
 use crate::progress::Watch;
-use crate::steps::{Joint, FactorPart, Separated};
+use crate::steps::{FactorPart, Joint, Separated};
 use rayon::prelude::*;
 
 /// Sources side by side.

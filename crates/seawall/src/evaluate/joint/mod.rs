@@ -58,15 +58,16 @@ trait Law {
 /// Refuses everything but the log's own people.
 fn check_start(fitted: &Fitted, robust: &Robust, set: Set) -> Result<()> {
     fitted.log().contexts().same_as(robust.contexts())?;
-    match robust.is_the_logs_own() {
-        true => Ok(()),
-        false => Err(Error::field(
+    if robust.is_the_logs_own() {
+        Ok(())
+    } else {
+        Err(Error::field(
             Field::Set,
             format!(
                 "is {}, which weighs the log's own people anew: it cannot start from another population",
                 set.name()
             ),
-        )),
+        ))
     }
 }
 

@@ -74,9 +74,12 @@ impl<'h> HeightTilt<'h> {
 
     /// `α (e^{h/α} / Σ p e^{h/α} − 1)` of every outcome.
     pub fn scores(&self) -> Vec<f64> {
-        let score = |h: &f64| match self.alpha.is_finite() {
-            true => self.alpha * self.log_ratio(*h).exp_m1(),
-            false => h - self.mean,
+        let score = |h: &f64| {
+            if self.alpha.is_finite() {
+                self.alpha * self.log_ratio(*h).exp_m1()
+            } else {
+                h - self.mean
+            }
         };
         self.heights.iter().map(score).collect()
     }

@@ -87,7 +87,12 @@ impl<'d> Draw<'d> {
         Ok(Draw::Product { predictor, levels, parts, columns })
     }
 
-    pub(super) fn draw(&self, walk: &Walk<'_, '_>, source: usize, random: &mut Random) -> DrawnPlace {
+    pub(super) fn draw(
+        &self,
+        walk: &Walk<'_, '_>,
+        source: usize,
+        random: &mut Random,
+    ) -> DrawnPlace {
         let task = walk.task;
         let space = task.population().space();
         match self {

@@ -96,13 +96,12 @@ impl Schedule {
         {
             check_count(field, count, most)?;
         }
-        match self.step > 0.0 && self.step <= MOST_STEP {
-            true => Ok(()),
-            false => {
-                let step = Argument::Number(self.step);
-                let what = format!("is {step}; expected a number > 0 and at most {MOST_STEP:e}");
-                Err(Error::field(Field::Step, what))
-            }
+        if self.step > 0.0 && self.step <= MOST_STEP {
+            Ok(())
+        } else {
+            let step = Argument::Number(self.step);
+            let what = format!("is {step}; expected a number > 0 and at most {MOST_STEP:e}");
+            Err(Error::field(Field::Step, what))
         }
     }
 }
@@ -365,9 +364,10 @@ impl Walk<'_, '_> {
             let row = &mut s.rows[k * actions..][..actions];
             s.costs[k] = self.model.cost(self.task, &run.theta, &place, row);
             // Where nobody can go weighs nothing, at any λ.
-            *weight = match place.away.is_finite() {
-                true => self.eta * (s.costs[k] - run.lambda * place.away),
-                false => f64::NEG_INFINITY,
+            *weight = if place.away.is_finite() {
+                self.eta * (s.costs[k] - run.lambda * place.away)
+            } else {
+                f64::NEG_INFINITY
             };
             s.places.push(place);
         }

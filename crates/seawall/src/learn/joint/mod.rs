@@ -216,9 +216,10 @@ impl<'a> JointTask<'a> {
         let taken = (-spent).exp();
         let mut costs = self.costs(|y| {
             let t = y - u;
-            let line = match half * t.abs() <= NEAR {
-                true => (middle * t).exp() * (1.0 + (end - middle) * t),
-                false => (from * t).min(to * t).exp(),
+            let line = if half * t.abs() <= NEAR {
+                (middle * t).exp() * (1.0 + (end - middle) * t)
+            } else {
+                (from * t).min(to * t).exp()
             };
             line - taken
         });
@@ -235,9 +236,10 @@ impl<'a> JointTask<'a> {
         search.descend(&mut best)?;
         let (mut lower, mut share) = (low.min(best.upper), 1e-2_f64.max(tolerance));
         loop {
-            match search.proves(&mut best, share * size, low)? {
-                true => lower = lower.max(best.upper - share * size),
-                false => break,
+            if search.proves(&mut best, share * size, low)? {
+                lower = lower.max(best.upper - share * size)
+            } else {
+                break;
             }
             if share <= tolerance {
                 break;
@@ -305,9 +307,10 @@ impl ClassSearch<'_, '_> {
         let spent = self.task.within.radius;
         while best.tilt.is_finite() {
             let (u, s) = (best.upper, best.tilt);
-            let costs = match s > 0.0 {
-                true => self.task.below(u, (s, s), s, spent),
-                false => self.task.costs(|y| y - u),
+            let costs = if s > 0.0 {
+                self.task.below(u, (s, s), s, spent)
+            } else {
+                self.task.costs(|y| y - u)
             };
             let Some((_, policy)) = self.best(&costs)? else { return Ok(()) };
             if !self.improves(best, policy)? {
@@ -461,19 +464,15 @@ impl Linear for GroupChances<'_, '_> {
         for (cell, cost) in costs.iter().enumerate() {
             row[self.group[cell / actions] * actions + cell % actions] += cost;
         }
-        let (lower, theta) = match self.polytope.rows.is_empty() {
-            true => {
-                let theta = self.polytope.cheapest(&row);
-                (dot(&row, &theta), theta)
-            }
-            false => {
-                let cuts = [CuttingPlane { constant: 0.0, row: row.clone() }];
-                let found = least(&self.polytope, &cuts);
-                let found =
-                    found.ok_or_else(|| Error::numeric("a linear program has no answer"))?;
-                let theta = self.polytope.tidy(&found.theta);
-                (self.polytope.lower_bound(&row, &found.rows), theta)
-            }
+        let (lower, theta) = if self.polytope.rows.is_empty() {
+            let theta = self.polytope.cheapest(&row);
+            (dot(&row, &theta), theta)
+        } else {
+            let cuts = [CuttingPlane { constant: 0.0, row: row.clone() }];
+            let found = least(&self.polytope, &cuts);
+            let found = found.ok_or_else(|| Error::numeric("a linear program has no answer"))?;
+            let theta = self.polytope.tidy(&found.theta);
+            (self.polytope.lower_bound(&row, &found.rows), theta)
         };
         let probabilities = theta.chunks(actions).map(<[f64]>::to_vec).collect();
         let rule = Rule::Groups { by: self.by.to_vec(), probabilities };

@@ -10,7 +10,7 @@
 
 use crate::ambiguity::values::ValueUnits;
 use crate::error::{Error, Result};
-use crate::steps::{Extent, BoxSide, StepFunction, StepNode, StepTree, Terms, Weighed, list};
+use crate::steps::{BoxSide, Extent, StepFunction, StepNode, StepTree, Terms, Weighed, list};
 use std::collections::HashMap;
 use std::sync::Arc;
 

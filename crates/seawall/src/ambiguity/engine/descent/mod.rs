@@ -294,7 +294,8 @@ mod tests {
             let rows = (0..2).map(|terms| vec![Weighed { factor: 1.0, terms }]).collect();
             let function = StepFunction { policy, rows, terms };
             let begun = std::time::Instant::now();
-            let descent = DescentEngine::new(&whole, &function, Direction::Cost, Watch::NOBODY).unwrap();
+            let descent =
+                DescentEngine::new(&whole, &function, Direction::Cost, Watch::NOBODY).unwrap();
             let boxes: usize = descent.blocks.blocks.iter().map(|b| b.values.len()).sum();
             println!(
                 "{name} {trees}: {} blocks of {boxes} boxes in {:?}",

@@ -15,7 +15,7 @@
 use super::blocks::{Blocks, RegionCut};
 use crate::kernel::metric::penalty;
 use crate::kernel::order::Price;
-use crate::steps::{Extent, Question, BoxSide, StepFunction};
+use crate::steps::{BoxSide, Extent, Question, StepFunction};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
