@@ -96,13 +96,12 @@ fn quoted(text: &str, quote: char, rules: Quotes) -> Result<(String, &str), Stri
                 other => return Err(format!("\\{other} means something else")),
             }
         } else if letter == quote {
-            match rules.doubles && rest.as_str().starts_with(quote) {
-                true => {
-                    rest.next();
+            if rules.doubles && rest.as_str().starts_with(quote) {
+rest.next();
                     meant.push(quote);
-                }
-                false => return Ok((meant, rest.as_str())),
-            }
+} else  {
+return Ok((meant, rest.as_str()))
+}
         } else {
             meant.push(letter);
         }

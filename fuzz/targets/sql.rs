@@ -80,12 +80,13 @@ fn study(given: &[String], rules: bool) -> Option<Study> {
     let [file, c, binned, action, y, levels, cluster, filter, one, two, arm, text] = &t[..] else {
         return None;
     };
-    let actions = match rules {
-        true => format!(
+    let actions = if rules {
+format!(
             "{arm} = {{ {action} = {one} }}\nother = {{ {filter} = {{ not = [{text}, {two}] }} }}"
-        ),
-        false => format!("column = {action}"),
-    };
+        )
+} else  {
+format!("column = {action}")
+};
     let path = toml(&format!("{}.csv", given[0]));
     let toml = format!(
         "[data]\npath = {path}\ncluster = {cluster}\n[data.where]\n{filter} = [{one}, {two}]\n\

@@ -121,14 +121,13 @@ fn every_radius_just_covers_what_a_group_that_was_left_out_really_cost() {
         assert!(lower <= number(&worst["value"]) && number(&worst["value"]) <= upper, "{set}");
         // A study that never had the group says the same.
         let (reached, before) = at(path, "rest.toml", name, "constant:a", radius);
-        match radius > 0.0 {
-            true => {
-                let apart = (reached - value).abs();
-                assert!(apart <= 1e-6 * value, "{name}: {reached}, expected {value}");
-                assert!(before < value, "{name} reaches {value} before {radius}");
-            }
+        if radius > 0.0 {
+            let apart = (reached - value).abs();
+            assert!(apart <= 1e-6 * value, "{name}: {reached}, expected {value}");
+            assert!(before < value, "{name} reaches {value} before {radius}");
+        } else {
             // A set of the same moments is beyond it already where nothing else shifts.
-            false => assert!(reached >= value * (1.0 - 1e-6), "{name}: {reached}, {value}"),
+            assert!(reached >= value * (1.0 - 1e-6), "{name}: {reached}, {value}")
         }
         let values: Vec<f64> = list(&set["policies"]).iter().map(|p| number(&p["value"])).collect();
         let best = if values[1] < values[0] { "constant:b" } else { "constant:a" };

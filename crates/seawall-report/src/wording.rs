@@ -31,10 +31,12 @@ pub fn compared(set: &ComparedSet, tell: impl Fn(&str) -> String) -> ComparedWor
         None => "nothing".to_owned(),
     };
     ComparedWords {
-        radius: match set.beyond {
-            true => "0, beyond".to_owned(),
-            false if set.radius.is_infinite() => "none".to_owned(),
-            false => short(set.radius),
+        radius: if set.beyond {
+            "0, beyond".to_owned()
+        } else if set.radius.is_infinite() {
+            "none".to_owned()
+        } else {
+            short(set.radius)
         },
         best: alike(&set.best, tell),
         told: match set.told {

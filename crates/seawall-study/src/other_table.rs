@@ -2,7 +2,7 @@
 //! study's own context columns.
 
 use crate::study::{Context, Study};
-use seawall::{Error, Kind, Result, Space, Support, Value};
+use seawall::{Error, Kind, Layout, Result, Space, Value};
 use seawall_table::count::complaint;
 use seawall_table::read::{Distinct, Reading, Stream, files};
 use std::collections::HashMap;
@@ -154,9 +154,9 @@ enum Points<'s> {
 
 impl<'s> Points<'s> {
     fn new(space: &'s Space) -> Self {
-        match space.support() {
-            Support::Grid(grid) => Points::Grid(grid),
-            Support::Points(_) => {
+        match space.layout() {
+            Layout::Grid(grid) => Points::Grid(grid),
+            Layout::Points(_) => {
                 let features = space.names().len();
                 let codes = |i| (0..features).map(|k| bits(space.code(i, k))).collect();
                 Points::Listed((0..space.len()).map(|i| (codes(i), i)).collect())

@@ -34,13 +34,13 @@ pub fn away(set: Set, scale: Scale) -> String {
 
 /// An estimate with its interval, to the digits that its standard error supports.
 pub fn estimate(e: &Estimate) -> String {
-    match e.value.is_nan() {
-        true => "no such rows".to_owned(),
+    if e.value.is_nan() {
+        "no such rows".to_owned()
+    } else if !e.lower.is_finite() {
         // One cluster says nothing of the spread between them.
-        false if !e.lower.is_finite() => format!("{} (unknown)", short(e.value)),
-        false => {
-            let [value, low, high] = [e.value, e.lower, e.upper].map(|x| supported(x, e.se));
-            format!("{value} ({low}, {high})")
-        }
+        format!("{} (unknown)", short(e.value))
+    } else {
+        let [value, low, high] = [e.value, e.lower, e.upper].map(|x| supported(x, e.se));
+        format!("{value} ({low}, {high})")
     }
 }

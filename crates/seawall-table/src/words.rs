@@ -109,10 +109,12 @@ pub fn limit(x: f64, se: f64, up: bool) -> String {
     // A limit that is a round number already stays one.
     let steps = x / unit;
     let near = steps.round();
-    let whole = match (steps - near).abs() < 1e-9 * near.abs().max(1.0) {
-        true => near,
-        false if up => steps.ceil(),
-        false => steps.floor(),
+    let whole = if (steps - near).abs() < 1e-9 * near.abs().max(1.0) {
+        near
+    } else if up {
+        steps.ceil()
+    } else {
+        steps.floor()
     };
     supported(whole * unit, 10.0 * se)
 }

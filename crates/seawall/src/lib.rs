@@ -89,5 +89,5 @@ pub use population::{DistinctRows, Population};
 pub use progress::{Progress, Stage, Watch};
 pub use shares::{sum_to_one, wilson_interval};
 pub use space::{
-    Extension, Feature, Grid, Kind, LevelMoments, NewLevel, Points, Space, Support, Value,
+    Extension, Feature, Grid, Kind, Layout, LevelMoments, NewLevel, Points, Space, Value,
 };

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
-use crate::space::{Feature, Space, Support, bits};
+use crate::space::{Feature, Layout, Space, bits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Population {
 
     /// Counts a sample on a grid: one column of level indices per feature.
     pub fn count(space: Arc<Space>, columns: &[Vec<usize>]) -> Result<Self> {
-        let Support::Grid(grid) = space.support() else {
+        let Layout::Grid(grid) = space.layout() else {
             return Err(Error::config("only on a grid can a sample be counted by level"));
         };
         let mut counts = vec![0u64; grid.len()];

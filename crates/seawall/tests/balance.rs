@@ -616,10 +616,11 @@ impl World {
 }
 
 fn fitted(log: &Arc<Log>, right: bool) -> Fitted {
-    let recipe = match right {
-        true => Recipe::Cells,
+    let recipe = if right {
+        Recipe::Cells
+    } else {
         // A tree that asks nothing: the action's mean everywhere.
-        false => Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2]),
+        Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2])
     };
     Fitted::new(log, &recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
 }

@@ -326,7 +326,7 @@ fn trial(rows: usize, seed: u64, effect: f64) -> Log {
         _ => Feature::numeric(format!("x{k}")).levels(levels(*n)),
     });
     let grid = Arc::new(Space::grid(features).unwrap());
-    let seawall::Support::Grid(cells) = grid.support() else { unreachable!() };
+    let seawall::Layout::Grid(cells) = grid.layout() else { unreachable!() };
     let mut values = outcomes.clone();
     values.sort_by(f64::total_cmp);
     values.dedup();

@@ -106,10 +106,11 @@ impl World {
 }
 
 fn recipe(right: bool) -> Recipe {
-    match right {
-        true => Recipe::Cells,
+    if right {
+        Recipe::Cells
+    } else {
         // A tree that asks nothing: the action's mean everywhere.
-        false => Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2]),
+        Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2])
     }
 }
 

@@ -82,12 +82,12 @@ impl HistoryArgs {
     /// hold.
     pub(super) fn groups(self, level: f64) -> Result<Option<(HistoryChanges, f64)>, Failure> {
         let others = self.history.is_some() || self.least.is_some() || self.each.is_some();
-        match self.by.is_empty() {
-            false => Ok(Some((self.meaning(), level))),
-            true if others || self.in_time || self.half_life.is_some() => {
-                Err(Failure::usage("past groups are asked about with --by COL"))
-            }
-            true => Ok(None),
+        if !self.by.is_empty() {
+            Ok(Some((self.meaning(), level)))
+        } else if others || self.in_time || self.half_life.is_some() {
+            Err(Failure::usage("past groups are asked about with --by COL"))
+        } else {
+            Ok(None)
         }
     }
 

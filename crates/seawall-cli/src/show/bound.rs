@@ -3,7 +3,7 @@
 use super::{gap, label, number, percent, wrapped};
 use crate::request::BoundOutputs;
 use comfy_table::Table;
-use seawall::{Direction, Kind, Set, Space, Support, WorstCase};
+use seawall::{Direction, Kind, Layout, Set, Space, WorstCase};
 use seawall_report::drivers;
 use seawall_study::bound::{Bound, SupportKind};
 use seawall_study::set_text;
@@ -16,8 +16,8 @@ const MOVES: usize = 3;
 pub fn print(found: &Bound, outputs: &BoundOutputs, out: &mut dyn Write) -> Result<()> {
     let request = &found.request;
     let space = found.population.space();
-    let support = match (found.support, space.support()) {
-        (SupportKind::Grid, Support::Grid(grid)) => {
+    let support = match (found.support, space.layout()) {
+        (SupportKind::Grid, Layout::Grid(grid)) => {
             let levels: Vec<String> = grid.levels().iter().map(usize::to_string).collect();
             format!("a grid of {} = {} cells", levels.join(" × "), space.len())
         }

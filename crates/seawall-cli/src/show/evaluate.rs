@@ -75,10 +75,12 @@ fn is_entropic(question: &Question) -> bool {
 }
 
 fn estimate(e: &Estimate) -> String {
-    match e.value.is_nan() {
-        true => "no such rows".to_owned(),
-        false if !e.lower.is_finite() => format!("{} (unknown)", number(e.value)),
-        false => format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper)),
+    if e.value.is_nan() {
+        "no such rows".to_owned()
+    } else if !e.lower.is_finite() {
+        format!("{} (unknown)", number(e.value))
+    } else {
+        format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper))
     }
 }
 

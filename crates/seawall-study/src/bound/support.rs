@@ -39,7 +39,7 @@ impl Axes<'_> {
             return Err(self.uneven(&levels));
         }
         let space = Space::grid(self.axes.iter().map(|axis| axis.feature(true)))?;
-        let seawall::Support::Grid(shape) = space.support() else {
+        let seawall::Layout::Grid(shape) = space.layout() else {
             return Err(Error::config("a grid was asked for"));
         };
         let mut row_of = vec![0; space.len()];

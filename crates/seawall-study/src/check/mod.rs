@@ -278,7 +278,7 @@ pub(crate) fn facts(
     let values = log.values().iter().copied();
     let outcome_range =
         (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max));
-    let grid = matches!(space.support(), seawall::Support::Grid(_));
+    let grid = matches!(space.layout(), seawall::Layout::Grid(_));
     let mut check = Check {
         files: counted.files.iter().map(|f| f.display().to_string()).collect(),
         rows_read: counted.rows,

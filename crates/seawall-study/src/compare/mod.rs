@@ -264,10 +264,11 @@ impl<'a> Ground<'a> {
 
     /// The value that the first policy's worst case is to reach under a set.
     fn goal(&self, set: Set, covers: &Covers, settings: Settings<'_>) -> Result<f64> {
-        match set.needs_actions() && covers.goal == Goal::Chance {
+        if set.needs_actions() && covers.goal == Goal::Chance {
             // Such a set has an estimate of its own where nothing shifts: chance is counted from there.
-            true => Ok(covers.value + self.start(0, set, settings)? - self.nominal),
-            false => Ok(covers.value),
+            Ok(covers.value + self.start(0, set, settings)? - self.nominal)
+        } else {
+            Ok(covers.value)
         }
     }
 

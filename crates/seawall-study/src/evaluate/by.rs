@@ -146,7 +146,7 @@ fn at_level(
     let mut asked = question.clone();
     asked.policies = policies.iter().map(|p| on_level(&p.policy)).collect::<Result<_>>()?;
     // All contexts of a space that was too large for a grid are those observed.
-    let grid = matches!(space.support(), seawall::Support::Grid(_));
+    let grid = matches!(space.layout(), seawall::Layout::Grid(_));
     if !grid && question.support == Support::All {
         asked.support = Support::Observed;
     }

@@ -147,7 +147,7 @@ fn curve_tolerance(
 /// The support as it is told: all contexts of a space that was too large for a grid are those observed.
 fn support(basis: &EvaluationBasis<'_>) -> Support {
     let space = basis.robust.population().space();
-    let grid = matches!(space.support(), seawall::Support::Grid(_));
+    let grid = matches!(space.layout(), seawall::Layout::Grid(_));
     match basis.question.support {
         Support::All if !grid => Support::Observed,
         support => support,

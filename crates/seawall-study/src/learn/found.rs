@@ -253,7 +253,7 @@ fn listed(
                 traced: 200,
             };
             // Too many combinations to list: they are drawn instead.
-            let listed = matches!(log.contexts().support(), seawall::Support::Grid(_));
+            let listed = matches!(log.contexts().layout(), seawall::Layout::Grid(_));
             let product = match question.support {
                 Support::All if !listed => {
                     Some(Predictor::new(log, fitted.model(), question.cost, settings)?)

@@ -91,7 +91,7 @@ impl PreparedStudy {
     /// Whether contexts are those with rows, and numbers that are not cut into bins any numbers.
     fn is_anywhere(&self) -> bool {
         let space = self.log().contexts();
-        let listed = matches!(space.support(), seawall::Support::Points(_));
+        let listed = matches!(space.layout(), seawall::Layout::Points(_));
         let any = |(k, c): (usize, &crate::study::Context)| {
             let free = c.kind == seawall::Kind::Numeric && c.bin.is_none() && c.levels.is_none();
             !free || space.levels(k).is_empty()

@@ -18,7 +18,7 @@ use seawall::evaluate::{Fitted, Robust};
 use seawall::outcome::{Model, OutcomeRadius, Values, outcome_radii};
 use seawall::policy::Policy;
 use seawall::{
-    Error, Field, Geometry, Kind, Population, Progress, Result, Settings, Space, Stage, Support,
+    Error, Field, Geometry, Kind, Layout, Population, Progress, Result, Settings, Space, Stage,
     Watch,
 };
 use serde::Serialize;
@@ -147,7 +147,7 @@ struct Relevant {
 impl Relevant {
     fn new(population: &Population, robust: &Robust, used: &[usize]) -> Result<Self> {
         let space = population.space();
-        if matches!(space.support(), Support::Grid(_)) {
+        if matches!(space.layout(), Layout::Grid(_)) {
             let contexts = robust.points().to_vec();
             return Ok(Relevant { geometry: robust.geometry().clone(), contexts });
         }
@@ -424,7 +424,7 @@ impl<'a> Ball<'a> {
     /// What to know of a space that is the contexts seen.
     fn space_words(&self) -> &'static str {
         let space = self.prepared.log().contexts();
-        let grid = matches!(space.support(), Support::Grid(_));
+        let grid = matches!(space.layout(), Layout::Grid(_));
         if self.relevant.is_some() && !grid && self.used.len() < space.names().count() {
             ". The space is the contexts seen: evaluate pays there for every column that a move \
              changes, these too that do not count, and needs larger radii for the same shift"

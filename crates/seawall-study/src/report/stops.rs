@@ -1,7 +1,7 @@
 //! Where the slider stops: radii at which everything on the page is solved for, exactly.
 
 use crate::words::number;
-use seawall::{Set, Space, Support};
+use seawall::{Layout, Set, Space};
 
 /// Steps between 0 and the largest radius.
 const STEPS: usize = 100;
@@ -52,9 +52,9 @@ impl Stops {
 /// Whether one solve on a space takes long.
 pub(super) fn slow(space: &Space, set: Set) -> bool {
     let points = space.len();
-    let many = match space.support() {
-        Support::Grid(_) => points > LARGE,
-        Support::Points(_) => points.saturating_mul(points) > MANY_PAIRS,
+    let many = match space.layout() {
+        Layout::Grid(_) => points > LARGE,
+        Layout::Points(_) => points.saturating_mul(points) > MANY_PAIRS,
     };
     // Sets whose worst case is smooth sum over every pair of places.
     many || (set.moves_mass() && !set.has_exact_curve())

@@ -12,7 +12,7 @@ use crate::study::{Beyond, Context};
 use level::{FoundLevel, OwnedValue};
 use read::Rows;
 use seawall::transfer::TargetSample;
-use seawall::{Error, Kind, NewLevel, Result, Support, Watch};
+use seawall::{Error, Kind, Layout, NewLevel, Result, Watch};
 use seawall_table::combine::BinMoments;
 use seawall_table::count::most_cells;
 use std::collections::HashSet;
@@ -53,7 +53,7 @@ impl PreparedStudy {
         let actions = self.log().actions().len();
         let most = most_cells(self.study.data.memory, self.study.data.contexts.len(), actions);
         let extension = space.extended(&more, &needed, &places, most)?;
-        let grid = matches!(space.support(), Support::Grid(_));
+        let grid = matches!(space.layout(), Layout::Grid(_));
         let within = grid && more.iter().all(Vec::is_empty);
         let prepared = if within { self.clone() } else { self.on_extension(&extension, &needed)? };
         let place = |&(c, weight): &(u32, f64)| (extension.placed[c as usize] as usize, weight);

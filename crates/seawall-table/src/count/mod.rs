@@ -220,13 +220,15 @@ fn binned_columns(
     for (feature, (context, &column)) in data.contexts.iter().zip(contexts).enumerate() {
         let Some(bins) = context.bins() else { continue };
         let has = |role: Role| named.contains(&role.column(&context.name));
-        let from = match data.counted {
-            false => NumbersFrom::Rows,
-            true if has(Role::Mean) && has(Role::Deviation) => NumbersFrom::Table {
+        let from = if !data.counted {
+            NumbersFrom::Rows
+        } else if has(Role::Mean) && has(Role::Deviation) {
+            NumbersFrom::Table {
                 mean: column_of(Role::Mean, &context.name, Reading::Numbers),
                 sd: column_of(Role::Deviation, &context.name, Reading::Numbers),
-            },
-            true => NumbersFrom::Nowhere,
+            }
+        } else {
+            NumbersFrom::Nowhere
         };
         found.push(BinColumn::new(feature, column, from, bins));
     }

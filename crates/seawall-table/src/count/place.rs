@@ -1,7 +1,7 @@
 //! A space of what was counted: every combination of levels where that can be held, else the points seen.
 
 use super::axis::{Axis, different_numbers};
-use seawall::{Error, Result, Space, Support};
+use seawall::{Error, Layout, Result, Space};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(super) fn space_of(axes: Vec<Axis>, on_grid: bool) -> Result<(Arc<Space>, Ve
     let count = axes.first().map_or(0, |axis| axis.at.len());
     if on_grid {
         let space = Space::grid(axes.iter().map(|axis| axis.feature.clone()))?;
-        let Support::Grid(grid) = space.support() else {
+        let Layout::Grid(grid) = space.layout() else {
             return Err(Error::config("a grid was asked for"));
         };
         let cell = |i: usize| grid.cell(axes.iter().map(|axis| axis.at[i] as usize)) as u32;

@@ -291,10 +291,11 @@ impl Tally {
         let mut rank = vec![0; count];
         order.iter().enumerate().for_each(|(at, &old)| rank[old as usize] = at as u32);
         found.iter_mut().for_each(|e| e.context = rank[e.context as usize]);
-        match self.fractional {
-            false => found.par_sort_unstable_by_key(|e| (e.context, e.key())),
+        if self.fractional {
             // The parts of an entry are equal in all but their size.
-            true => found.sort_by_key(|e| (e.context, e.key())),
+            found.sort_by_key(|e| (e.context, e.key()));
+        } else {
+            found.par_sort_unstable_by_key(|e| (e.context, e.key()));
         }
         Counted { contexts: count, codes, numbers, entries: found, place_of: rank }
     }

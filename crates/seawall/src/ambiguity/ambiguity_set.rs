@@ -80,7 +80,7 @@ pub(super) const SMALLER: &str =
 /// The refusal of a population that is too large: on a grid with places where nobody is, those observed
 /// are fewer.
 pub(super) fn smaller(population: &Population, error: Error) -> Error {
-    let grid = matches!(population.space().support(), crate::space::Support::Grid(_));
+    let grid = matches!(population.space().layout(), crate::space::Layout::Grid(_));
     if grid && population.weights().contains(&0.0) {
         error.advise(Field::Support, &["observed"])
     } else {

@@ -8,7 +8,7 @@ use crate::error::{Error, Field, Result};
 use crate::kernel::cholesky::dot;
 use crate::kernel::metric::Metric;
 use crate::population::Population;
-use crate::space::{Space, Support, bits};
+use crate::space::{Layout, Space, bits};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -262,8 +262,8 @@ impl Embedding {
                 place
             })
             .collect();
-        let grid = match space.support() {
-            Support::Grid(grid) => Some(
+        let grid = match space.layout() {
+            Layout::Grid(grid) => Some(
                 (0..features)
                     .map(|k| {
                         let (count, stride) = (grid.levels()[k], grid.stride(k));

@@ -63,7 +63,7 @@ impl IndexedPopulation {
                 return true;
             }
             // On a grid two cells are in one place only if two levels of a feature are.
-            if let crate::space::Support::Grid(grid) = space.support() {
+            if let crate::space::Layout::Grid(grid) = space.layout() {
                 return (0..grid.levels().len()).any(|k| repeats(space.coords(k)));
             }
             if let Some(cells) = self.shape().and_then(|shape| shape.cells.as_ref()) {

@@ -2,7 +2,7 @@
 //! they use.
 
 use crate::kernel::max_plus;
-use crate::space::{Grid, Space, Support};
+use crate::space::{Grid, Layout, Space};
 
 /// Above this many cells a lattice is not built for scattered points.
 pub(super) const MOST_CELLS: usize = 1 << 27;
@@ -21,14 +21,14 @@ pub(super) struct Shape {
 impl Shape {
     /// The lattice under a support, if it is not too large.
     pub fn new(space: &Space) -> Option<Self> {
-        match space.support() {
-            Support::Grid(grid) => {
+        match space.layout() {
+            Layout::Grid(grid) => {
                 let features = grid.levels().len();
                 let coords = (0..features).map(|k| space.coords(k).to_vec()).collect();
                 let steps = steps(space, grid);
                 Some(Shape { coords, grid: grid.clone(), cells: None, steps })
             }
-            Support::Points(points) => points_shape(space, points.len()),
+            Layout::Points(points) => points_shape(space, points.len()),
         }
     }
 

@@ -109,12 +109,14 @@ impl<'a> WassersteinSolver<'a> {
         let end = solver.evaluate(Price::Zero);
         solver.go_on()?;
         let end = sound(end)?;
-        solver.seen = match end.cost > start.cost {
-            true => vec![end, start],
+        solver.seen = if end.cost > start.cost {
+            vec![end, start]
+        } else if end.excess > 0.0 {
             // Nowhere to go was found, but there may be.
-            false if end.excess > 0.0 => vec![end],
+            vec![end]
+        } else {
             // A constant function, or a single place.
-            false => vec![start],
+            vec![start]
         };
         Ok(solver)
     }

@@ -6,7 +6,7 @@ use super::values::{Direction, ValueUnits};
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
 use crate::population::Population;
-use crate::space::{Space, Support};
+use crate::space::{Layout, Space};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -272,7 +272,7 @@ fn levels(
     any: bool,
 ) -> (Vec<String>, Box<dyn Fn(usize) -> usize + '_>) {
     let labels = space.levels(feature);
-    if let (false, Support::Grid(grid)) = (labels.is_empty(), space.support()) {
+    if let (false, Layout::Grid(grid)) = (labels.is_empty(), space.layout()) {
         return (labels.to_vec(), Box::new(move |i| grid.level(i, feature)));
     }
     let code = move |i: usize| space.code(i, feature);

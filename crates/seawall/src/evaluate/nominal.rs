@@ -364,10 +364,12 @@ fn noise(log: &Log, leaves: &Leaves, masses: &LeafMasses) -> f64 {
     let variance = |leaf: &Leaf| {
         let freedom = leaf.weight() - 1.0;
         let (squares, pooled) = pooled[leaf.action];
-        match freedom >= 1.0 {
-            true => leaf.deviations(log) / freedom,
-            false if pooled > 0.0 => squares / pooled,
-            false => 0.0,
+        if freedom >= 1.0 {
+            leaf.deviations(log) / freedom
+        } else if pooled > 0.0 {
+            squares / pooled
+        } else {
+            0.0
         }
     };
     let each = leaves.all().iter().zip(mass).filter(|(_, m)| **m != 0.0);

@@ -107,7 +107,7 @@ impl Robust {
             Support::Observed | Support::Space => {
                 let some = |&i: &usize| rows[i] > 0.0 || weights[i] > 0.0;
                 let points: Vec<usize> = (0..weights.len()).filter(some).collect();
-                let listed = matches!(log.contexts().support(), space::Support::Points(_));
+                let listed = matches!(log.contexts().layout(), space::Layout::Points(_));
                 // A large list of points is not copied.
                 let population = if listed && points.len() == weights.len() {
                     centre.clone()

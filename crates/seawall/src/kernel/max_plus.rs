@@ -26,9 +26,9 @@ const LANES: usize = 32;
 const FEW: usize = 8;
 /// One level of the lines of a vector kernel.
 type LineRow = [f64; LANES];
-type LineTile = lines::LineTile<2, LANES>;
+type LineTile = lines::Tile<2, LANES>;
 /// A line by itself.
-type SingleLine = lines::LineTile<2, 1>;
+type SingleLine = lines::Tile<2, 1>;
 
 /// What the second array holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,7 +127,7 @@ impl MaxPlusAxis {
                     });
                     return;
                 }
-                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::LineTile<
+                lines::for_each(self.levels, inner, [h, ride], &|tile: &mut lines::Tile<
                     2,
                     FEW,
                 >| {
@@ -317,18 +317,13 @@ thread_local! {
 }
 
 impl Long<'_> {
-    fn run<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::LineTile<2, L>) {
+    fn run<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>) {
         for lane in 0..L {
             self.line(room, tile, lane);
         }
     }
 
-    fn line<const L: usize>(
-        &self,
-        room: &mut LineRoom,
-        tile: &mut lines::LineTile<2, L>,
-        l: usize,
-    ) {
+    fn line<const L: usize>(&self, room: &mut LineRoom, tile: &mut lines::Tile<2, L>, l: usize) {
         let [h, from] = &tile.input;
         let [out, ride] = &mut tile.output;
         for k in 0..h.len() {

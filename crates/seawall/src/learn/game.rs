@@ -12,7 +12,7 @@
 //! value, that is the optimum; when there are too many, the gap says so.
 
 use super::class::{Convex, Polytope, add_scaled, dot};
-use super::cutting_plane::{Search, minimise};
+use super::cutting_plane::{SearchLimits, minimise};
 use super::node::Node;
 use super::rivals::Rivals;
 use super::search::{Costs, Listing, RankedPoints, Window};
@@ -243,7 +243,7 @@ impl Game<'_, '_> {
             }
             let mut only_new = vec![0.0; count];
             only_new[count - 1] = 1.0;
-            let search = Search {
+            let search = SearchLimits {
                 starts: vec![only_new, start],
                 floor: f64::NEG_INFINITY,
                 tolerance,

@@ -1,7 +1,7 @@
 //! Probabilities by group: `π(a|x) = θ_{g(x), a}`, exactly.
 
 use super::class::{Convex, Polytope, Row, dot};
-use super::cutting_plane::{Search, WorstLimit, minimise};
+use super::cutting_plane::{SearchLimits, WorstLimit, minimise};
 use super::regret::Kink;
 use super::{Ending, Learned, Method, Task, check_tolerance};
 use crate::ambiguity::Settings;
@@ -175,7 +175,7 @@ pub fn groups(task: &Task<'_>, asked: &Groups, settings: Settings<'_>) -> Result
     let starts = starts(task, &class, &polytope);
     let floor = task.greedy_worst(settings)?.0;
     let (tolerance, cuts) = (asked.tolerance, Vec::new());
-    let search = Search { starts, floor, tolerance, cuts };
+    let search = SearchLimits { starts, floor, tolerance, cuts };
     let kinked =
         task.kink().map(|kink| KinkedGroups { kink, actions, groups: count, group: &group });
     let objective: &dyn Convex = match &kinked {

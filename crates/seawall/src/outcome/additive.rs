@@ -24,7 +24,7 @@
 
 use super::axes::Axes;
 use super::everywhere::{Everywhere, constant, of_axis};
-use super::grower::Cells;
+use super::grower::ActionCells;
 use crate::error::{Error, Field, Result};
 use crate::kernel::cholesky::Cholesky;
 use crate::log::Log;
@@ -193,7 +193,12 @@ pub(super) struct Normal {
 
 impl Normal {
     /// Adds the cells up.
-    pub fn new(design: &AdditiveDesign, axes: &Axes, cells: &Cells, sums: &[[f64; 2]]) -> Self {
+    pub fn new(
+        design: &AdditiveDesign,
+        axes: &Axes,
+        cells: &ActionCells,
+        sums: &[[f64; 2]],
+    ) -> Self {
         let size = design.size;
         let mut normal = Normal { counts: vec![0.0; size * size], sums: vec![0.0; size] };
         let mut unknowns = Vec::new();
@@ -329,7 +334,7 @@ pub fn additive(log: &Log, settings: &[AdditiveSettings], watch: Watch<'_>) -> R
     let rows = level_rows(log, &axes);
     let one = |(action, settings): (usize, &AdditiveSettings)| {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
-        let cells = Cells::new(log, &axes, action);
+        let cells = ActionCells::new(log, &axes, action);
         cells.map(|cells| AdditiveFit::new(&axes, &rows, &cells, settings)).transpose()
     };
     let sums: Vec<Option<AdditiveFit>> =
@@ -346,7 +351,7 @@ impl AdditiveFit {
     fn new(
         axes: &Axes,
         rows: &[Vec<f64>],
-        cells: &Cells,
+        cells: &ActionCells,
         settings: &AdditiveSettings,
     ) -> Result<Self> {
         let design = AdditiveDesign::new(axes, rows, settings);

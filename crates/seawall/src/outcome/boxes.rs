@@ -5,12 +5,12 @@
 
 use super::axes::Axes;
 use super::grower::Grown;
-use crate::space::{Grid, Support};
+use crate::space::{Grid, Layout};
 
 /// Calls `visit` with every context and its leaf, each once.
 pub(super) fn each_leaf(tree: &Grown, axes: &Axes, visit: &mut impl FnMut(usize, usize)) {
-    match axes.space.support() {
-        Support::Grid(grid) => {
+    match axes.space.layout() {
+        Layout::Grid(grid) => {
             let levels = grid.levels().iter().map(|&n| (0..n as u32).collect()).collect();
             Boxes { tree, axes, grid, levels }.descend(0, visit);
         }
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::kernel::random::Random;
-    use crate::outcome::grower::{Cells, Grower, Growth};
+    use crate::outcome::grower::{ActionCells, Grower, Growth};
     use crate::{Direction, Entry, Feature, Log, Space};
     use std::sync::Arc;
 
@@ -99,7 +99,7 @@ mod tests {
             );
             let log = log.unwrap();
             let axes = Axes::new(&log);
-            let cells = Cells::new(&log, &axes, 0).unwrap();
+            let cells = ActionCells::new(&log, &axes, 0).unwrap();
             let growth = Growth { max_depth: 6, min_leaf: 2.0, tried: 2 };
             let mut draws = Random::new(round as u64, 1);
             let tree = Grower::new(&axes, &cells).grow(&cells.sums, growth, &mut draws);

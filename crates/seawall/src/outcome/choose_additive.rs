@@ -11,7 +11,7 @@ use super::additive::{AdditiveDesign, AdditiveSettings, COARSE, Normal, level_ro
 use super::axes::Axes;
 use super::choose::standard_error;
 use super::folding::{FoldPlan, HeldOut};
-use super::grower::Cells;
+use super::grower::ActionCells;
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::progress::{Progress, Stage, Watch};
@@ -59,7 +59,7 @@ pub fn choose_additive(
     let rows = level_rows(log, &axes);
     let one = |action: usize| {
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
-        let Some(cells) = Cells::new(log, &axes, action) else {
+        let Some(cells) = ActionCells::new(log, &axes, action) else {
             let settings = AdditiveSettings { penalty: search.penalties[0], ..first(search) };
             return Ok(AdditiveChoice { settings, error: 0.0 });
         };
@@ -78,7 +78,7 @@ fn first(search: &AdditiveSearch) -> AdditiveSettings {
 struct AdditiveTrial<'t> {
     axes: &'t Axes,
     rows: &'t [Vec<f64>],
-    cells: &'t Cells,
+    cells: &'t ActionCells,
     held: &'t HeldOut,
     watch: Watch<'t>,
 }

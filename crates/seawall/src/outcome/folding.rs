@@ -1,6 +1,6 @@
 //! Rows left out, cell by cell: the errors of models that are fitted from sums.
 
-use super::grower::Cells;
+use super::grower::ActionCells;
 use crate::error::Result;
 use crate::log::{Folds, Log};
 
@@ -37,7 +37,7 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    pub fn new(dealt: &Folds<'_>, cells: &Cells) -> Self {
+    pub fn new(dealt: &Folds<'_>, cells: &ActionCells) -> Self {
         let count = dealt.count();
         let mut held = HeldOut {
             cells: vec![vec![[0.0; 2]; cells.len()]; count],
@@ -68,7 +68,7 @@ impl HeldOut {
     }
 
     /// Each cell's rows and sum in all folds but one.
-    pub fn others(&self, cells: &Cells, fold: usize) -> Vec<[f64; 2]> {
+    pub fn others(&self, cells: &ActionCells, fold: usize) -> Vec<[f64; 2]> {
         let own = cells.sums.iter().zip(&self.cells[fold]);
         // What is left of rounding is no row.
         let rest = |(all, held): (&[f64; 2], &[f64; 2])| match all[0] - held[0] {

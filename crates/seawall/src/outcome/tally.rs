@@ -96,12 +96,13 @@ impl Units {
     pub(super) fn tally(&self, value: f64, weight: f64) -> Tally {
         let (shift, ten) = self.factors;
         let place = |v: f64| v * shift * ten;
-        let (value, rows) = match self.exact {
+        let value = if self.exact {
             // Each is rounded to its own whole number before they are taken apart.
-            true => (place(value).round() - place(self.least).round(), weight * self.weight),
-            false => (((value * shift - self.least * shift) * ten).round(), weight * self.weight),
+            place(value).round() - place(self.least).round()
+        } else {
+            ((value * shift - self.least * shift) * ten).round()
         };
-        let rows = rows.round() as u64;
+        let rows = (weight * self.weight).round() as u64;
         Tally { rows, sum: u128::from(rows) * value as u128 }
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// As JSON: `{"if": {"feature": "age", "at_most": 60}, "then": …, "else": …}` or
 /// `{"probabilities": [0.2, 0.8]}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenBranch", into = "WrittenBranch")]
 pub enum Branch {
     /// The probabilities of the actions.
     Leaf(Vec<f64>),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A feature's values cut into parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenPartition", into = "WrittenPartition")]
 pub struct Partition {
     /// The feature.
     pub feature: String,

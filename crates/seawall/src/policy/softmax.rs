@@ -27,7 +27,7 @@ pub struct Softmax {
 
 /// A number made from one feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenSoftmax", into = "WrittenSoftmax")]
 pub struct Encoded {
     /// The feature.
     pub feature: String,

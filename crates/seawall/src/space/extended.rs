@@ -4,7 +4,7 @@
 //! which values are new, and whether they are meant.
 
 use super::feature::{Checked, Codes};
-use super::{Grid, Points, Space, Support, Value, bits, check_dearest};
+use super::{Grid, Layout, Points, Space, Value, bits, check_dearest};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,12 +67,12 @@ impl Space {
         let placed: Vec<Vec<f64>> = places.iter().map(new).collect::<Result<_>>()?;
         drop(codes);
         let cells: f64 = features.iter().map(|f| f.level_count() as f64).product();
-        if matches!(self.support, Support::Grid(_)) && cells <= most {
+        if matches!(self.layout, Layout::Grid(_)) && cells <= most {
             let grid = Grid::new(features.iter().map(Checked::level_count).collect())?;
             let cell = |codes: &Vec<f64>| grid.cell(codes.iter().map(|c| *c as usize)) as u32;
             let (kept, placed) =
                 (kept.iter().map(cell).collect(), placed.iter().map(cell).collect());
-            let space = Arc::new(Space { features, support: Support::Grid(grid) });
+            let space = Arc::new(Space { features, layout: Layout::Grid(grid) });
             return Ok(Extension { space, kept, placed });
         }
         let mut numbers: HashMap<Vec<u64>, u32> = HashMap::new();
@@ -89,7 +89,7 @@ impl Space {
         let kept = kept.iter().map(&mut number).collect();
         let placed = placed.iter().map(&mut number).collect();
         let points = Points::new(&features, columns)?;
-        let space = Arc::new(Space { features, support: Support::Points(points) });
+        let space = Arc::new(Space { features, layout: Layout::Points(points) });
         Ok(Extension { space, kept, placed })
     }
 

@@ -84,7 +84,7 @@ impl Feature {
         }
     }
 
-    /// A numeric feature: any number on a support of points; give it [`levels`](Self::levels)
+    /// A numeric feature: any number on a layout of points; give it [`levels`](Self::levels)
     /// for a grid.
     pub fn numeric(name: impl Into<String>) -> Self {
         Self::new(name, Kind::Numeric, Levels::Line)

@@ -1,4 +1,4 @@
-//! The support made of every combination of levels, in row-major order: the last feature's
+//! The layout made of every combination of levels, in row-major order: the last feature's
 //! level changes fastest.
 
 use super::MOST_POINTS;

@@ -1,7 +1,7 @@
 //! The part of a space with one level of a feature.
 
 use super::feature::Checked;
-use super::{Grid, Points, Space, Support};
+use super::{Grid, Layout, Points, Space};
 use crate::error::{Error, Result};
 
 impl Space {
@@ -19,20 +19,20 @@ impl Space {
             (0..self.len()).filter(|&i| self.code(i, feature) as usize == level).collect();
         let mut features: Vec<Checked> = self.features.clone();
         features[feature] = own.only(level);
-        let support = match &self.support {
-            Support::Grid(grid) => {
+        let layout = match &self.layout {
+            Layout::Grid(grid) => {
                 let mut levels = grid.levels().to_vec();
                 levels[feature] = 1;
-                Support::Grid(Grid::new(levels)?)
+                Layout::Grid(Grid::new(levels)?)
             }
-            Support::Points(_) => {
+            Layout::Points(_) => {
                 let code = |k: usize, i: usize| if k == feature { 0.0 } else { self.code(i, k) };
                 let column = |k: usize| places.iter().map(|&i| code(k, i)).collect();
                 let columns = (0..features.len()).map(column).collect();
-                Support::Points(Points::new(&features, columns)?)
+                Layout::Points(Points::new(&features, columns)?)
             }
         };
-        Ok((Space { features, support }, places))
+        Ok((Space { features, layout }, places))
     }
 }
 

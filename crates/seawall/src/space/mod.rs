@@ -4,7 +4,7 @@
 //! c(x, z) = Σ_k w_k c_k(x_k, z_k)
 //! ```
 //!
-//! The support is a **grid** (every combination of the features' levels) or **points** (those
+//! The layout is a **grid** (every combination of the features' levels) or **points** (those
 //! listed). A radius is in the units of this cost: with the default weights, crossing the whole
 //! range of one feature costs 1. It bounds a mean *squared* distance, not its root.
 //!
@@ -55,7 +55,7 @@ pub(crate) const MOST_POINTS: usize = u32::MAX as usize;
 #[derive(Clone, Debug)]
 pub struct Space {
     features: Vec<Checked>,
-    support: Support,
+    layout: Layout,
 }
 
 /// A point's value of a feature.
@@ -71,7 +71,7 @@ pub enum Value<'a> {
 
 /// Where a population may sit.
 #[derive(Clone, Debug)]
-pub enum Support {
+pub enum Layout {
     /// Every combination of the features' levels.
     Grid(Grid),
     /// The points listed.
@@ -92,7 +92,7 @@ impl Space {
     pub fn grid(features: impl IntoIterator<Item = Feature>) -> Result<Self> {
         let features = check_features(features, |f| f.resolve_on_grid())?;
         let grid = Grid::new(features.iter().map(Checked::level_count).collect())?;
-        Ok(Space { features, support: Support::Grid(grid) })
+        Ok(Space { features, layout: Layout::Grid(grid) })
     }
 
     /// The points listed: one column per feature.
@@ -116,7 +116,7 @@ impl Space {
             f.resolve_on_points(column.next().map_or(&[], Vec::as_slice))
         })?;
         let points = Points::new(&features, columns)?;
-        Ok(Space { features, support: Support::Points(points) })
+        Ok(Space { features, layout: Layout::Points(points) })
     }
 
     /// Refuses a space that is another one, by the feature in which it differs.
@@ -149,22 +149,22 @@ impl Space {
         if equal { Ok(()) } else { Err(different("their points differ".to_owned())) }
     }
 
-    /// How many points the support has.
+    /// How many points the layout has.
     pub fn len(&self) -> usize {
-        match &self.support {
-            Support::Grid(grid) => grid.len(),
-            Support::Points(points) => points.len(),
+        match &self.layout {
+            Layout::Grid(grid) => grid.len(),
+            Layout::Points(points) => points.len(),
         }
     }
 
-    /// Whether the support has no point; never true of a space that was made.
+    /// Whether the layout has no point; never true of a space that was made.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The support.
-    pub fn support(&self) -> &Support {
-        &self.support
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The features' names, in order.
@@ -200,17 +200,17 @@ impl Space {
     /// What a point holds for a feature: a level's index, or a number for a numeric feature off
     /// a grid (NaN if missing).
     pub fn code(&self, point: usize, feature: usize) -> f64 {
-        match &self.support {
-            Support::Grid(grid) => grid.level(point, feature) as f64,
-            Support::Points(points) => points.code(point, feature),
+        match &self.layout {
+            Layout::Grid(grid) => grid.level(point, feature) as f64,
+            Layout::Points(points) => points.code(point, feature),
         }
     }
 
     /// A feature's codes by point, as far as they are listed: none on a grid.
     pub(crate) fn codes(&self, feature: usize) -> &[f64] {
-        match &self.support {
-            Support::Grid(_) => &[],
-            Support::Points(points) => points.codes(feature),
+        match &self.layout {
+            Layout::Grid(_) => &[],
+            Layout::Points(points) => points.codes(feature),
         }
     }
 
@@ -221,17 +221,17 @@ impl Space {
 
     /// The bins of a numeric feature off a grid; None for any other.
     pub(crate) fn bins(&self, feature: usize) -> Option<&Bins> {
-        match &self.support {
-            Support::Points(points) if self.levels(feature).is_empty() => points.bins(feature),
+        match &self.layout {
+            Layout::Points(points) if self.levels(feature).is_empty() => points.bins(feature),
             _ => None,
         }
     }
 
     /// The ranks of a feature's codes, kept with the points: for those who ask at every fit.
     pub(crate) fn kept_ranks(&self, feature: usize) -> Cow<'_, Ranks> {
-        match &self.support {
-            Support::Grid(_) => Cow::Owned(self.ranks(feature)),
-            Support::Points(points) => Cow::Borrowed(points.ranks(feature, || self.ranks(feature))),
+        match &self.layout {
+            Layout::Grid(_) => Cow::Owned(self.ranks(feature)),
+            Layout::Points(points) => Cow::Borrowed(points.ranks(feature, || self.ranks(feature))),
         }
     }
 
@@ -269,7 +269,7 @@ impl Space {
         let codes = |k: usize| points.iter().map(|&i| self.code(i, k)).collect();
         let codes = (0..self.features.len()).map(codes).collect();
         let points = Points::new(&self.features, codes)?;
-        Ok(Space { features: self.features.clone(), support: Support::Points(points) })
+        Ok(Space { features: self.features.clone(), layout: Layout::Points(points) })
     }
 
     /// The space of some of the points, where the numeric features for which `any` says so take any
@@ -286,23 +286,23 @@ impl Space {
         let column = |k: usize| (0..points.len()).map(|i| code(i, k)).collect();
         let columns = (0..features.len()).map(column).collect();
         let points = Points::new(&features, columns)?;
-        Ok(Space { features, support: Support::Points(points) })
+        Ok(Space { features, layout: Layout::Points(points) })
     }
 
     /// The same points and then places beside them, on points alone; a list of points is shared.
     pub(crate) fn with_places(&self, places: Places) -> Result<Self> {
-        let own = match &self.support {
-            Support::Points(own) => own.clone(),
-            Support::Grid(grid) => {
+        let own = match &self.layout {
+            Layout::Points(own) => own.clone(),
+            Layout::Grid(grid) => {
                 let all: Vec<usize> = (0..grid.len()).collect();
-                match self.subset(&all)?.support {
-                    Support::Points(own) => own,
-                    Support::Grid(_) => return Err(Error::internal("a subset that is a grid")),
+                match self.subset(&all)?.layout {
+                    Layout::Points(own) => own,
+                    Layout::Grid(_) => return Err(Error::internal("a subset that is a grid")),
                 }
             }
         };
-        let support = Support::Points(own.and(places)?);
-        Ok(Space { features: self.features.clone(), support })
+        let layout = Layout::Points(own.and(places)?);
+        Ok(Space { features: self.features.clone(), layout })
     }
 
     /// The space of some of the features, in the order given, with the same costs; and where each
@@ -315,11 +315,11 @@ impl Space {
             return Err(Error::config("a space needs at least one feature"));
         }
         let kept: Vec<Checked> = features.iter().map(|&k| self.features[k].clone()).collect();
-        if let Support::Grid(grid) = &self.support {
+        if let Layout::Grid(grid) = &self.layout {
             let smaller = Grid::new(features.iter().map(|&k| grid.levels()[k]).collect())?;
             let place = |i| smaller.cell(features.iter().map(|&k| grid.level(i, k))) as u32;
             let places = (0..grid.len()).map(place).collect();
-            return Ok((Space { features: kept, support: Support::Grid(smaller) }, places));
+            return Ok((Space { features: kept, layout: Layout::Grid(smaller) }, places));
         }
         let mut known: HashMap<Vec<u64>, u32> = HashMap::new();
         let (mut columns, mut places) = (vec![Vec::new(); features.len()], Vec::new());
@@ -333,7 +333,7 @@ impl Space {
             places.push(place);
         }
         let points = Points::new(&kept, columns)?;
-        Ok((Space { features: kept, support: Support::Points(points) }, places))
+        Ok((Space { features: kept, layout: Layout::Points(points) }, places))
     }
 
     /// A point's value of a numeric feature; None if it is missing or the feature is no number.
@@ -434,7 +434,7 @@ impl Space {
         f.metric.cost(f.coords[from], f.coords[to])
     }
 
-    /// The ground cost from a point to a place given by its codes, of the support or not.
+    /// The ground cost from a point to a place given by its codes, of the layout or not.
     pub(crate) fn cost_to(&self, from: usize, codes: &[f64]) -> f64 {
         let cost = |(k, f): (usize, &Checked)| {
             f.metric.cost(f.coord(self.code(from, k)), f.coord(codes[k]))

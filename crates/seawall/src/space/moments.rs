@@ -17,11 +17,11 @@ impl Checked {
     /// Mean and variance of the numbers that a code stands for; None if it is no number.
     pub(super) fn moments_of(&self, code: f64) -> Option<LevelMoments> {
         let itself = || self.number_of(code).map(|mean| LevelMoments { mean, variance: 0.0 });
-        match self.moments.is_empty() || code.is_nan() {
-            true => itself(),
-            // The missing level is after all that have moments.
-            false => self.moments.get(code as usize).copied(),
+        if self.moments.is_empty() || code.is_nan() {
+            return itself();
         }
+        // The missing level is after all that have moments.
+        self.moments.get(code as usize).copied()
     }
 
     /// The same feature, whose levels stand for numbers with these moments.

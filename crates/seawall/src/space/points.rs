@@ -1,4 +1,4 @@
-//! The support made of the points listed.
+//! The layout made of the points listed.
 
 use super::bins::Bins;
 use super::feature::Checked;

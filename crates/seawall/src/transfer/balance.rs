@@ -15,7 +15,7 @@
 //! Not here: estimates under these weights ([`BalancedEstimator`](super::BalancedEstimator)), and populations that the log
 //! has nobody of (worst cases).
 
-use super::goals::{Goals, Task, clash, effective_rows, measured};
+use super::goals::{GoalTask, Goals, clash, effective_rows, measured};
 use super::odds::Odds;
 use super::target_sample::TargetSample;
 use super::tilt::{FactMoments, Tilt};
@@ -139,7 +139,7 @@ impl Balance {
         let here = log.population()?;
         let own = measured(known, &here);
         let goals = Goals::new(known, &own)?;
-        let task = Task::new(log, known, &here, goals.kept, effective);
+        let task = GoalTask::new(log, known, &here, goals.kept, effective);
         let (mixed, tilt) = match task.least_mixed() {
             Ok(found) => found,
             Err(failure) => return Err(clash(log, known, &own, &here, effective, failure)),

@@ -39,7 +39,7 @@ use crate::outcome::Values;
 use crate::policy::Policy;
 use crate::population::Population;
 use crate::progress::Watch;
-use score::Tilt;
+use score::HeightTilt;
 
 pub use score::JointEstimate;
 
@@ -119,13 +119,13 @@ impl Fitted {
         let tilt = |(case, radius): (&WorstCase, &f64)| {
             // Without a shift there is no tilt, also where all outcomes are alike.
             let alpha = if *radius == 0.0 { f64::INFINITY } else { case.lambda() };
-            Tilt::new(law.weights(), &heights, alpha)
+            HeightTilt::new(law.weights(), &heights, alpha)
         };
-        let tilts: Vec<Option<Tilt<'_>>> = cases.iter().zip(radii).map(tilt).collect();
-        let scores: Vec<Vec<f64>> = tilts.iter().flatten().map(Tilt::scores).collect();
+        let tilts: Vec<Option<HeightTilt<'_>>> = cases.iter().zip(radii).map(tilt).collect();
+        let scores: Vec<Vec<f64>> = tilts.iter().flatten().map(HeightTilt::scores).collect();
         let mut terms = law.terms(&scores).into_iter();
         let clusters = self.log().clusters();
-        let estimate = |(case, tilt): (&WorstCase, &Option<Tilt<'_>>)| {
+        let estimate = |(case, tilt): (&WorstCase, &Option<HeightTilt<'_>>)| {
             tilt.as_ref()?;
             JointEstimate::new(case.value(), &terms.next()?, clusters)
         };
@@ -172,7 +172,7 @@ impl Fitted {
         let heights: Vec<f64> = self.log().values().iter().map(|y| sign * y).collect();
         let case = cases.first().ok_or_else(|| Error::numeric("a radius has no worst case"))?;
         let alpha = if radius == 0.0 { f64::INFINITY } else { case.lambda() };
-        let tilt = Tilt::new(weights, &heights, alpha);
+        let tilt = HeightTilt::new(weights, &heights, alpha);
         let scores = tilt.map_or_else(|| vec![0.0; heights.len()], |tilt| tilt.scores());
         Ok((sign * case.value(), scores))
     }

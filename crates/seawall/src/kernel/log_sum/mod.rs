@@ -249,11 +249,13 @@ mod tests {
                 coords[levels - 1] = f64::NAN;
             }
             let flat = round % 2 == 0;
-            let metric = match flat {
-                true => Metric::Flat { weight: 0.7, missing: 0.4 },
+            let metric = if flat {
+                Metric::Flat { weight: 0.7, missing: 0.4 }
+            } else if round % 9 == 1 {
                 // A feature that costs nothing is crossed even at an infinite price.
-                false if round % 9 == 1 => Metric::Square { weight: 0.0, missing: 0.4 },
-                false => Metric::Square { weight: 0.3, missing: 0.4 },
+                Metric::Square { weight: 0.0, missing: 0.4 }
+            } else {
+                Metric::Square { weight: 0.3, missing: 0.4 }
             };
             // A few lines by themselves, or enough to be taken side by side; some wild, some with holes.
             let count = [1, 3, 40][round % 3];
