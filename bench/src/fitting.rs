@@ -1,7 +1,7 @@
 //! Fitting on a wide log: rows of numbers that are all different, as an unbinned table has them.
 
 use crate::{Result, peak_bytes};
-use seawall::evaluate::{FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;
 use seawall::{Direction, Feature, Log, Watch};
@@ -18,7 +18,7 @@ pub(crate) fn fitting(rows: usize, columns: usize) -> Result<Value> {
     let fit = || {
         let (options, design) = (FitOptions::for_log(&log), Propensity::Design(vec![0.5; 2]));
         let options = FitOptions { repeats: 1, ..options };
-        Ok(Fitted::new(&log, &recipe, &design, options, Watch::NOBODY)?)
+        Ok(Evaluator::new(&log, &recipe, &design, options, Watch::NOBODY)?)
     };
     let (_, first) = timed(fit)?;
     let (fitted, again) = timed(fit)?;

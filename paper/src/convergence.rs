@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use seawall::learn::{Bsgd, Class, Groups, Task, bsgd, groups};
 use seawall::policy::{Policy, Rule};
-use seawall::{Ambiguity, Entropic, Kl, Result, Settings, Wasserstein};
+use seawall::{Entropic, Kl, Result, Settings, Shift, Wasserstein};
 use std::fmt::Write;
 
 const RADIUS: f64 = 0.03;
@@ -39,7 +39,7 @@ pub fn write(trial: &Trial, runs: usize, out: &Folder) -> Result<()> {
     let wasserstein = Wasserstein.at(RADIUS);
     let smooth = Entropic { eta: ETA }.at(RADIUS);
     let kl = Kl.at(KL_RADIUS);
-    let lambda = |policy: &Policy, set: Ambiguity| -> Result<f64> {
+    let lambda = |policy: &Policy, set: Shift| -> Result<f64> {
         Ok(split.full.worst_case(policy, &split.values, set, settings)?.lambda())
     };
     let mut text = format!(
@@ -75,7 +75,7 @@ pub fn write(trial: &Trial, runs: usize, out: &Folder) -> Result<()> {
     )?;
 
     // Learning; the exact optimum of the regularised problem has no solver, so that of the exact.
-    let learned = |set: Ambiguity| -> Result<Policy> {
+    let learned = |set: Shift| -> Result<Policy> {
         let task = Task::new(&split.train, &split.full, &split.values, set)?;
         Ok(groups(&task, &Groups::new(by.clone()), settings)?.policy().clone())
     };
@@ -136,7 +136,7 @@ impl Runs {
     }
 }
 
-fn stochastic(split: &Split, class: Class, set: Ambiguity, runs: usize) -> Result<Runs> {
+fn stochastic(split: &Split, class: Class, set: Shift, runs: usize) -> Result<Runs> {
     let task = Task::new(&split.train, &split.full, &split.values, set)?;
     let asked = Bsgd { class, schedule: SCHEDULE, eta: ETA, seeds: runs, seed: 1, traced: TRACED };
     let found = bsgd(&task, &asked, None, None, Settings::default())?;

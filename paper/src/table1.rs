@@ -8,7 +8,7 @@ use seawall::distance::distance;
 use seawall::evaluate::Robust;
 use seawall::learn::{Bsgd, Class, Groups, Schedule, Task, bsgd, groups};
 use seawall::policy::{Partition, Policy};
-use seawall::{Ambiguity, Detail, Entropic, Kl, Result, Settings, Wasserstein, Watch};
+use seawall::{Detail, Entropic, Kl, Result, Settings, Shift, Wasserstein, Watch};
 use std::collections::BTreeMap;
 
 /// The paper's radii.
@@ -138,7 +138,7 @@ fn numbers(trial: &Trial, seed: u64) -> Result<Numbers> {
     let split = trial.split(seed)?;
     let settings = Settings { detail: Detail::Value, ..Settings::default() };
     let uniform = Policy::uniform(&split.train);
-    let value = |robust: &Robust, policy: &Policy, set: Ambiguity| -> Result<f64> {
+    let value = |robust: &Robust, policy: &Policy, set: Shift| -> Result<f64> {
         Ok(robust.worst_case(policy, &split.values, set, settings)?.value())
     };
     let by = trial.groups()?;
@@ -183,7 +183,7 @@ fn numbers(trial: &Trial, seed: u64) -> Result<Numbers> {
 fn exactly(
     split: &Split,
     by: &[Partition],
-    set: Ambiguity,
+    set: Shift,
     settings: Settings<'_>,
 ) -> Result<(f64, Policy)> {
     let task = Task::new(&split.train, &split.full, &split.values, set)?;
@@ -202,7 +202,7 @@ fn treats(trial: &Trial, policy: &Policy, group: usize) -> f64 {
 }
 
 /// The policy and the dual variable that stochastic gradients end with.
-fn descend(split: &Split, class: Class, set: Ambiguity, seed: u64) -> Result<(Policy, f64)> {
+fn descend(split: &Split, class: Class, set: Shift, seed: u64) -> Result<(Policy, f64)> {
     let task = Task::new(&split.train, &split.full, &split.values, set)?;
     let asked = Bsgd { class, schedule: SCHEDULE, eta: ETA, seeds: 1, seed, traced: 1 };
     let found = bsgd(&task, &asked, None, None, Settings::default())?;

@@ -22,8 +22,8 @@ use crate::reference::room;
 use seawall::evaluate::{Robust, Support};
 use seawall::learn::Trees;
 use seawall::{
-    Ambiguity, Detail, EngineKind, Error, Geometry, Log, Population, Problem, Progress, Result,
-    Set, Settings, Stage, Status, Wasserstein, Watch, distance,
+    Detail, EngineKind, Error, Geometry, Log, Population, Problem, Progress, Result, Set, Settings,
+    Shift, Stage, Status, Wasserstein, Watch, distance,
 };
 use seawall_table::memory;
 use std::sync::Arc;
@@ -225,7 +225,7 @@ pub fn comparison(
 }
 
 /// A set at the radius whose solve stands for all: the largest; None where there is no radius.
-fn typical(set: Set, radii: &[f64]) -> Option<Ambiguity> {
+fn typical(set: Set, radii: &[f64]) -> Option<Shift> {
     let largest = radii.iter().copied().filter(|r| r.is_finite()).reduce(f64::max)?;
     Some(set.at(largest))
 }
@@ -253,7 +253,7 @@ fn support(prepared: &PreparedStudy, support: Support) -> Result<Option<Robust>>
 /// So many worst cases over a set, one of which is timed if all may take long.
 fn solved(
     (log, robust): (&Log, &Robust),
-    within: Ambiguity,
+    within: Shift,
     solves: f64,
     watch: Watch<'_>,
 ) -> Result<Option<Forecast>> {
@@ -295,7 +295,7 @@ fn evaluated(geometry: &Geometry) -> f64 {
 /// How long one solve takes, in seconds.
 fn timed(
     (log, robust): (&Log, &Robust),
-    within: Ambiguity,
+    within: Shift,
     work: Work,
     watch: Watch<'_>,
 ) -> Result<f64> {

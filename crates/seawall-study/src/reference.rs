@@ -10,7 +10,7 @@
 //! said of single columns, or the margins of a sample.
 
 use crate::prepare::PreparedStudy;
-use seawall::evaluate::{Estimate, Fitted, Robust, Support};
+use seawall::evaluate::{Estimate, Evaluator, Robust, Support};
 use seawall::policy::Policy;
 use seawall::transfer::{
     Balance, BalanceStatus, BalanceSummary, BalancedEstimator, EFFECTIVE, TargetSample, Transport,
@@ -108,7 +108,7 @@ impl PreparedStudy {
     /// The contexts that worst cases start from, on a support.
     pub(crate) fn robust(
         &self,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         support: Support,
         within: Bounded<'_>,
     ) -> Result<Arc<Robust>> {
@@ -131,7 +131,7 @@ impl Reference {
     /// The contexts on a support; those of the log's own are made once.
     pub(crate) fn robust_of(
         &self,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         support: Support,
         within: Bounded<'_>,
     ) -> Result<Arc<Robust>> {
@@ -199,7 +199,7 @@ impl Reference {
     /// Estimates in the target, if there is one.
     pub(crate) fn estimator<'b>(
         &'b self,
-        fitted: &'b Fitted,
+        fitted: &'b Evaluator,
         watch: Watch<'b>,
     ) -> Result<Option<TargetEstimator<'b>>> {
         Ok(match self {

@@ -4,7 +4,7 @@
 use seawall::evaluate::{Robust, Support};
 use seawall::outcome::Unseen;
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Entropic, Kl, Settings, Wasserstein, Watch};
+use seawall::{Entropic, Kl, Settings, Shift, Wasserstein, Watch};
 use seawall_study::prepare::load;
 use seawall_study::study::study;
 use seawall_table::count::count;
@@ -73,7 +73,7 @@ fn every_published_value() {
     }
     let all = Robust::new(log, Support::All).unwrap();
     let seen = Robust::new(log, Support::Observed).unwrap();
-    let at = |robust: &Robust, policy: &Policy, set: Ambiguity| {
+    let at = |robust: &Robust, policy: &Policy, set: Shift| {
         robust.worst_case(policy, &values, set, solve).unwrap()
     };
     let expected = &fixture["wasserstein_uniform"];

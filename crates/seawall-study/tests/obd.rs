@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::Watch;
-use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity};
+use seawall::evaluate::{Evaluator, FitOptions, Nominal, Propensity};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{Entry, Log};
@@ -30,7 +30,7 @@ fn read(log: &str) -> Option<Arc<Log>> {
 fn uniform(log: &Arc<Log>) -> Nominal {
     let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
     let (recipe, known) = (Recipe::Cells, Propensity::Known);
-    let fitted = Fitted::new(log, &recipe, &known, options, Watch::NOBODY).unwrap();
+    let fitted = Evaluator::new(log, &recipe, &known, options, Watch::NOBODY).unwrap();
     fitted.nominal(&Policy::uniform(log), Watch::NOBODY).unwrap()
 }
 

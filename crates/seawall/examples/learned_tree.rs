@@ -1,7 +1,7 @@
 //! The decision tree whose worst case is the best there is, proved; and in words, as it would be
 //! saved to a file.
 
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Support};
 use seawall::learn::{Task, Trees, trees};
 use seawall::outcome::Recipe;
 use seawall::policy::file::PolicyFile;
@@ -27,7 +27,7 @@ fn log() -> seawall::Result<Log> {
 
 fn main() -> seawall::Result<()> {
     let (log, settings, options) = (log()?.shared(), Settings::default(), FitOptions::default());
-    let fitted = Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
+    let fitted = Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
     let values = fitted.values(Wasserstein.at(0.0), settings)?;
     let robust = fitted.robust(Support::All)?;
     let task = Task::new(&log, &robust, &values, Wasserstein.at(0.02))?;

@@ -1,7 +1,7 @@
 //! From plain columns of logged decisions to what another policy would have cost: nominally, and in
 //! the worst case over populations of patients within a distance.
 
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Support};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
 use seawall::{Direction, Feature, Log, Settings, Wasserstein, Watch};
@@ -18,7 +18,7 @@ fn main() -> seawall::Result<()> {
     let log = Log::from_rows(ages, vec![AGES.to_vec()], &TAKEN, &DAYS_ILL, None, Direction::Cost)?;
     let (recipe, propensity) = (Recipe::Cells, Propensity::Cells);
     let options = FitOptions { folds: 2, ..FitOptions::default() };
-    let fitted = Fitted::new(&log.shared(), &recipe, &propensity, options, Watch::NOBODY)?;
+    let fitted = Evaluator::new(&log.shared(), &recipe, &propensity, options, Watch::NOBODY)?;
     let values = fitted.values(Wasserstein.at(0.0), Settings::default())?;
     let robust = fitted.robust(Support::All)?;
     for policy in [Policy::constant(fitted.log(), "treat")?, Policy::greedy(fitted.log(), &values)?]

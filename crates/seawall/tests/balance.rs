@@ -6,7 +6,7 @@
 use crate::common::Random;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
-use seawall::evaluate::{FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;
 use seawall::transfer::{Balance, BalanceStatus, BalancedEstimator, EFFECTIVE};
@@ -615,14 +615,14 @@ impl World {
     }
 }
 
-fn fitted(log: &Arc<Log>, right: bool) -> Fitted {
+fn fitted(log: &Arc<Log>, right: bool) -> Evaluator {
     let recipe = if right {
         Recipe::Cells
     } else {
         // A tree that asks nothing: the action's mean everywhere.
         Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2])
     };
-    Fitted::new(log, &recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
+    Evaluator::new(log, &recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
 }
 
 /// Of a policy's value and of a difference: the share of intervals that hold the truth, the mean
@@ -711,7 +711,7 @@ fn a_log_too_small_to_fold_has_no_centre() {
     let balance = Balance::new(&one, &known, EFFECTIVE).unwrap();
     let recipe = Recipe::Cells;
     let options = FitOptions::default();
-    let fitted = Fitted::new(&one, &recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
+    let fitted = Evaluator::new(&one, &recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
     let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
     let found = centre.estimate(&Policy::constant(&one, "a").unwrap()).unwrap();
     assert!(found.value.is_nan() && found.se.is_nan());

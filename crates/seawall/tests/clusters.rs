@@ -3,7 +3,7 @@
 
 use crate::common::Random;
 use rayon::prelude::*;
-use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Estimate, Evaluator, FitOptions, Propensity};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Space, Watch};
@@ -48,10 +48,10 @@ fn log(entries: Vec<Entry>) -> Log {
         .unwrap()
 }
 
-fn fitted(log: Log, options: FitOptions) -> Fitted {
+fn fitted(log: Log, options: FitOptions) -> Evaluator {
     let design = Propensity::Design(vec![0.5, 0.5]);
     let options = FitOptions { unseen: Unseen::Mean, ..options };
-    Fitted::new(&log.shared(), &Recipe::Cells, &design, options, Watch::NOBODY).unwrap()
+    Evaluator::new(&log.shared(), &Recipe::Cells, &design, options, Watch::NOBODY).unwrap()
 }
 
 /// The four estimates of treating everyone.

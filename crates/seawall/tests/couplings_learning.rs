@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{Case, Random, coupling_program as program, log};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support, ValueRange};
 use seawall::learn::{Groups, Learned, Task, Trees, greedy, groups, trees};
 use seawall::outcome::{Recipe, Values};
 use seawall::policy::{Partition, Policy};
 use seawall::{
-    Ambiguity, Couplings, Direction, Entry, Fact, Feature, Kind, Known, Log, Matrix, Population,
-    Quantity, Settings, Space, Status, Wasserstein, Watch,
+    Couplings, Direction, Entry, Fact, Feature, Kind, Known, Log, Matrix, Population, Quantity,
+    Settings, Shift, Space, Status, Wasserstein, Watch,
 };
 use std::sync::Arc;
 
@@ -215,7 +215,7 @@ fn learned_policies_equal_brute_force() {
         let least = -program(&case, &known, NO_RADIUS, 1.0, true).unwrap();
         let robust = Robust::new(&log, Support::All).unwrap().knowing(&known).unwrap();
         let owned = Arc::new(log.clone());
-        let fitted = Fitted::new(
+        let fitted = Evaluator::new(
             &owned,
             &Recipe::Cells,
             &Propensity::Cells,
@@ -286,7 +286,7 @@ fn own_value(
     range: &ValueRange,
     policy: &Policy,
     against: Option<&Policy>,
-    within: Ambiguity,
+    within: Shift,
 ) -> f64 {
     let (set, radii, settings) = (within.set, [within.radius], Settings::default());
     match against {

@@ -14,7 +14,7 @@
 
 use crate::common::Random;
 use rayon::prelude::*;
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
     Correction, Estimand, HalfFit, HalfQuestion, Limits, SplitNoise, Splits, crossings, halves,
 };
@@ -162,7 +162,7 @@ fn bracket(log: Log, recipe: &Recipe, seed: u64, count: usize) -> Vec<(f64, Spli
     let (log, watch) = (log.shared(), Watch::NOBODY);
     let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
     let design = Propensity::Design(vec![0.5, 0.5]);
-    let fitted = Fitted::new(&log, recipe, &design, options, watch).unwrap();
+    let fitted = Evaluator::new(&log, recipe, &design, options, watch).unwrap();
     let (uniform, (treat, control)) = policies(&log);
     let settings = Settings::default().detail(Detail::Value);
     let range = fitted.value_range(Wasserstein.at(0.0), settings).unwrap();

@@ -4,7 +4,7 @@
 
 use crate::common::{Case, Random, linear_program, log, reference, repeatable};
 use proptest::prelude::*;
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support, ValueRange};
 use seawall::learn::{Gradient, Groups, Task, Trees, greedy, groups, softmax, trees};
 use seawall::outcome::Recipe;
 use seawall::policy::{Partition, Policy};
@@ -33,12 +33,12 @@ fn random_policy(log: &Log, seed: u64) -> Policy {
     Policy::table(format!("random {seed}"), log.contexts(), log.actions(), &cells).unwrap()
 }
 
-fn fitted(log: &Log) -> Fitted {
+fn fitted(log: &Log) -> Evaluator {
     let (log, options) = (Arc::new(log.clone()), FitOptions::default());
-    Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap()
+    Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap()
 }
 
-fn range(fitted: &Fitted, cost_radius: f64) -> ValueRange {
+fn range(fitted: &Evaluator, cost_radius: f64) -> ValueRange {
     fitted.value_range(Wasserstein.at(cost_radius), Settings::default()).unwrap()
 }
 

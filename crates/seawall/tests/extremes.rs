@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use seawall::{
-    Ambiguity, Detail, EngineKind, Entropic, Feature, Kl, Population, Problem, Settings, Space,
-    Status, Wasserstein, Watch,
+    Detail, EngineKind, Entropic, Feature, Kl, Population, Problem, Settings, Shift, Space, Status,
+    Wasserstein, Watch,
 };
 use std::sync::Arc;
 
@@ -258,7 +258,7 @@ fn what_is_refused_is_named() {
     assert!(bad(&[0.0]).contains("1 values for 3 points"));
     let values = [0.0, 1.0, 2.0];
     let problem = Problem::new(&seen, &values).unwrap();
-    let ask = |set: Ambiguity| set.worst_case(&problem, Settings::default()).unwrap_err();
+    let ask = |set: Shift| set.worst_case(&problem, Settings::default()).unwrap_err();
     for radius in [-0.1, f64::NAN, f64::INFINITY] {
         for set in [Wasserstein.at(radius), Entropic { eta: 1.0 }.at(radius), Kl.at(radius)] {
             assert!(ask(set).is_config() && ask(set).to_string().contains("radius"));

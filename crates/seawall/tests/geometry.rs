@@ -7,9 +7,9 @@ use crate::common;
 use crate::common::{Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
-    Ambiguity, Detail, Direction, Engine, EngineKind, Entropic, Geometry, InnerMaximizer, Kl,
-    Population, Price, Problem, ScaledValues, Set, Settings, Status, Sums, TotalVariation,
-    Wasserstein, Watch, WorstCase,
+    Detail, Direction, Engine, EngineKind, Entropic, Geometry, InnerMaximizer, Kl, Population,
+    Price, Problem, ScaledValues, Set, Settings, Shift, Status, Sums, TotalVariation, Wasserstein,
+    Watch, WorstCase,
 };
 use std::sync::Arc;
 
@@ -302,7 +302,7 @@ fn an_engine_that_slips_is_found_out() {
             let geometry = Geometry::with_engine(&case.population, wrong).shared();
             let problem = Problem::on(&geometry, &case.values).unwrap();
             for radius in radii(&case) {
-                let set: Ambiguity = Wasserstein.at(radius);
+                let set: Shift = Wasserstein.at(radius);
                 for detail in [Detail::Population, Detail::Plan] {
                     let settings = Settings::default().detail(detail);
                     let error = set.worst_case(&problem, settings).unwrap_err();

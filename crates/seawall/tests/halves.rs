@@ -1,7 +1,7 @@
 //! Populations found on one half and valued on the other, held to the same by hand.
 #![allow(clippy::unwrap_used)]
 
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support, ValueRange};
 use seawall::inference::{
     Correction, Crossing, Estimand, FIRST_SPLITS, HalfFit, HalfQuestion, SplitNoise, Splits,
     crossings, halves,
@@ -47,7 +47,7 @@ fn crossings_are_what_they_say() {
         let log = log(seed, 90);
         let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
         let design = Propensity::Design(vec![0.5, 0.5]);
-        let fitted = Fitted::new(&log, &recipe, &design, options, Watch::NOBODY).unwrap();
+        let fitted = Evaluator::new(&log, &recipe, &design, options, Watch::NOBODY).unwrap();
         let correction = Correction::new(&fitted).unwrap();
         let (a, b) = (Policy::uniform(&log), Policy::constant(&log, "treat").unwrap());
         let asked = [Estimand::Value(&a), Estimand::Difference(&a, &b)];
@@ -226,7 +226,7 @@ fn halves_are_the_same_on_any_number_of_threads() {
     };
     let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
     let design = Propensity::Design(vec![0.5, 0.5]);
-    let fitted = Fitted::new(&log, &recipe, &design, options, Watch::NOBODY).unwrap();
+    let fitted = Evaluator::new(&log, &recipe, &design, options, Watch::NOBODY).unwrap();
     let correction = Correction::new(&fitted).unwrap();
     let run = |threads: usize, seed: u64, count: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

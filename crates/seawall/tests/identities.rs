@@ -6,15 +6,15 @@ use crate::common;
 use crate::common::{Case, Random, case, radii};
 use proptest::prelude::*;
 use seawall::{
-    Ambiguity, Entropic, Feature, Kl, Population, Problem, Settings, Space, Wasserstein, WorstCase,
+    Entropic, Feature, Kl, Population, Problem, Settings, Shift, Space, Wasserstein, WorstCase,
 };
 use std::sync::Arc;
 
-fn solve(set: Ambiguity, case: &Case) -> WorstCase {
+fn solve(set: Shift, case: &Case) -> WorstCase {
     set.worst_case(&case.problem(), Settings::default()).unwrap()
 }
 
-fn sets(radius: f64) -> [Ambiguity; 3] {
+fn sets(radius: f64) -> [Shift; 3] {
     [Wasserstein.at(radius), Entropic { eta: 5.0 }.at(radius), Kl.at(radius)]
 }
 

@@ -6,7 +6,7 @@ use crate::common::{Random, log, repeatable};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 use proptest::prelude::*;
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
@@ -21,9 +21,9 @@ const DOUBLY_ROBUST: JointKl = JointKl { estimator: JointEstimator::DoublyRobust
 const OPTIONS: FitOptions =
     FitOptions { clip: None, unseen: Unseen::Mean, folds: 3, repeats: 2, seed: 4 };
 
-fn fit(log: &Log, recipe: &Recipe, options: FitOptions) -> Fitted {
+fn fit(log: &Log, recipe: &Recipe, options: FitOptions) -> Evaluator {
     let log = log.clone().shared();
-    Fitted::new(&log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
+    Evaluator::new(&log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
 }
 
 /// A policy with chances of its own in every context, some of them 0.
@@ -45,7 +45,7 @@ fn some_policy(log: &Log, seed: u64) -> Policy {
     Policy::table("some", log.contexts(), log.actions(), &chances).unwrap()
 }
 
-fn worst(fitted: &Fitted, policy: &Policy, set: Set, radius: f64) -> WorstCase {
+fn worst(fitted: &Evaluator, policy: &Policy, set: Set, radius: f64) -> WorstCase {
     let robust = fitted.robust(Support::All).unwrap();
     let values = fitted.values(seawall::Wasserstein.at(0.0), Settings::default()).unwrap();
     let settings = Settings::default();
@@ -54,7 +54,7 @@ fn worst(fitted: &Fitted, policy: &Policy, set: Set, radius: f64) -> WorstCase {
 }
 
 /// Rows one by one: what each weighs under the policy, and what followed, worse when larger.
-fn rows(fitted: &Fitted, policy: &Policy) -> Vec<(f64, f64)> {
+fn rows(fitted: &Evaluator, policy: &Policy) -> Vec<(f64, f64)> {
     let (log, sign) = (fitted.log(), fitted.log().direction().sign());
     let totals = log.cell_totals();
     let row = |e: &Entry| {
@@ -382,11 +382,11 @@ fn scores_are_derivatives() {
     let design = Propensity::Design(vec![1.0 / log.actions().len() as f64; log.actions().len()]);
     let value = |log: Log| {
         let fitted =
-            Fitted::new(&log.shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY).unwrap();
+            Evaluator::new(&log.shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY).unwrap();
         worst(&fitted, &policy, WEIGHTED.into(), 0.1).value()
     };
     let fitted =
-        Fitted::new(&log.clone().shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY)
+        Evaluator::new(&log.clone().shared(), &Recipe::Cells, &design, OPTIONS, Watch::NOBODY)
             .unwrap();
     let found = fitted.joint_estimates(&policy, WEIGHTED, &[0.1], Settings::default()).unwrap();
     let mut squares = 0.0;

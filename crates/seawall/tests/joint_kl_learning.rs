@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{Random, log};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Support};
 use seawall::learn::{Budget, Gradient, Groups, JointTask, Method, Trees};
 use seawall::outcome::{Recipe, Unseen};
 use seawall::policy::{Partition, Parts, Policy};
@@ -17,13 +17,13 @@ const DOUBLY_ROBUST: JointKl = JointKl { estimator: JointEstimator::DoublyRobust
 const OPTIONS: FitOptions =
     FitOptions { clip: None, unseen: Unseen::Mean, folds: 2, repeats: 1, seed: 0 };
 
-fn fit(log: &Log) -> Fitted {
+fn fit(log: &Log) -> Evaluator {
     let log = log.clone().shared();
-    Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, OPTIONS, Watch::NOBODY).unwrap()
+    Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, OPTIONS, Watch::NOBODY).unwrap()
 }
 
 /// A policy's worst case as a cost; None if no row has what it does.
-fn worst(fitted: &Fitted, policy: &Policy, radius: f64) -> Option<f64> {
+fn worst(fitted: &Evaluator, policy: &Policy, radius: f64) -> Option<f64> {
     let (robust, settings) = (fitted.robust(Support::All).unwrap(), Settings::default());
     let values = fitted.values(seawall::Wasserstein.at(0.0), settings).unwrap();
     let found =
@@ -175,7 +175,7 @@ fn nobody_is_given_what_nobody_like_them_got() {
     let log = Log::new(contexts, actions, outcomes, levels.to_vec(), Direction::Cost, entries);
     let log = log.unwrap().shared();
     let fitted =
-        Fitted::new(&log, &Recipe::Cells, &Propensity::Known, OPTIONS, Watch::NOBODY).unwrap();
+        Evaluator::new(&log, &Recipe::Cells, &Propensity::Known, OPTIONS, Watch::NOBODY).unwrap();
     let robust = fitted.robust(Support::All).unwrap();
     let parts = Parts::Levels(vec![vec![Some("common".to_owned())], vec![Some("rare".to_owned())]]);
     let by = vec![Partition { feature: "g".into(), missing: false, parts }];
@@ -205,7 +205,8 @@ fn what_is_not_learned_is_refused_by_name() {
     let clipped = FitOptions { clip: Some(2.0), ..OPTIONS };
     let shared = log.clone().shared();
     let fitted =
-        Fitted::new(&shared, &Recipe::Cells, &Propensity::Cells, clipped, Watch::NOBODY).unwrap();
+        Evaluator::new(&shared, &Recipe::Cells, &Propensity::Cells, clipped, Watch::NOBODY)
+            .unwrap();
     assert!(JointTask::new(&fitted, &robust, WEIGHTED.at(0.1)).is_err());
 }
 

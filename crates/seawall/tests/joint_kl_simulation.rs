@@ -4,7 +4,7 @@
 
 use crate::common::Random;
 use rayon::prelude::*;
-use seawall::evaluate::{Estimate, FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Estimate, Evaluator, FitOptions, Propensity};
 use seawall::outcome::{ForestSettings, Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
@@ -199,7 +199,8 @@ fn simulate(world: &World, recipe: &Recipe, rows: usize, seeds: std::ops::Range<
     let logs = (seeds.end - seeds.start) as usize;
     let one = |seed: u64| -> All {
         let log = world.log(rows, seed).shared();
-        let fitted = Fitted::new(&log, recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
+        let fitted =
+            Evaluator::new(&log, recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
         [0, 1].map(|p| {
             let policy = world.policy(p == 1, &log);
             [Set::from(WEIGHTED), Set::from(DOUBLY_ROBUST)].map(|set| {

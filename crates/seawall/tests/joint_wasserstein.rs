@@ -4,7 +4,7 @@
 
 use crate::common::Random;
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support};
 use seawall::outcome::{
     AdditiveSettings, BoostedSettings, ForestSettings, Recipe, TreeSettings, Unseen,
 };
@@ -31,7 +31,7 @@ enum Acts {
 
 /// A log, a policy, and what is asked.
 struct Trial {
-    fitted: Fitted,
+    fitted: Evaluator,
     robust: Arc<Robust>,
     policy: Policy,
     kappa: f64,
@@ -98,7 +98,7 @@ impl Trial {
         };
         let options = FitOptions { unseen, ..FitOptions::default() };
         let fitted =
-            Fitted::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+            Evaluator::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
         let support = if r.chance(0.7) { Support::All } else { Support::Observed };
         let robust = fitted.robust(support).unwrap();
         let mut cells = Vec::new();
@@ -456,7 +456,8 @@ fn without_moves_of_contexts_every_policy_loses_the_same() {
         let log = log.unwrap().shared();
         let options = FitOptions::default();
         let fitted =
-            Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+            Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)
+                .unwrap();
         let robust = fitted.robust(Support::All).unwrap();
         let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
         let (set, top) =
@@ -517,7 +518,7 @@ fn dear_outcomes_leave_moves_of_contexts() {
     let log = Log::from_rows(age, ages, &actions, &costs, None, Direction::Cost).unwrap().shared();
     let options = FitOptions::default();
     let fitted =
-        Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+        Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap();
     let robust = fitted.robust(Support::All).unwrap();
     let treat = log.action("treat").unwrap();
     let old = |x: usize, a: usize| f64::from(u8::from((x >= 4) == (a == treat)));
@@ -572,9 +573,9 @@ fn values_of_any_size_scale_the_answer() {
         let other = other.unwrap().shared();
         let options = trial.fitted.options();
         let fitted =
-            Fitted::new(&other, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)
+            Evaluator::new(&other, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)
                 .unwrap();
-        let cells = Fitted::new(
+        let cells = Evaluator::new(
             trial.fitted.log(),
             &Recipe::Cells,
             &Propensity::Cells,
@@ -582,7 +583,7 @@ fn values_of_any_size_scale_the_answer() {
             Watch::NOBODY,
         )
         .unwrap();
-        let ask = |fitted: &Fitted, kappa: f64| {
+        let ask = |fitted: &Evaluator, kappa: f64| {
             let robust = fitted.robust(Support::All).unwrap();
             let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
             let (policy, set) = (&trial.policy, JointWasserstein { kappa });
@@ -614,7 +615,7 @@ fn what_cannot_be_done_is_refused_by_name() {
     let geometry = seawall::Geometry::new(&ages);
     assert_eq!(Set::from(set).containing(&geometry, &other).unwrap(), None);
 
-    let refusal = |trial: &Trial, set: JointWasserstein, fitted: &Fitted, radius: f64| {
+    let refusal = |trial: &Trial, set: JointWasserstein, fitted: &Evaluator, radius: f64| {
         let (robust, values) = (fitted.robust(Support::All).unwrap(), trial.values());
         let (policy, settings) = (&trial.policy, Settings::default());
         let found = fitted.worst_cases(&robust, policy, &values, set, &[radius], None, settings);
@@ -645,14 +646,15 @@ fn what_cannot_be_done_is_refused_by_name() {
         (Recipe::Boosted(vec![BoostedSettings::default(); 2]), "boosted"),
     ] {
         let (log, options) = (two.fitted.log(), two.fitted.options());
-        let fitted = Fitted::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+        let fitted =
+            Evaluator::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
         let error = refusal(&two, set, &fitted, 0.1);
         assert!(error.contains(name) && error.contains("cells, a tree or a forest"), "{error}");
     }
 }
 
 /// A log of so many people in these contexts under actions drawn evenly, worse with the sum of codes.
-fn drawn(space: &Arc<Space>, rows: usize, actions: usize, grades: usize, seed: u64) -> Fitted {
+fn drawn(space: &Arc<Space>, rows: usize, actions: usize, grades: usize, seed: u64) -> Evaluator {
     let r = &mut Random(seed);
     let levels = (0..grades).map(|k| k as f64);
     let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels(levels)]).unwrap());
@@ -670,11 +672,11 @@ fn drawn(space: &Arc<Space>, rows: usize, actions: usize, grades: usize, seed: u
     let tree = TreeSettings { max_depth: 4, ..TreeSettings::default() };
     let recipe = Recipe::Tree(vec![tree; actions]);
     let options = FitOptions::default();
-    Fitted::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
+    Evaluator::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
 }
 
 /// The dual at a price, by all pairs of points and with `min_t t + Σ_a E (Z_a − t)₊` searched whole.
-fn dual(fitted: &Fitted, policy: &Policy, kappa: f64, radius: f64, price: f64) -> f64 {
+fn dual(fitted: &Evaluator, policy: &Policy, kappa: f64, radius: f64, price: f64) -> f64 {
     let (log, robust) = (fitted.log(), fitted.robust(Support::All).unwrap());
     let (space, weights) = (robust.population().space(), robust.population().weights());
     let leaves = fitted.model().leaves().unwrap();
@@ -781,7 +783,8 @@ fn forests_keep_outcomes_too() {
         let settings =
             ForestSettings { trees: 7, min_samples_leaf: 1.0, ..ForestSettings::default() };
         let recipe = Recipe::Forest(settings);
-        let fitted = Fitted::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+        let fitted =
+            Evaluator::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
         let robust = fitted.robust(Support::Observed).unwrap();
         let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
         let policy = Policy::constant(log, "a0").unwrap();

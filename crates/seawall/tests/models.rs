@@ -3,7 +3,7 @@
 
 use crate::common::{Random, repeatable};
 use proptest::prelude::*;
-use seawall::evaluate::{FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 use seawall::outcome::{
     AdditiveSearch, AdditiveSettings, AutoSearch, BoostedSettings, ForestSettings, Model,
     ModelKind, Recipe, TreeSettings, Unseen, auto, choose, choose_additive, choose_rounds, compare,
@@ -184,7 +184,7 @@ proptest! {
             let log = log.clone().shared();
             let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
             let fitted =
-                Fitted::new(&log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+                Evaluator::new(&log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
             fitted.nominal(&Policy::uniform(&log), Watch::NOBODY).unwrap().dm.se
         };
         let (a, b) = (fitted(&lone(depth, 3.0)), fitted(&Recipe::Tree(vec![tree])));
@@ -473,7 +473,7 @@ fn the_noise_that_models_tell_is_the_noise_there_is() {
             let log = log.clone().shared();
             let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
             let fitted =
-                Fitted::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
+                Evaluator::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
             let policy = Policy::constant(&log, "a").unwrap();
             let found = fitted.nominal(&policy, Watch::NOBODY).unwrap().dm;
             // Without the sampling of contexts, which is not redrawn here.

@@ -3,7 +3,7 @@
 
 use crate::common::{Random, World, log, repeatable};
 use proptest::prelude::*;
-use seawall::evaluate::{FitOptions, Fitted, Nominal, Propensity, logistic};
+use seawall::evaluate::{Evaluator, FitOptions, Nominal, Propensity, logistic};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, choose};
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Matrix, Space, Watch};
@@ -21,7 +21,7 @@ fn estimates(
         log.clone().shared(),
         FitOptions { clip, unseen: Unseen::Mean, folds, repeats: 1, seed: 0 },
     );
-    let fitted = Fitted::new(&log, &Recipe::Cells, propensity, options, Watch::NOBODY).unwrap();
+    let fitted = Evaluator::new(&log, &Recipe::Cells, propensity, options, Watch::NOBODY).unwrap();
     fitted.nominal(policy, Watch::NOBODY).unwrap()
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Support};
 use seawall::outcome::{Learner, ModelKind, Predictions, Recipe, Unseen};
 use seawall::policy::Policy;
 use seawall::{
@@ -64,9 +64,9 @@ fn log(holes: bool) -> Arc<Log> {
     Log::new(grid, actions, space, outcomes.to_vec(), Direction::Cost, entries).unwrap().shared()
 }
 
-fn fitted(log: &Arc<Log>, recipe: &Recipe, unseen: Unseen) -> Fitted {
+fn fitted(log: &Arc<Log>, recipe: &Recipe, unseen: Unseen) -> Evaluator {
     let options = FitOptions { unseen, ..FitOptions::default() };
-    Fitted::new(log, recipe, &Propensity::Design(vec![0.5; 2]), options, Watch::NOBODY).unwrap()
+    Evaluator::new(log, recipe, &Propensity::Design(vec![0.5; 2]), options, Watch::NOBODY).unwrap()
 }
 
 #[test]

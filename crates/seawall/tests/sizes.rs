@@ -4,7 +4,7 @@
 
 use crate::common::{Random, case, log};
 use seawall::distance::{distance, entropic, kl, sinkhorn_divergence, total_variation};
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Rows, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Rows, Support};
 use seawall::inference::Constants;
 use seawall::learn::{
     Bsgd, Budget, Class, Gradient, Groups, Schedule, Task, Trees, bsgd, groups, softmax, trees,
@@ -292,7 +292,7 @@ fn policies_and_values_of_another_space() {
 
         let fit = |log: &Log, recipe: &Recipe, propensity: &Propensity| {
             let (log, options) = (log.clone().shared(), FitOptions::default());
-            Fitted::new(&log, recipe, propensity, options, Watch::NOBODY)
+            Evaluator::new(&log, recipe, propensity, options, Watch::NOBODY)
         };
         let fitted = fit(&own, &Recipe::Cells, &Propensity::Cells).unwrap();
         named(&refused(fitted.nominal(&abroad, Watch::NOBODY), "nominal"), name);

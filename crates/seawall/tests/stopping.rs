@@ -8,8 +8,8 @@ use seawall::learn::{Bsgd, Class, Gradient, Groups, Schedule, Task, bsgd, groups
 use seawall::outcome::{Recipe, TreeSettings, Unseen, Values, choose};
 use seawall::policy::Partition;
 use seawall::{
-    Ambiguity, Detail, Direction, EngineKind, Entropic, Entry, Error, Feature, Log, Matrix,
-    Population, Problem, Progress, Settings, Space, Status, Wasserstein, Watch,
+    Detail, Direction, EngineKind, Entropic, Entry, Error, Feature, Log, Matrix, Population,
+    Problem, Progress, Settings, Shift, Space, Status, Wasserstein, Watch,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -121,7 +121,7 @@ fn is_stopped<T>(found: Result<T, Error>) -> bool {
 }
 
 /// Solves on so many scattered points by looking at all pairs.
-fn by_scan(points: usize, within: Ambiguity, detail: Detail, watch: Watch<'_>) -> bool {
+fn by_scan(points: usize, within: Shift, detail: Detail, watch: Watch<'_>) -> bool {
     let r = &mut Random(1);
     let population = Population::from_weights(cloud(r, points), noise(r, points)).unwrap();
     let values = noise(r, points);

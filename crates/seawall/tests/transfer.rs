@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::Random;
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support};
 use seawall::outcome::{Recipe, TreeSettings};
 use seawall::policy::Policy;
 use seawall::transfer::{TargetSample, Transport};
@@ -114,8 +114,8 @@ fn recipe(right: bool) -> Recipe {
     }
 }
 
-fn fitted(log: &Arc<Log>, recipe: &Recipe) -> Fitted {
-    Fitted::new(log, recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
+fn fitted(log: &Arc<Log>, recipe: &Recipe) -> Evaluator {
+    Evaluator::new(log, recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
 }
 
 /// How often the 95% intervals of a policy's value and of a difference hold the truth.

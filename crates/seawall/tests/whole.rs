@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::Random;
-use seawall::evaluate::{FitOptions, Fitted, Propensity, Robust, Support};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support};
 use seawall::learn::{Groups, Learned, Task, Trees, WholeTask, groups, trees};
 use seawall::outcome::{AdditiveSettings, Recipe, TreeSettings};
 use seawall::policy::{Branch, Partition, Parts, Policy, Rule, Test};
@@ -53,9 +53,9 @@ fn tree(depth: usize) -> Recipe {
     Recipe::Tree(vec![settings; 2])
 }
 
-fn fitted(log: &Arc<Log>, recipe: &Recipe) -> Fitted {
+fn fitted(log: &Arc<Log>, recipe: &Recipe) -> Evaluator {
     let options = FitOptions::default();
-    Fitted::new(log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
+    Evaluator::new(log, recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
 }
 
 /// A policy by group of one feature's levels, or by a tree about one.
@@ -289,7 +289,7 @@ fn what_is_not_made_of_steps_is_refused() {
         let options =
             FitOptions { unseen: seawall::outcome::Unseen::Mean, ..FitOptions::default() };
         let watch = Watch::NOBODY;
-        Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, watch).unwrap()
+        Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, watch).unwrap()
     };
     let (settings, radius) = (Settings::default(), Wasserstein.at(0.1));
     let values = cells.values(Wasserstein.at(0.0), settings).unwrap();

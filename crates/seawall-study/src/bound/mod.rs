@@ -12,8 +12,8 @@ pub(crate) use axis::Axis;
 use crate::evaluate::{check_radii, set_name};
 use crate::words::number;
 use seawall::{
-    Ambiguity, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
-    Problem, Progress, Result, Set, Settings, Stage, Status, Watch, WorstCase,
+    Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population, Problem,
+    Progress, Result, Set, Settings, Shift, Stage, Status, Watch, WorstCase,
 };
 use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
@@ -248,7 +248,7 @@ fn solve(
     })
 }
 
-fn radius_bound(within: Ambiguity, worst: &WorstCase, seconds: f64) -> RadiusBound {
+fn radius_bound(within: Shift, worst: &WorstCase, seconds: f64) -> RadiusBound {
     let smoothed = worst.smoothed();
     RadiusBound {
         set: within.set,

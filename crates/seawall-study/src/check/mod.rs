@@ -12,7 +12,7 @@ use crate::reference::{TargetEstimator, balance_note};
 use crate::study::{PolicySpec, Scale};
 
 use crate::words::{percent, short};
-use seawall::evaluate::{Fitted, PropensitySource, Support};
+use seawall::evaluate::{Evaluator, PropensitySource, Support};
 use seawall::outcome::{Compared, ModelKind, Recipe, Unseen};
 use seawall::transfer::BalanceSummary;
 use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserstein, Watch};
@@ -255,7 +255,7 @@ pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
 /// The facts, given what was fitted already.
 pub(crate) fn facts(
     prepared: &PreparedStudy,
-    fitted: &Fitted,
+    fitted: &Evaluator,
     support: Support,
     watch: Watch<'_>,
 ) -> Result<Check> {
@@ -315,7 +315,7 @@ pub(crate) fn facts(
 
 fn actions(
     prepared: &PreparedStudy,
-    fitted: &Fitted,
+    fitted: &Evaluator,
     totals: &Matrix,
     needed: &[usize],
 ) -> Vec<ActionFacts> {

@@ -8,7 +8,7 @@ use super::{Ground, Request};
 use crate::prepare::PreparedStudy;
 use crate::reference::FEW_ROWS;
 use crate::transfer::{History, PastGroup};
-use seawall::evaluate::{Estimate, Fitted};
+use seawall::evaluate::{Estimate, Evaluator};
 use seawall::policy::Policy;
 use seawall::{Direction, Error, Field, Known, Population, Result, Watch};
 
@@ -103,7 +103,7 @@ impl CoverTask {
     /// A policy's estimate there; None where radii cover chance.
     pub(super) fn estimate(
         &self,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         policy: &Policy,
         watch: Watch<'_>,
     ) -> Result<Option<Estimate>> {

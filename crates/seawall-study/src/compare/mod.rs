@@ -30,7 +30,7 @@ use crate::words::{away, percent, short};
 use choice::best;
 use cover::{CoverTask, cover_task};
 use seawall::distance::distance;
-use seawall::evaluate::{Estimate, Fitted, Robust, Solved, Support, ValueRange};
+use seawall::evaluate::{Estimate, Evaluator, Robust, Solved, Support, ValueRange};
 use seawall::policy::Policy;
 use seawall::{
     Curve, Detail, Error, Field, LeastRadius, Population, Progress, Result, Set, Settings, Stage,
@@ -129,9 +129,9 @@ pub fn compare(prepared: &PreparedStudy, request: &Request, watch: Watch<'_>) ->
 /// What every set starts from.
 struct Ground<'a> {
     task: &'a CoverTask,
-    fitted: &'a Fitted,
+    fitted: &'a Evaluator,
     /// The best model that keeps outcomes, where the one fitted keeps none: for sets that need them.
-    with_outcomes: OnceLock<Arc<Fitted>>,
+    with_outcomes: OnceLock<Arc<Evaluator>>,
     robust: Arc<Robust>,
     range: ValueRange,
     policies: Vec<Policy>,
@@ -149,7 +149,7 @@ struct Ground<'a> {
 impl<'a> Ground<'a> {
     fn new(
         task: &'a CoverTask,
-        fitted: &'a Fitted,
+        fitted: &'a Evaluator,
         request: &Request,
         watch: Watch<'_>,
     ) -> Result<Self> {
@@ -428,7 +428,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What is fitted: for a set that needs outcomes with a model that keeps them, where one was compared.
-    fn fitted_for(&self, set: Set, watch: Watch<'_>) -> Result<&Fitted> {
+    fn fitted_for(&self, set: Set, watch: Watch<'_>) -> Result<&Evaluator> {
         if !set.needs_outcomes() {
             return Ok(self.fitted);
         }

@@ -5,7 +5,7 @@ use super::{Question, changes, joint_sets};
 use crate::prepare::PreparedStudy;
 use crate::reference::Reference;
 use crate::study::PolicySpec;
-use seawall::evaluate::{Fitted, Robust};
+use seawall::evaluate::{Evaluator, Robust};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::{Field, Result, Settings, Watch};
@@ -22,7 +22,7 @@ pub(super) struct EvaluationBasis<'a> {
     pub(super) prepared: &'a PreparedStudy,
     /// What was asked, its set resolved for the population.
     pub(super) question: Question,
-    pub(super) fitted: &'a Fitted,
+    pub(super) fitted: &'a Evaluator,
     pub(super) reference: &'a Reference,
     pub(super) robust: Arc<Robust>,
     /// The value of each action in each context, by cost radius.
@@ -52,7 +52,7 @@ impl<'a> EvaluationBasis<'a> {
     pub(super) fn new(
         prepared: &'a PreparedStudy,
         question: &Question,
-        (fitted, reference): (&'a Fitted, &'a Reference),
+        (fitted, reference): (&'a Evaluator, &'a Reference),
         watch: Watch<'_>,
     ) -> Result<Self> {
         let settings = Settings { watch, ..Settings::default() };

@@ -18,7 +18,7 @@ use seawall::inference::{
     Anchor, Correction, Estimand, HalfQuestion, Limits, SplitNoise, Splits, between, crossings,
     halves, nested,
 };
-use seawall::{Ambiguity, Detail, Direction, Error, Result, Settings, Watch};
+use seawall::{Detail, Direction, Error, Result, Settings, Shift, Watch};
 
 /// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
 const COVERED: f64 = 0.9;
@@ -158,7 +158,7 @@ impl Task<'_> {
     fn numbers(&self, watch: Watch<'_>) -> Result<Vec<Number>> {
         let (basis, question, asked) = (self.basis, self.question(), self.asked);
         let (estimands, radii) = (self.estimands(), &self.radii);
-        let costs: Vec<Ambiguity> =
+        let costs: Vec<Shift> =
             question.cost.radii.iter().map(|r| question.cost.set.at(*r)).collect();
         let half_question = HalfQuestion {
             recipe: &basis.prepared.model.recipe,

@@ -6,7 +6,7 @@ use super::basis::EvaluationBasis;
 use super::values::SolvedShift;
 use crate::prepare::PreparedStudy;
 use crate::words::number;
-use seawall::evaluate::{Estimate, Fitted, JointEstimate};
+use seawall::evaluate::{Estimate, Evaluator, JointEstimate};
 use seawall::policy::Policy;
 use seawall::{Error, Field, JointSet, Result, Set, Settings, Watch};
 
@@ -39,7 +39,7 @@ pub(super) fn check(prepared: &PreparedStudy, question: &Question) -> Result<()>
 /// Each radius's value as an estimate with its standard error, where the set has one.
 pub(super) fn estimates(
     question: &Question,
-    fitted: &Fitted,
+    fitted: &Evaluator,
     policy: &Policy,
     settings: Settings<'_>,
 ) -> Result<Vec<Option<JointEstimate>>> {
@@ -56,7 +56,7 @@ pub(super) fn estimates(
 /// What the set says if nothing shifts, where it says so itself.
 pub(super) fn estimate(
     question: &Question,
-    fitted: &Fitted,
+    fitted: &Evaluator,
     policy: &Policy,
     watch: Watch<'_>,
 ) -> Result<Option<Estimate>> {

@@ -43,7 +43,7 @@ pub use question::{HALVINGS, Halving, Question};
 pub use radii::PolicyRadii;
 pub(crate) use radii::{policy_radii, policy_radii_on};
 pub(crate) use splits::affordable;
-pub use values::{Doubled, Honest, RobustValue, Shift, SolveFacts, ValueNoise};
+pub use values::{Doubled, Honest, RobustValue, ShiftFacts, SolveFacts, ValueNoise};
 
 pub use crate::reference::TargetEstimates;
 

@@ -9,7 +9,7 @@ use crate::check::ModelNoise;
 use seawall::inference::{Correction, Estimand, HalfQuestion, Splits, crossings, halves};
 use seawall::outcome::Recipe;
 use seawall::policy::Policy;
-use seawall::{Ambiguity, Detail, Error, Result, Settings, Watch};
+use seawall::{Detail, Error, Result, Settings, Shift, Watch};
 
 /// Halvings of a kind that was not chosen, at most: its row of a table, not an answer.
 const HALVINGS: usize = 10;
@@ -63,7 +63,7 @@ impl ModelAtRadius<'_> {
     fn ends(&self, policy: &Policy, asked: &Halving, watch: Watch<'_>) -> Result<(f64, f64)> {
         let (prepared, question) = (self.basis.prepared, &self.basis.question);
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-        let costs: [Ambiguity; 1] = [question.cost.set.at(question.cost.radii[0])];
+        let costs: [Shift; 1] = [question.cost.set.at(question.cost.radii[0])];
         let model = self.recipe.fit(prepared.log(), watch)?;
         let unseen = prepared.study.unseen.never_refusing();
         let values = model.values(prepared.log(), costs[0], unseen, settings)?;

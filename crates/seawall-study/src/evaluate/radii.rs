@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::words::number;
-use seawall::evaluate::{Estimate, Fitted, Robust};
+use seawall::evaluate::{Estimate, Evaluator, Robust};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::{
@@ -30,7 +30,7 @@ pub struct PolicyRadii {
 /// What covers chance for a policy whose direct estimate is known, and where its worst case saturates.
 pub(crate) fn policy_radii(
     question: &Question,
-    (fitted, robust): (&Fitted, &Robust),
+    (fitted, robust): (&Evaluator, &Robust),
     (policy, values): (&Policy, &Values),
     nominal: Estimate,
     watch: Watch<'_>,

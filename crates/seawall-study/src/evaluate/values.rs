@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct RobustValue {
     /// The populations that it is the worst case of.
     #[serde(flatten)]
-    pub shift: Shift,
+    pub shift: ShiftFacts,
     /// The worst case with its bounds.
     #[serde(flatten)]
     pub worst: CertifiedValue,
@@ -33,7 +33,7 @@ pub struct RobustValue {
 /// A worst case before anything is known of its noise.
 #[derive(Clone, Debug)]
 pub(super) struct SolvedShift {
-    pub(super) shift: Shift,
+    pub(super) shift: ShiftFacts,
     pub(super) worst: CertifiedValue,
     pub(super) solve: SolveFacts,
     pub(super) estimate: Option<JointEstimate>,
@@ -42,7 +42,7 @@ pub(super) struct SolvedShift {
 /// The populations that a worst case is over: the sets of contexts and of outcomes, and their radii.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shift {
+pub struct ShiftFacts {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -141,14 +141,14 @@ impl Honest {
     }
 }
 
-impl Shift {
+impl ShiftFacts {
     pub(super) fn new(
         question: &Question,
         radius: f64,
         cost_radius: f64,
         support: Support,
     ) -> Self {
-        Shift {
+        ShiftFacts {
             set: question.context.set,
             radius,
             column_radii: question.context.column_radii.clone(),
@@ -168,7 +168,7 @@ impl Shift {
 
 impl SolvedShift {
     pub(super) fn new(
-        shift: Shift,
+        shift: ShiftFacts,
         case: &WorstCase,
         safe_side: f64,
         estimate: Option<JointEstimate>,

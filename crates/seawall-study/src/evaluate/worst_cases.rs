@@ -4,7 +4,7 @@
 use super::basis::EvaluationBasis;
 use super::differences::{SolvedDifferences, differences};
 use super::estimates::Estimates;
-use super::values::{Shift, SolvedShift};
+use super::values::{ShiftFacts, SolvedShift};
 use super::{CURVE_TOLERANCE, PolicyRadii, joint_sets, policy_radii};
 use seawall::evaluate::{JointEstimate, Support};
 use seawall::outcome::Values;
@@ -113,7 +113,7 @@ impl AtCostRadius {
         // By how much entropic costs may be too good, on the safe side.
         let safe_side = robust.direction().sign() * costs.smoothing();
         let value = |((&radius, case), estimate): ((&f64, &WorstCase), Option<JointEstimate>)| {
-            let shift = Shift::new(question, radius, cost_radius, support(basis));
+            let shift = ShiftFacts::new(question, radius, cost_radius, support(basis));
             SolvedShift::new(shift, case, safe_side, estimate)
         };
         let values = radii.iter().zip(&worst).zip(estimates).map(value).collect();

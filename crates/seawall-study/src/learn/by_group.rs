@@ -14,7 +14,7 @@ use crate::transfer::{
     Contrast, History, Own, Request, Score, Trial, check_finite, each, estimates, grouped_errors,
     in_target, observed, own_noise, possible, target_of,
 };
-use seawall::evaluate::Fitted;
+use seawall::evaluate::Evaluator;
 use seawall::policy::Policy;
 use seawall::{Entry, Error, Result, Settings, Status, Wasserstein, Watch};
 
@@ -79,7 +79,7 @@ fn fold_of(history: &History, fold: usize, folds: usize) -> Vec<usize> {
 fn contrasts(
     prepared: &PreparedStudy,
     question: &Question,
-    fitted: &Fitted,
+    fitted: &Evaluator,
     policy: Policy,
     watch: Watch<'_>,
 ) -> Result<[Contrast; 2]> {

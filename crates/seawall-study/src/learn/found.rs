@@ -3,7 +3,7 @@
 use super::{AgainstResult, Method, Plan, Question, Spec, spec};
 use crate::prepare::PreparedStudy;
 use crate::study::{PolicySpec, Study};
-use seawall::evaluate::{Fitted, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, Robust, Support, ValueRange};
 use seawall::learn::{
     self, Bounds, Bsgd, Budget, Class, Descent, Groups, JointTask, Learned, LearnedAnywhere,
     Schedule, State, Task, Trees, WholeTask,
@@ -12,8 +12,7 @@ use seawall::outcome::{Predictor, Values};
 use seawall::policy::{Partition, Policy};
 use seawall::transfer::BalanceSummary;
 use seawall::{
-    Ambiguity, Detail, Direction, Error, Field, Log, Result, Settings, Wasserstein, Watch,
-    WorstCase,
+    Detail, Direction, Error, Field, Log, Result, Settings, Shift, Wasserstein, Watch, WorstCase,
 };
 use seawall_table::read::named;
 
@@ -45,7 +44,7 @@ impl Found {
     /// Learns from what was fitted, to the study's log or a part of it.
     pub(super) fn new(
         prepared: &PreparedStudy,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         question: &Question,
         state: Option<State>,
         watch: Watch<'_>,
@@ -119,7 +118,7 @@ impl Found {
     /// Learns under a set that is about people with their outcomes.
     fn of_people(
         prepared: &PreparedStudy,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         question: &Question,
         watch: Watch<'_>,
     ) -> Result<Self> {
@@ -212,7 +211,7 @@ type OnList = (Learned, Option<(Descent, Schedule)>, bool);
 /// Learns on a support that is listed.
 fn listed(
     prepared: &PreparedStudy,
-    (fitted, values): (&Fitted, &Values),
+    (fitted, values): (&Evaluator, &Values),
     question: &Question,
     task: &Task<'_>,
     state: Option<State>,
@@ -312,7 +311,7 @@ fn exact_bounds(
 /// A policy's worst case, or the worst difference to a baseline.
 pub(super) fn worst_of(
     robust: &Robust,
-    within: Ambiguity,
+    within: Shift,
     policy: &Policy,
     baseline: Option<&Policy>,
     range: &ValueRange,

@@ -6,7 +6,7 @@ use crate::prepare::PreparedStudy;
 use crate::reference::TargetEstimator;
 use crate::study::PolicySpec;
 use rayon::prelude::*;
-use seawall::evaluate::{Fitted, Propensity, Robust, Support, ValueRange};
+use seawall::evaluate::{Evaluator, Propensity, Robust, Support, ValueRange};
 use seawall::outcome::Values;
 use seawall::policy::Policy;
 use seawall::{Detail, Error, Log, Result, Settings, Status, Watch};
@@ -19,7 +19,7 @@ pub(crate) const SPLITS: usize = 5;
 /// One half of the rows, fitted.
 struct Half<'a> {
     question: &'a Question,
-    fitted: Fitted,
+    fitted: Evaluator,
     range: ValueRange,
     robust: Arc<Robust>,
     settings: Settings<'a>,
@@ -29,7 +29,7 @@ impl<'a> Half<'a> {
     fn new(
         prepared: &PreparedStudy,
         question: &'a Question,
-        fitted: Fitted,
+        fitted: Evaluator,
         watch: Watch<'a>,
     ) -> Result<Self> {
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);

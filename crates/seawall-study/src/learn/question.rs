@@ -4,7 +4,7 @@ use super::Spec;
 use crate::prepare::PreparedStudy;
 use crate::reference::Bounded;
 use crate::study::PolicySpec;
-use seawall::Ambiguity;
+use seawall::Shift;
 use seawall::evaluate::Support;
 use seawall::learn::{Gradient, Schedule};
 
@@ -29,11 +29,11 @@ pub struct Question {
     /// How.
     pub method: Method,
     /// The set of contexts.
-    pub context: Ambiguity,
+    pub context: Shift,
     /// What moves along single columns may cost on average, where that is said by column.
     pub column_radii: Vec<(String, f64)>,
     /// The set of outcomes.
-    pub cost: Ambiguity,
+    pub cost: Shift,
     /// Which contexts mass may move to.
     pub support: Support,
     /// Limits on the policy, and when to stop.

@@ -1,7 +1,7 @@
 //! A study with its data counted and its choices made: what every question starts from.
 //!
 //! ```text
-//! Study ──count──▶ Counted ──prepare──▶ PreparedStudy ──on_support──▶ PreparedStudy ──fitted──▶ Fitted
+//! Study ──count──▶ Counted ──prepare──▶ PreparedStudy ──on_support──▶ PreparedStudy ──fitted──▶ Evaluator
 //! ```
 //!
 //! A prepared study is not changed: what asks something else of it (another model, target, support or part of
@@ -17,7 +17,7 @@ pub use target::{BeyondFacts, PlacedTarget, TargetAnswer, TargetFacts};
 
 use crate::study::{Deals, ModelSpec, PolicySpec, PropensitySpec, Study};
 use model::choose_model;
-use seawall::evaluate::{FitOptions, Fitted, Propensity};
+use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 use seawall::outcome::{ModelKind, Recipe};
 use seawall::{Error, Log, Result, Watch};
 use seawall_table::count::{Counted, count};
@@ -43,7 +43,7 @@ pub struct PreparedStudy {
     pub(crate) past: Option<Arc<Counted>>,
     /// What is fitted to the log. Computed when a question first needs it, for some need none of it (distances,
     /// descriptions) and many are asked of one study; shared by all studies with this log and model.
-    fitted: Arc<OnceLock<Arc<Fitted>>>,
+    fitted: Arc<OnceLock<Arc<Evaluator>>>,
     /// The same study where mass may go anywhere, so that what is fitted there is fitted once, too.
     on_space: Arc<OnceLock<Box<PreparedStudy>>>,
 }
@@ -125,7 +125,7 @@ impl PreparedStudy {
     }
 
     /// What is fitted to the log: once, whoever asks.
-    pub fn fitted(&self, watch: Watch<'_>) -> Result<&Arc<Fitted>> {
+    pub fn fitted(&self, watch: Watch<'_>) -> Result<&Arc<Evaluator>> {
         if let Some(fitted) = self.fitted.get() {
             return Ok(fitted);
         }
@@ -134,13 +134,13 @@ impl PreparedStudy {
     }
 
     /// The same fitted to other rows of the log.
-    pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Fitted> {
+    pub(crate) fn fitted_to(&self, log: &Arc<Log>, watch: Watch<'_>) -> Result<Evaluator> {
         let (clip, unseen) = (self.study.clip, self.study.unseen);
         let Deals { folds, repeats, seed, .. } = self.study.deals;
         // The study's whole log says how many deals there are, also for a part of it.
         let repeats = repeats.unwrap_or(FitOptions::for_log(self.log()).repeats);
         let options = FitOptions { clip, unseen, folds, repeats, seed };
-        Fitted::new(log, &self.model.recipe, &self.propensity, options, watch)
+        Evaluator::new(log, &self.model.recipe, &self.propensity, options, watch)
     }
 
     /// The same study with the best model that keeps outcomes, where it was left open which and the one

@@ -14,7 +14,7 @@ use crate::prepare::PreparedStudy;
 use crate::reference::Reference;
 use crate::study::PolicySpec;
 use seawall::distance::{StrataShift, distance, matched, on_features};
-use seawall::evaluate::{Fitted, Robust};
+use seawall::evaluate::{Evaluator, Robust};
 use seawall::outcome::{Model, OutcomeRadius, Values, outcome_radii};
 use seawall::policy::Policy;
 use seawall::{
@@ -349,7 +349,7 @@ fn question(prepared: &PreparedStudy, request: &Request) -> Result<Question> {
 struct Ball<'a> {
     prepared: &'a PreparedStudy,
     question: &'a Question,
-    fitted: &'a Fitted,
+    fitted: &'a Evaluator,
     reference: &'a Reference,
     robust: Arc<Robust>,
     values: Arc<Values>,
@@ -365,7 +365,7 @@ impl<'a> Ball<'a> {
     fn new(
         prepared: &'a PreparedStudy,
         question: &'a Question,
-        (fitted, reference): (&'a Fitted, &'a Reference),
+        (fitted, reference): (&'a Evaluator, &'a Reference),
         watch: Watch<'_>,
     ) -> Result<Self> {
         let robust = reference.robust_of(fitted, question.support, question.within())?;

@@ -6,7 +6,7 @@
 use super::Context;
 use super::declared::{DeclaredTable, DeclaredValue, front_end};
 use seawall::evaluate::Support;
-use seawall::{Ambiguity, Error, Result, Set, Takes, Wasserstein};
+use seawall::{Error, Result, Set, Shift, Takes, Wasserstein};
 
 /// A kind of set and its radii.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl SetSpec {
     }
 
     /// The set at its first radius.
-    pub fn first(&self) -> Ambiguity {
+    pub fn first(&self) -> Shift {
         self.set.at(self.radii.first().copied().unwrap_or(0.0))
     }
 }

@@ -22,10 +22,10 @@ use crate::prepare::PreparedStudy;
 use crate::radius::halves_apart;
 use crate::reference::{Reference, Target};
 use crate::study::PolicySpec;
-use seawall::evaluate::{Fitted, Support};
+use seawall::evaluate::{Evaluator, Support};
 use seawall::policy::Policy;
 use seawall::transfer::{BoundRecord, Past, recency_weight};
-use seawall::{Ambiguity, Direction, Error, Result, Settings, Wasserstein, Watch};
+use seawall::{Direction, Error, Result, Settings, Shift, Wasserstein, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -250,7 +250,7 @@ impl ProcedureRecord {
 struct BacktestTask<'a> {
     trial: &'a Trial<'a>,
     level: f64,
-    within: Ambiguity,
+    within: Shift,
 }
 
 impl BacktestTask<'_> {
@@ -291,7 +291,7 @@ impl BacktestTask<'_> {
     }
 
     /// The worst case in the ball around the log without the group.
-    fn worst(&self, fitted: &Fitted, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
+    fn worst(&self, fitted: &Evaluator, policy: &Policy, watch: Watch<'_>) -> Result<f64> {
         let support = self.trial.prepared.study.data.support;
         let settings = Settings { watch, ..Settings::default() };
         let robust = fitted.robust(support)?;

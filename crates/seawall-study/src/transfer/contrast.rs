@@ -4,7 +4,7 @@
 use crate::prepare::PreparedStudy;
 use crate::reference::{Reference, Target, TargetEstimator};
 use crate::study::PolicySpec;
-use seawall::evaluate::{Estimate, Fitted, Robust, Support};
+use seawall::evaluate::{Estimate, Evaluator, Robust, Support};
 use seawall::policy::Policy;
 use seawall::{Couplings, Error, Kind, Log, Result, Settings, Wasserstein, Watch};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Contrast {
     pub(crate) fn chosen_by(
         &self,
         prepared: &PreparedStudy,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         watch: Watch<'_>,
     ) -> Result<Self> {
         if self.greedy == [false; 2] {
@@ -61,7 +61,7 @@ pub(crate) fn estimates(
 
 /// What a log predicts where so much is known.
 pub(crate) fn predicted(
-    fitted: &Fitted,
+    fitted: &Evaluator,
     target: &Target,
     all: &[Contrast],
     watch: Watch<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn predicted(
 /// Estimates in a target that there is.
 pub(crate) fn in_target<'a>(
     reference: &'a Reference,
-    fitted: &'a Fitted,
+    fitted: &'a Evaluator,
     watch: Watch<'a>,
 ) -> Result<TargetEstimator<'a>> {
     let estimator = reference.estimator(fitted, watch)?;
@@ -83,7 +83,7 @@ pub(crate) fn in_target<'a>(
 /// By how much the worst coupling of what is known is above the reweighted log or the sample, for a
 /// difference as for a policy.
 pub(crate) fn coupling_slack(
-    (fitted, reference): (&Fitted, &Reference),
+    (fitted, reference): (&Evaluator, &Reference),
     all: &[Contrast],
     support: Support,
     watch: Watch<'_>,

@@ -5,7 +5,7 @@ use super::history::History;
 use crate::prepare::PreparedStudy;
 use crate::reference::Target;
 use rayon::prelude::*;
-use seawall::evaluate::{Estimate, Fitted};
+use seawall::evaluate::{Estimate, Evaluator};
 use seawall::transfer::Past;
 use seawall::{Progress, Result, Stage, Watch};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ impl Trial<'_> {
         group: usize,
         another: Option<usize>,
         watch: Watch<'_>,
-    ) -> Result<Fitted> {
+    ) -> Result<Evaluator> {
         let rest = self.history.log_without(group, another)?;
         self.prepared.fitted_to(&rest, watch)
     }
@@ -50,7 +50,7 @@ impl Trial<'_> {
     /// A group's scores, given what was fitted without it; none where the rest cannot be made like it.
     pub(crate) fn scores(
         &self,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         group: usize,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<Score>>> {

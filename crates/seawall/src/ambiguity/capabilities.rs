@@ -30,7 +30,7 @@ pub struct Capabilities {
     /// ([`Geometry::knowing`](super::Geometry::knowing)). Only then may a radius be infinite.
     pub needs_known: bool,
     /// The set is about people with their actions and outcomes: it needs a log and a policy
-    /// ([`Fitted`](crate::evaluate::Fitted)), not contexts and values.
+    /// ([`Evaluator`](crate::evaluate::Evaluator)), not contexts and values.
     pub needs_log: bool,
     /// The value needs an outcome model that keeps outcomes, not values alone.
     pub needs_outcomes: bool,

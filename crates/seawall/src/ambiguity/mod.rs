@@ -89,7 +89,7 @@ pub use least_radius::{LeastRadius, least_radius};
 pub use parameters::{Argument, Parameter, Takes};
 pub use plan::{Move, Plan};
 pub use problem::Problem;
-pub use set::{Ambiguity, ContextSet, JointSet, Set};
+pub use set::{ContextSet, JointSet, Set, Shift};
 pub use settings::{Detail, Settings};
 pub use solver::Solver;
 pub use values::{Direction, ScaledValues};

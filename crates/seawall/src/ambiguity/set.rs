@@ -51,7 +51,7 @@ pub enum ContextSet {
 }
 
 /// A kind of shift of people with their actions and outcomes, without a radius: its worst case needs a log
-/// and a policy ([`Fitted`](crate::evaluate::Fitted)).
+/// and a policy ([`Evaluator`](crate::evaluate::Evaluator)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JointSet {
@@ -164,8 +164,8 @@ macro_rules! into_set {
 
             impl $name {
                 /// The set with a radius.
-                pub fn at(self, radius: f64) -> Ambiguity {
-                    Ambiguity::new(self, radius)
+                pub fn at(self, radius: f64) -> Shift {
+                    Shift::new(self, radius)
                 }
             }
         )+
@@ -391,8 +391,8 @@ impl Set {
     }
 
     /// The set with a radius.
-    pub fn at(self, radius: f64) -> Ambiguity {
-        Ambiguity { set: self, radius }
+    pub fn at(self, radius: f64) -> Shift {
+        Shift { set: self, radius }
     }
 }
 
@@ -405,22 +405,22 @@ impl Set {
 /// (those left out); a multiple of what `gamma1` and `gamma2` allow for moments; a distance of mean
 /// embeddings, the root of a square, for MMD.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ambiguity {
+pub struct Shift {
     /// The kind of shift.
     pub set: Set,
     /// How far it may go.
     pub radius: f64,
 }
 
-impl Ambiguity {
+impl Shift {
     /// A set with a radius.
     pub fn new(set: impl Into<Set>, radius: f64) -> Self {
-        Ambiguity { set: set.into(), radius }
+        Shift { set: set.into(), radius }
     }
 
     /// The set that a smoothed one stands for, of the same radius.
     #[must_use]
     pub fn exact(&self) -> Self {
-        Ambiguity { set: self.set.exact(), radius: self.radius }
+        Shift { set: self.set.exact(), radius: self.radius }
     }
 }

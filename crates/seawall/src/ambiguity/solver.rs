@@ -12,7 +12,7 @@ use super::moments::Moments;
 use super::parameters::Argument;
 use super::power::PowerDivergence;
 use super::problem::Problem;
-use super::set::{Ambiguity, ContextSet, Set};
+use super::set::{ContextSet, Set, Shift};
 use super::settings::Settings;
 use super::sinkhorn::Sinkhorn;
 use super::solve::{PricedSolver, Solve};
@@ -92,7 +92,7 @@ impl Set {
     }
 }
 
-impl Ambiguity {
+impl Shift {
     /// The worst case over this set.
     pub fn worst_case(&self, problem: &Problem<'_>, settings: Settings<'_>) -> Result<WorstCase> {
         self.set.solver(problem, settings)?.worst_case(self.radius)

@@ -17,7 +17,7 @@
 //! π' is the worst one of π' to π, turned round.
 
 use super::robust::{Robust, Solved};
-use crate::ambiguity::{Ambiguity, Set, Settings};
+use crate::ambiguity::{Set, Settings, Shift};
 use crate::error::Result;
 use crate::log::Log;
 use crate::outcome::{LeftOver, Model, Side, Unseen, Values};
@@ -41,7 +41,7 @@ impl ValueRange {
     pub fn from_model(
         model: &Model,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         unseen: Unseen,
         settings: Settings<'_>,
     ) -> Result<Self> {
@@ -52,7 +52,7 @@ impl ValueRange {
 
     /// Without a shift of outcomes the two sides are the same plain mean.
     pub(super) fn from_sides(
-        costs: Ambiguity,
+        costs: Shift,
         of: impl Fn(Side) -> Result<Arc<Values>>,
     ) -> Result<Self> {
         let worst = of(Side::Worst)?;

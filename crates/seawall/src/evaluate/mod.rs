@@ -2,7 +2,7 @@
 
 mod difference;
 mod estimate;
-mod fitted;
+mod evaluator;
 mod joint;
 mod nominal;
 mod propensity;
@@ -13,7 +13,7 @@ mod whole;
 pub use difference::ValueRange;
 pub use estimate::{Estimate, critical};
 pub(crate) use estimate::{Term, variance};
-pub use fitted::{FitOptions, Fitted};
+pub use evaluator::{Evaluation, Evaluator, FitOptions};
 pub use joint::JointEstimate;
 pub use nominal::{Nominal, NominalDifference, Overlap};
 pub(crate) use nominal::{leaf_noise, noise_of_leaves};

@@ -20,7 +20,7 @@
 //! Estimated propensities are taken as given, which makes the intervals a little too wide.
 
 use super::estimate::{Estimate, Term, variance};
-use super::fitted::Fitted;
+use super::evaluator::Evaluator;
 use crate::ambiguity::Settings;
 use crate::ambiguity::sets::Wasserstein;
 use crate::error::Result;
@@ -74,7 +74,7 @@ pub struct NominalDifference {
     pub dr: Estimate,
 }
 
-impl Fitted {
+impl Evaluator {
     /// Estimates a policy's value.
     pub fn nominal(&self, policy: &Policy, watch: Watch<'_>) -> Result<Nominal> {
         let (log, entries) = (self.log(), self.log().entries());

@@ -11,7 +11,7 @@
 
 use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{
-    Ambiguity, Curve, Direction, Geometry, Problem, Set, Settings, Solver, Whole, WorstCase,
+    Curve, Direction, Geometry, Problem, Set, Settings, Shift, Solver, Whole, WorstCase,
 };
 use crate::error::{Error, Field, Result};
 use crate::known::Known;
@@ -188,7 +188,7 @@ impl Robust {
         &self,
         policy: &Policy,
         values: &Values,
-        within: Ambiguity,
+        within: Shift,
         settings: Settings<'_>,
     ) -> Result<WorstCase> {
         let (set, radii) = (within.set, [within.radius]);

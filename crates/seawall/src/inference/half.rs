@@ -1,10 +1,10 @@
 //! One half of a log, fitted, and what two halves say of each other's worst populations.
 
 use super::halves::Crossing;
-use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status, WorstCase};
+use crate::ambiguity::{Detail, Set, Settings, Shift, Status, WorstCase};
 use crate::error::{Error, Result};
 use crate::evaluate::{
-    Estimate, Fitted, Robust, Support, Term, ValueRange, leaf_noise, noise_of_leaves,
+    Estimate, Evaluator, Robust, Support, Term, ValueRange, leaf_noise, noise_of_leaves,
 };
 use crate::log::{Entry, Log};
 use crate::matrix::Matrix;
@@ -41,7 +41,7 @@ pub struct HalfQuestion<'a> {
     /// What to do where an action was never seen; a half takes its mean where this would refuse.
     pub unseen: Unseen,
     /// The sets of outcomes.
-    pub costs: &'a [Ambiguity],
+    pub costs: &'a [Shift],
     /// The set of contexts.
     pub set: Set,
     /// Its radii.
@@ -69,8 +69,7 @@ impl HalfFit {
     ) -> Result<Self> {
         let unseen = question.unseen.never_refusing();
         let model = question.recipe.fit(log, settings.watch)?;
-        let range =
-            |&costs: &Ambiguity| ValueRange::from_model(&model, log, costs, unseen, settings);
+        let range = |&costs: &Shift| ValueRange::from_model(&model, log, costs, unseen, settings);
         let ranges = question.costs.iter().map(range).collect::<Result<_>>()?;
         let robust = match around {
             None => Robust::new(log, question.support)?,
@@ -119,7 +118,7 @@ impl HalfFit {
 
 /// What held-out residuals need to know of the whole log.
 pub struct Correction<'a> {
-    fitted: &'a Fitted,
+    fitted: &'a Evaluator,
     /// Each context's share of the log.
     shares: Population,
     /// The rows of each context and action.
@@ -128,7 +127,7 @@ pub struct Correction<'a> {
 
 impl<'a> Correction<'a> {
     /// Of everything that was fitted to a log.
-    pub fn new(fitted: &'a Fitted) -> Result<Self> {
+    pub fn new(fitted: &'a Evaluator) -> Result<Self> {
         let log = fitted.log();
         Ok(Correction { fitted, shares: log.population()?, rows: log.cell_totals() })
     }

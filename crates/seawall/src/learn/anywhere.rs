@@ -17,7 +17,7 @@
 
 use super::{Bounds, Learned, Method, Task};
 use crate::ambiguity::{
-    Ambiguity, Engine, Geometry, InnerMaximizer, Price, ScaledValues, Status, Sums,
+    Engine, Geometry, InnerMaximizer, Price, ScaledValues, Shift, Status, Sums,
 };
 use crate::ambiguity::{Settings, WorstCase};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ pub struct WholeTask<'a> {
     /// The values.
     pub range: &'a ValueRange,
     /// The set of contexts.
-    pub within: Ambiguity,
+    pub within: Shift,
     /// The policy that is learned against, if any is.
     pub against: Option<&'a Policy>,
 }

@@ -14,7 +14,7 @@
 //! `q(x) m(x, a)` with it, and is descended alike.
 
 use super::{Ending, Learned, MOST_RUNS, Method, Task, check_count};
-use crate::ambiguity::{Ambiguity, Argument, Detail, Settings};
+use crate::ambiguity::{Argument, Detail, Settings, Shift};
 use crate::error::{Error, Field, Result};
 use crate::kernel::lbfgs::minimise;
 use crate::kernel::random::Random;
@@ -138,7 +138,7 @@ pub(super) trait Smooth: Sync {
 /// A task's worst case, smoothed.
 struct SmoothedTask<'o, 't> {
     task: &'o Task<'t>,
-    within: Ambiguity,
+    within: Shift,
 }
 
 impl Smooth for SmoothedTask<'_, '_> {
@@ -233,7 +233,7 @@ pub fn softmax(task: &Task<'_>, asked: Gradient, settings: Settings<'_>) -> Resu
     task.needs_gradient("softmax")?;
     let design = Design::new(task.log.contexts(), task.robust.points())?;
     let set = task.within.set.smoothed(asked.sharpness / task.size());
-    let smooth = SmoothedTask { task, within: Ambiguity { set, ..task.within } };
+    let smooth = SmoothedTask { task, within: Shift { set, ..task.within } };
     let found = descend(&smooth, &design, asked, settings)?;
     let floor = task.greedy_worst(settings.watched(Watch::NOBODY))?.0;
     let ending = Ending { iterations: found.iterations, tolerance: 1e-9, stopped: found.stopped };

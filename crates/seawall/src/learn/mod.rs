@@ -62,7 +62,7 @@ pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
 pub use joint::JointTask;
 
-use crate::ambiguity::{Ambiguity, CertifiedValue, Detail, Direction, Problem, Settings, Status};
+use crate::ambiguity::{CertifiedValue, Detail, Direction, Problem, Settings, Shift, Status};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::Robust;
 use crate::log::Log;
@@ -80,7 +80,7 @@ pub struct Task<'a> {
     log: &'a Log,
     robust: &'a Robust,
     values: &'a Values,
-    within: Ambiguity,
+    within: Shift,
     /// `[action][point of the support]`, as costs.
     costs: Vec<Vec<f64>>,
     /// What is learned against, if anything is.
@@ -251,7 +251,7 @@ impl<'a> Task<'a> {
         log: &'a Log,
         robust: &'a Robust,
         values: &'a Values,
-        within: Ambiguity,
+        within: Shift,
     ) -> Result<Self> {
         if within.set.needs_actions() {
             let what = format!(
@@ -365,7 +365,7 @@ impl<'a> Task<'a> {
     /// The same over another set.
     fn worst_over(
         &self,
-        within: Ambiguity,
+        within: Shift,
         costs: &[f64],
         detail: Detail,
         settings: Settings<'_>,

@@ -14,7 +14,7 @@
 //! but where moving from b to a pays for sure, `m⁺(x, a) < m⁻(x, b)`.
 
 use super::Task;
-use crate::ambiguity::Ambiguity;
+use crate::ambiguity::Shift;
 use crate::error::{Error, Field, Result};
 use crate::evaluate::{Robust, ValueRange};
 use crate::log::Log;
@@ -61,7 +61,7 @@ impl<'a> Task<'a> {
         log: &'a Log,
         robust: &'a Robust,
         range: &'a ValueRange,
-        within: Ambiguity,
+        within: Shift,
         policy: &'a Policy,
     ) -> Result<Self> {
         let plain = Task::new(log, robust, &range.worst, within)?;

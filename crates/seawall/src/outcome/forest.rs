@@ -20,7 +20,7 @@ use super::everywhere::{Everywhere, constant, of_grown};
 use super::grower::{ActionCells, Drawable, Grower, Grown, Growth};
 use super::leaf::{Leaf, NONE};
 use super::{Side, Values};
-use crate::ambiguity::{Ambiguity, Settings};
+use crate::ambiguity::{Settings, Shift};
 use crate::error::{Error, Field, Result};
 use crate::kernel::random::Random;
 use crate::log::Log;
@@ -369,7 +369,7 @@ impl Forest {
     pub(super) fn values(
         &self,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         fill: &[f64],
         settings: Settings<'_>,
@@ -406,7 +406,7 @@ impl Forest {
         log: &Log,
         stand: &Stand,
         action: usize,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         settings: Settings<'_>,
     ) -> Result<Vec<(f64, f64)>> {

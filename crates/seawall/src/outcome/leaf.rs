@@ -1,7 +1,7 @@
 //! A leaf: contexts that share their empirical outcomes under one action.
 
 use super::Side;
-use crate::ambiguity::{Ambiguity, Detail, Problem, Settings, Status};
+use crate::ambiguity::{Detail, Problem, Settings, Shift, Status};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::population::Population;
@@ -56,7 +56,7 @@ impl Leaf {
     pub(super) fn extreme(
         &self,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         settings: Settings<'_>,
     ) -> Result<(f64, f64)> {

@@ -4,7 +4,7 @@ use super::everywhere::{Everywhere, constant, of_tree};
 use super::leaf::{Leaf, NONE};
 use super::tree::Tree;
 use super::{Side, Values};
-use crate::ambiguity::{Ambiguity, Settings};
+use crate::ambiguity::{Settings, Shift};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -89,7 +89,7 @@ impl Leaves {
     pub(super) fn values(
         &self,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         fill: &[f64],
         settings: Settings<'_>,

@@ -91,7 +91,7 @@ pub use predictor::Predictor;
 pub use tree::{Split, Tree, TreeSettings};
 pub use tree_leaves::tree;
 
-use crate::ambiguity::{Ambiguity, Direction, Settings};
+use crate::ambiguity::{Direction, Settings, Shift};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -319,7 +319,7 @@ impl Model {
     pub fn values(
         &self,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         unseen: Unseen,
         settings: Settings<'_>,
     ) -> Result<Values> {
@@ -330,7 +330,7 @@ impl Model {
     pub fn extremes(
         &self,
         log: &Log,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         unseen: Unseen,
         settings: Settings<'_>,
@@ -408,13 +408,7 @@ fn unseen_in(values: &Matrix) -> Vec<usize> {
 }
 
 /// Values without outcomes, filled where there is none; a cost radius has nothing to act on.
-fn filled(
-    what: &str,
-    values: &Matrix,
-    log: &Log,
-    costs: Ambiguity,
-    fill: &[f64],
-) -> Result<Values> {
+fn filled(what: &str, values: &Matrix, log: &Log, costs: Shift, fill: &[f64]) -> Result<Values> {
     if costs.radius > 0.0 {
         return Err(Error::field(
             Field::CostRadius,
@@ -437,7 +431,7 @@ fn filled(
 fn fill(
     log: &Log,
     missing: &[usize],
-    costs: Ambiguity,
+    costs: Shift,
     side: Side,
     unseen: Unseen,
     settings: Settings<'_>,

@@ -1,7 +1,7 @@
 //! Values that the user brings: a predicted value for each context and action.
 
 use super::Values;
-use crate::ambiguity::Ambiguity;
+use crate::ambiguity::Shift;
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::matrix::Matrix;
@@ -53,7 +53,7 @@ impl Predictions {
         super::unseen_in(&self.0)
     }
 
-    pub(super) fn values(&self, log: &Log, costs: Ambiguity, fill: &[f64]) -> Result<Values> {
+    pub(super) fn values(&self, log: &Log, costs: Shift, fill: &[f64]) -> Result<Values> {
         super::filled("predicted values", &self.0, log, costs, fill)
     }
 }

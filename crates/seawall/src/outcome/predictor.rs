@@ -4,7 +4,7 @@
 //! additive models still say what each would cost.
 
 use super::{Additive, Boosted, Forest, Model, Unseen, Values};
-use crate::ambiguity::{Ambiguity, Settings};
+use crate::ambiguity::{Settings, Shift};
 use crate::error::{Error, Field, Result};
 use crate::log::Log;
 use crate::outcome::Tree;
@@ -32,7 +32,7 @@ enum Anywhere {
 impl Predictor {
     /// Of a model that says something about places never seen: any but cells and predictions, and
     /// a forest only where outcomes do not shift, since elsewhere each place is a problem of its own.
-    pub fn new(log: &Log, model: &Model, costs: Ambiguity, settings: Settings<'_>) -> Result<Self> {
+    pub fn new(log: &Log, model: &Model, costs: Shift, settings: Settings<'_>) -> Result<Self> {
         // Refuses another log, a cost radius that the model cannot have, and actions without rows.
         let values = || model.values(log, costs, Unseen::Error, settings);
         let anywhere = match model {

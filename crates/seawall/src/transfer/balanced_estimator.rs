@@ -27,14 +27,14 @@
 use super::Balance;
 use super::cross_fitted::{CrossFittedRows, EntryPart};
 use crate::error::Result;
-use crate::evaluate::{Estimate, Fitted};
+use crate::evaluate::{Estimate, Evaluator};
 use crate::policy::Policy;
 use crate::progress::Watch;
 
 /// A log, and what it weighs to be like a target.
 ///
 /// ```
-/// use seawall::evaluate::{FitOptions, Fitted, Propensity};
+/// use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 /// use seawall::outcome::Recipe;
 /// use seawall::policy::Policy;
 /// use seawall::transfer::{Balance, BalancedEstimator, EFFECTIVE};
@@ -45,7 +45,7 @@ use crate::progress::Watch;
 /// let age = [Feature::numeric("age")];
 /// let log = Log::from_rows(age, vec![ages], &taken, &costs, None, Direction::Cost)?.shared();
 /// let options = FitOptions::default();
-/// let fitted = Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
+/// let fitted = Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
 /// let older = Known::new(log.contexts().clone(), vec![Fact::exact(0, Quantity::Mean, 70.0)])?;
 /// let balance = Balance::new(&log, &older, EFFECTIVE)?;
 /// let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY)?;
@@ -67,7 +67,7 @@ struct Influence {
 
 impl<'a> BalancedEstimator<'a> {
     /// A fitted log, and its balance: on the same space.
-    pub fn new(fitted: &'a Fitted, balance: &'a Balance, watch: Watch<'a>) -> Result<Self> {
+    pub fn new(fitted: &'a Evaluator, balance: &'a Balance, watch: Watch<'a>) -> Result<Self> {
         fitted.log().contexts().same_as(balance.population().space())?;
         let dealt = CrossFittedRows::new(fitted, watch)?;
         let residuals = dealt.residuals()?;

@@ -1,7 +1,7 @@
 //! How well a log covers a target: to be said before any number.
 
 use super::{Odds, TargetSample};
-use crate::evaluate::Fitted;
+use crate::evaluate::Evaluator;
 use serde::Serialize;
 
 /// Fewer rows than these are told.
@@ -38,7 +38,7 @@ pub struct ActionCoverage {
 
 impl Coverage {
     /// Counts.
-    pub fn new(fitted: &Fitted, target: &TargetSample, odds: &Odds) -> Self {
+    pub fn new(fitted: &Evaluator, target: &TargetSample, odds: &Odds) -> Self {
         let log = fitted.log();
         let totals = log.cell_totals();
         let shares = target.population().weights();

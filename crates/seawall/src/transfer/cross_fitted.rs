@@ -11,7 +11,7 @@
 //! The last is what the policy weighs on a leaf in the target less what the weighted log does.
 
 use crate::error::Result;
-use crate::evaluate::{Fitted, Term, variance};
+use crate::evaluate::{Evaluator, Term, variance};
 use crate::matrix::Matrix;
 use crate::outcome::{Leaves, Unseen};
 use crate::policy::Policy;
@@ -30,7 +30,7 @@ pub(super) struct EntryPart {
 
 /// A log's rows, dealt.
 pub(super) struct CrossFittedRows<'a> {
-    pub fitted: &'a Fitted,
+    pub fitted: &'a Evaluator,
     pub parts: Vec<EntryPart>,
     folds: usize,
     watch: Watch<'a>,
@@ -38,7 +38,7 @@ pub(super) struct CrossFittedRows<'a> {
 
 impl<'a> CrossFittedRows<'a> {
     /// Deals the rows; all to one fold if the log is too small.
-    pub fn new(fitted: &'a Fitted, watch: Watch<'a>) -> Result<Self> {
+    pub fn new(fitted: &'a Evaluator, watch: Watch<'a>) -> Result<Self> {
         let folds = fitted.cross_fits(watch)?;
         let mut parts = Vec::new();
         for (fold, (_, rows)) in folds.iter().enumerate() {

@@ -21,7 +21,7 @@
 //! their centres is an [`Allowance`] for the next.
 //!
 //! ```
-//! use seawall::evaluate::{FitOptions, Fitted, Propensity};
+//! use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 //! use seawall::outcome::Recipe;
 //! use seawall::policy::Policy;
 //! use seawall::transfer::{TargetSample, Transport};
@@ -32,7 +32,7 @@
 //! let age = [Feature::numeric("age")];
 //! let log = Log::from_rows(age, vec![ages], &taken, &costs, None, Direction::Cost)?.shared();
 //! let options = FitOptions::default();
-//! let fitted = Fitted::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
+//! let fitted = Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)?;
 //! // An older population: contexts are points of the log's space, here 40, 60 and 80.
 //! let target = TargetSample::new(log.contexts(), &[(1, 1.0), (2, 1.0), (2, 1.0), (2, 1.0)])?;
 //! let transport = Transport::new(&fitted, &target, Watch::NOBODY)?;

@@ -8,7 +8,7 @@
 //! is unbiased where the propensities are right, whatever the model.
 
 use crate::error::{Error, Result};
-use crate::evaluate::{Estimate, Fitted, Term};
+use crate::evaluate::{Estimate, Evaluator, Term};
 use crate::log::Log;
 use crate::matrix::Matrix;
 use crate::policy::Policy;
@@ -27,7 +27,7 @@ impl Rows<'_> {
     /// know nothing of the group.
     pub fn realised(
         &self,
-        fitted: &Fitted,
+        fitted: &Evaluator,
         policy: &Policy,
         against: Option<&Policy>,
     ) -> Result<Estimate> {

@@ -17,7 +17,7 @@
 use super::cross_fitted::CrossFittedRows;
 use super::{BalanceSummary, Coverage, Odds, TargetSample};
 use crate::error::Result;
-use crate::evaluate::{Estimate, Fitted};
+use crate::evaluate::{Estimate, Evaluator};
 use crate::matrix::Matrix;
 use crate::policy::Policy;
 use crate::progress::Watch;
@@ -57,7 +57,7 @@ struct RowInfluence {
 
 impl<'a> Transport<'a> {
     /// Fits the odds.
-    pub fn new(fitted: &'a Fitted, target: &'a TargetSample, watch: Watch<'a>) -> Result<Self> {
+    pub fn new(fitted: &'a Evaluator, target: &'a TargetSample, watch: Watch<'a>) -> Result<Self> {
         let log = fitted.log();
         log.contexts().same_as(target.population().space())?;
         let odds = Odds::new(log, target, watch)?;

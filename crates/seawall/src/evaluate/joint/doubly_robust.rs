@@ -14,7 +14,7 @@
 //! people by values is made.
 
 use super::super::estimate::Term;
-use super::super::fitted::{CrossModels, Fitted};
+use super::super::evaluator::{CrossModels, Evaluator};
 use super::Law;
 use super::kl::nobody;
 use crate::error::{Error, Field, Result};
@@ -33,7 +33,7 @@ const CRUMB: f64 = 1e-13;
 
 /// The corrected distribution, and what it is made of.
 pub(super) struct Corrected<'f> {
-    fitted: &'f Fitted,
+    fitted: &'f Evaluator,
     models: &'f CrossModels,
     ratios: Vec<f64>,
     chances: Matrix,
@@ -73,7 +73,7 @@ struct Fold<'f> {
 }
 
 impl<'f> Corrected<'f> {
-    pub fn new(fitted: &'f Fitted, policy: &Policy, watch: Watch<'_>) -> Result<Self> {
+    pub fn new(fitted: &'f Evaluator, policy: &Policy, watch: Watch<'_>) -> Result<Self> {
         let kind = fitted.recipe().kind();
         if !fitted.recipe().has_outcomes() {
             return Err(Error::field(

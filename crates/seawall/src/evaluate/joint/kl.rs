@@ -8,7 +8,7 @@
 //! are taken as given.
 
 use super::super::estimate::Term;
-use super::super::fitted::Fitted;
+use super::super::evaluator::Evaluator;
 use super::Law;
 use crate::error::{Error, Result};
 use crate::kernel::sum::sum;
@@ -16,7 +16,7 @@ use crate::policy::Policy;
 
 /// People weighed by what the policy would have done.
 pub(super) struct Weighted<'f> {
-    fitted: &'f Fitted,
+    fitted: &'f Evaluator,
     ratios: Vec<f64>,
     /// `Σ_i w_i`, by what rows weigh.
     mass: f64,
@@ -24,7 +24,7 @@ pub(super) struct Weighted<'f> {
 }
 
 impl<'f> Weighted<'f> {
-    pub fn new(fitted: &'f Fitted, policy: &Policy) -> Result<Self> {
+    pub fn new(fitted: &'f Evaluator, policy: &Policy) -> Result<Self> {
         let (ratios, _) = fitted.ratios(policy)?;
         let entries = fitted.log().entries();
         let mass = sum(entries.len(), |i| entries[i].weight * ratios[i]);

@@ -30,7 +30,7 @@ mod score;
 mod wasserstein;
 
 use super::estimate::Term;
-use super::fitted::Fitted;
+use super::evaluator::Evaluator;
 use super::robust::{Robust, Solved};
 use crate::ambiguity::sets::{JointEstimator, JointKl, Kl};
 use crate::ambiguity::{Detail, JointSet, Problem, Set, Settings, WorstCase};
@@ -56,7 +56,7 @@ trait Law {
 }
 
 /// Refuses everything but the log's own people.
-fn check_start(fitted: &Fitted, robust: &Robust, set: Set) -> Result<()> {
+fn check_start(fitted: &Evaluator, robust: &Robust, set: Set) -> Result<()> {
     fitted.log().contexts().same_as(robust.contexts())?;
     if robust.is_the_logs_own() {
         Ok(())
@@ -71,7 +71,7 @@ fn check_start(fitted: &Fitted, robust: &Robust, set: Set) -> Result<()> {
     }
 }
 
-impl Fitted {
+impl Evaluator {
     /// The worst cases of a policy at several radii of a set, and the whole curve to a tolerance if one is
     /// given, as [`Robust::evaluate`]; and of a set that is about people with their actions and outcomes
     /// ([`Set::needs_actions`]) from this log's people. Such a set has no use for `values`.

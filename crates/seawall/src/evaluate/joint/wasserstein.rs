@@ -7,7 +7,7 @@
 use crate::ambiguity::sets::JointWasserstein;
 use crate::ambiguity::{JointPeople, OutcomeMargins, PolicyRegions, Set, Settings};
 use crate::error::{Error, Field, Result};
-use crate::evaluate::fitted::Fitted;
+use crate::evaluate::evaluator::Evaluator;
 use crate::evaluate::robust::{Robust, Solved};
 use crate::policy::Policy;
 use crate::progress::Watch;
@@ -18,7 +18,7 @@ const MOST_WAYS: usize = 256;
 
 /// The worst cases of a policy at several radii, and the curve if a tolerance is given.
 pub(super) fn evaluate(
-    fitted: &Fitted,
+    fitted: &Evaluator,
     robust: &Robust,
     policy: &Policy,
     set: JointWasserstein,

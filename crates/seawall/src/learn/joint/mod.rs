@@ -34,9 +34,9 @@ use super::node::Node;
 use super::search::{Costs, RankedPoints};
 use super::{Bounds, Groups, Learned, Method, Trees, check_tolerance};
 use crate::ambiguity::sets::JointKl;
-use crate::ambiguity::{Ambiguity, Detail, Set, Settings, Status};
+use crate::ambiguity::{Detail, Set, Settings, Shift, Status};
 use crate::error::{Error, Field, Result};
-use crate::evaluate::{Fitted, Robust};
+use crate::evaluate::{Evaluator, Robust};
 use crate::matrix::Matrix;
 use crate::policy::{Partition, Policy, Rule};
 use crate::progress::{Progress, Stage};
@@ -50,9 +50,9 @@ const NEAR: f64 = 0.5;
 
 /// Learning from people of a log under a joint KL ball.
 pub struct JointTask<'a> {
-    fitted: &'a Fitted,
+    fitted: &'a Evaluator,
     robust: &'a Robust,
-    within: Ambiguity,
+    within: Shift,
     actions: usize,
     /// The cell of each entry, `point · actions + action`; its weight over its propensity; its cost.
     rows: Vec<(usize, f64, f64)>,
@@ -75,7 +75,7 @@ struct BestPolicy {
 
 impl<'a> JointTask<'a> {
     /// Learning over `joint-kl`, from the log's own people.
-    pub fn new(fitted: &'a Fitted, robust: &'a Robust, within: Ambiguity) -> Result<Self> {
+    pub fn new(fitted: &'a Evaluator, robust: &'a Robust, within: Shift) -> Result<Self> {
         if within.set != Set::from(JointKl::default()) {
             let what = format!("is {}, under which nothing is learned", within.set.name());
             return Err(Error::field(Field::Set, what).advise(Field::Set, &["joint-kl"]));
@@ -197,7 +197,7 @@ impl<'a> JointTask<'a> {
         if ratios.iter().all(|r| *r == 0.0) {
             return Ok(None);
         }
-        let Ambiguity { set, radius } = self.within;
+        let Shift { set, radius } = self.within;
         let settings = settings.detail(Detail::Value);
         let (robust, plain) = (self.robust, self.fitted.plain());
         let (cases, _) =

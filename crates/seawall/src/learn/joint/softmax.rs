@@ -84,7 +84,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::super::gradient::off_by;
     use super::*;
-    use crate::evaluate::{FitOptions, Fitted, Propensity, Support};
+    use crate::evaluate::{Evaluator, FitOptions, Propensity, Support};
     use crate::kernel::random::Random;
     use crate::outcome::{Recipe, Unseen};
     use crate::{Direction, Feature, JointKl, Watch};
@@ -103,7 +103,8 @@ mod tests {
             let log = Log::from_rows(age, ages, &taken, &costs, None, direction).unwrap().shared();
             let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
             let (recipe, propensity) = (Recipe::Cells, Propensity::Cells);
-            let fitted = Fitted::new(&log, &recipe, &propensity, options, Watch::NOBODY).unwrap();
+            let fitted =
+                Evaluator::new(&log, &recipe, &propensity, options, Watch::NOBODY).unwrap();
             let robust = fitted.robust(Support::All).unwrap();
             let design = Design::new(log.contexts(), robust.points()).unwrap();
             for radius in [0.0, 0.01, 0.3, 1.0] {

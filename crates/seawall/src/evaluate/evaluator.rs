@@ -1,37 +1,17 @@
-//! What is fitted to a log, once: propensities, the outcome model, and its values. Every question
-//! about the log's policies is asked of this.
-//!
-//! ```
-//! use seawall::evaluate::{FitOptions, Fitted, Propensity, Support};
-//! use seawall::outcome::Recipe;
-//! use seawall::policy::Policy;
-//! use seawall::{Direction, Feature, Log, Settings, Wasserstein, Watch};
-//! let log = Log::from_rows(
-//!     [Feature::nominal("sex", ["F", "M"])],
-//!     vec![vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]],
-//!     &["treat", "control", "control", "treat", "treat", "control"],
-//!     &[0.0, 1.0, 0.0, 3.0, 1.0, 1.0],
-//!     None,
-//!     Direction::Cost,
-//! )?;
-//! let fitted = Fitted::new(&log.shared(), &Recipe::Cells, &Propensity::Cells, FitOptions::default(), Watch::NOBODY)?;
-//! let policy = Policy::constant(fitted.log(), "treat")?;
-//! let nominal = fitted.nominal(&policy, Watch::NOBODY)?;
-//! let values = fitted.values(Wasserstein.at(0.0), Settings::default())?;
-//! let robust = fitted.robust(Support::All)?;
-//! let worst = robust.worst_case(&policy, &values, Wasserstein.at(0.1), Settings::default())?;
-//! assert!(worst.value() > nominal.dm.value);
-//! # Ok::<(), seawall::Error>(())
-//! ```
+//! What is fitted to a log, once: propensities, the outcome model and its values. Every question about the
+//! log's policies is asked of this.
 
 use super::difference::ValueRange;
+use super::estimate::Estimate;
+use super::nominal::Nominal;
 use super::propensity::Propensity;
 use super::robust::{Robust, Support};
 use crate::ambiguity::sets::Wasserstein;
-use crate::ambiguity::{Ambiguity, Settings};
+use crate::ambiguity::{Settings, Shift, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::log::{Entry, FOLD_SEED, Folds, Log};
 use crate::outcome::{LeftOver, Model, Recipe, Side, Unseen, Values, lacking};
+use crate::policy::Policy;
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,10 +69,12 @@ const MOST_VALUES: usize = 1 << 25;
 
 /// What robust values depend on: the set of outcomes, what stands in where an action was never seen,
 /// and how closely they are solved for.
-type ValuesKey = (Ambiguity, Side, Unseen, f64, usize);
+type ValuesKey = (Shift, Side, Unseen, f64, usize);
 
-/// A log with everything that is fitted to it. What is asked for twice is worked out once.
-pub struct Fitted {
+/// A log with everything that is fitted to it: what answers questions about policies.
+///
+/// What is asked for twice is computed once.
+pub struct Evaluator {
     log: Arc<Log>,
     recipe: Recipe,
     options: FitOptions,
@@ -106,8 +88,52 @@ pub struct Fitted {
     supports: [OnceLock<Arc<Robust>>; 3],
 }
 
-impl Fitted {
-    /// Fits propensities and the outcome model.
+/// A policy's value in the data, and in the worst population within a shift.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Evaluation {
+    /// The estimates without a shift.
+    pub estimates: Nominal,
+    /// The worst case, with bounds, population and plan.
+    pub worst_case: WorstCase,
+}
+
+impl Evaluation {
+    /// The doubly robust estimate without a shift; the direct one where the log has no rows for it.
+    pub fn estimate(&self) -> Estimate {
+        if self.estimates.dr.value.is_nan() { self.estimates.dm } else { self.estimates.dr }
+    }
+}
+
+impl Evaluator {
+    /// Fits an outcome model to a log. Propensities are those of the log; where it has none, each action's
+    /// share of its context's rows.
+    pub fn fit(log: impl Into<Arc<Log>>, recipe: &Recipe) -> Result<Self> {
+        let log = log.into();
+        let known = log.knows_propensities();
+        let propensity = if known { Propensity::Known } else { Propensity::Cells };
+        Self::new(&log, recipe, &propensity, FitOptions::for_log(&log), Watch::NOBODY)
+    }
+
+    /// A policy's value in the data, and its worst case over every population of contexts within a shift.
+    pub fn evaluate(&self, policy: &Policy, shift: &Shift) -> Result<Evaluation> {
+        let settings = Settings::default();
+        let values = self.values(Wasserstein.at(0.0), settings)?;
+        let (mut cases, _) = self.worst_cases(
+            &*self.robust(Support::All)?,
+            policy,
+            &values,
+            shift.set,
+            &[shift.radius],
+            None,
+            settings,
+        )?;
+        let one = || Error::internal("one radius was asked for and none answered");
+        let worst_case = cases.pop().ok_or_else(one)?;
+        Ok(Evaluation { estimates: self.nominal(policy, Watch::NOBODY)?, worst_case })
+    }
+
+    /// Fits propensities and the outcome model, each as it is said.
     pub fn new(
         log: &Arc<Log>,
         recipe: &Recipe,
@@ -121,7 +147,7 @@ impl Fitted {
         let propensities = propensity.propensities(log, watch)?;
         let model = recipe.fit(log, watch)?;
         let plain = plain(&model, log, options.unseen)?;
-        Ok(Fitted {
+        Ok(Evaluator {
             log: log.clone(),
             recipe: recipe.clone(),
             options,
@@ -177,7 +203,7 @@ impl Fitted {
 
     /// The robust value of every context and action, outcomes shifting within a set. What was
     /// worked out before is given again.
-    pub fn values(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<Arc<Values>> {
+    pub fn values(&self, costs: Shift, settings: Settings<'_>) -> Result<Arc<Values>> {
         self.extremes(costs, Side::Worst, self.options.unseen, settings)
     }
 
@@ -186,14 +212,14 @@ impl Fitted {
     pub fn values_on(
         &self,
         contexts: &[usize],
-        costs: Ambiguity,
+        costs: Shift,
         settings: Settings<'_>,
     ) -> Result<Arc<Values>> {
         self.extremes(costs, Side::Worst, self.unseen_on(contexts)?, settings)
     }
 
     /// The worst and the best mean of every context and action, outcomes shifting within a set.
-    pub fn value_range(&self, costs: Ambiguity, settings: Settings<'_>) -> Result<ValueRange> {
+    pub fn value_range(&self, costs: Shift, settings: Settings<'_>) -> Result<ValueRange> {
         let unseen = self.options.unseen;
         ValueRange::from_sides(costs, |side| self.extremes(costs, side, unseen, settings))
     }
@@ -202,7 +228,7 @@ impl Fitted {
     pub fn value_range_on(
         &self,
         contexts: &[usize],
-        costs: Ambiguity,
+        costs: Shift,
         settings: Settings<'_>,
     ) -> Result<ValueRange> {
         let unseen = self.unseen_on(contexts)?;
@@ -229,7 +255,7 @@ impl Fitted {
 
     fn extremes(
         &self,
-        costs: Ambiguity,
+        costs: Shift,
         side: Side,
         unseen: Unseen,
         settings: Settings<'_>,
