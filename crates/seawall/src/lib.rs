@@ -33,7 +33,7 @@
 //! The stages, each using only those before it:
 //!
 //! 1. [`Space`]: features, the cost of moving, a grid or points.
-//! 2. [`Population`](solve::Population): weights on a space. [`Known`]: means and shares of one that nobody has seen.
+//! 2. [`Population`]: weights on a space. [`Known`]: means and shares of one that nobody has seen.
 //! 3. [`Shift`]: worst cases with bounds, status and plan; [`Curve`] against the radius.
 //!    [`solve::distance`]: how far apart two populations are.
 //! 4. [`Log`]: logged decisions, counted.

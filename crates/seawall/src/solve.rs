@@ -25,10 +25,10 @@
 
 pub use crate::ambiguity::{
     Argument, Breakdown, Capabilities, ContextSet, CurveValue, Detail, Engine, EngineKind,
-    Geometry, InnerMaximizer, JointSet, Kernel, LeastRadius, Marginal, Parameter, Price, Problem,
-    ScaledValues, Settings, Smoothed, Solver, Sums, Takes, least_radius,
+    Geometry, InnerMaximizer, JointSet, Kernel, Marginal, Parameter, Price, Problem, ScaledValues,
+    Settings, Smoothed, Solver, Sums, Takes,
 };
 pub use crate::distance::{Distance, distance, kl, total_variation};
 pub use crate::matrix::Matrix;
-pub use crate::population::{DistinctRows, Population};
-pub use crate::space::{Extension, Grid, Layout, LevelMoments, NewLevel, Points, Value};
+pub use crate::population::Population;
+pub use crate::space::{Grid, Layout, Points, Value};

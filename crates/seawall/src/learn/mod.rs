@@ -55,12 +55,16 @@ mod regret;
 mod rivals;
 mod search;
 
-pub use anywhere::{LearnedAnywhere, WholeTask};
 pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};
 pub use game::{Trees, trees};
 pub use gradient::{Gradient, softmax};
 pub use groups::{Budget, Groups, groups};
-pub use joint::JointTask;
+
+#[doc(hidden)]
+pub use self::{
+    anywhere::{LearnedAnywhere, WholeTask},
+    joint::JointTask,
+};
 
 use crate::ambiguity::{CertifiedValue, Detail, Direction, Problem, Settings, Shift, Status};
 use crate::error::{Error, Field, Result};

@@ -1,22 +1,22 @@
 //! Stage 5. Outcome models: what each action would cost in each context, robustly.
 //!
-//! A model cuts the contexts, for each action, into leaves that share their outcomes
-//! ([`Leaves`]): every context a leaf of its own ([`cells`]), or the leaves of a regression tree
-//! ([`tree`], its settings [`choose`]n by cross-validation if wanted). A [`forest`] averages many
-//! trees, each context's outcomes being a mixture of its leaves'. [`boosted`] trees and
-//! [`additive`] models give values only, as [`Predictions`] that the user brings do, and those of
-//! a [`Learner`] of the user's own. A [`Recipe`] says which, with every choice made, so that a model can
-//! be fitted again on other rows; predictions alone cannot be ([`Recipe::is_refitted`]). [`auto`] makes one by comparing the kinds on rows left out. All are fitted from counted cells: a fit costs
-//! the same however many rows the log has.
+//! A [`Recipe`] names a kind of model with every setting given, so that it can be fitted again on other rows:
+//!
+//! - `Cells`: every context is a leaf; `Tree`: the leaves of a regression tree per action. A leaf keeps its
+//!   outcomes, so outcomes may shift within it.
+//! - `Forest`: averaged trees; a context's outcomes are a mixture of its leaves'.
+//! - `Boosted` and `Additive`: values only, as with [`Predictions`] that the user brings and with a [`Learner`] of
+//!   the user's own.
+//!
+//! Settings, and the kind itself, are chosen by cross-validation where that is asked. All models are fitted from
+//! counted cells: a fit costs the same however many rows the log has.
 //!
 //! ```text
 //! m(x, a) = worst case of the value over the outcomes of the leaf of (x, a), radius ε_c
 //! ```
 //!
-//! Noise in `m` makes worst cases too bad, since an adversary finds it: averaged and smooth models
-//! exist for that.
-//!
-//! A radius of 0 gives the plain mean. Contexts whose leaf has no outcomes are [`Unseen`].
+//! A radius of 0 gives the mean. Noise in `m` makes worst cases too large, because the maximum over populations
+//! selects it; averaged and smooth models reduce it. Contexts whose leaf has no outcomes are [`Unseen`].
 //!
 //! Modules, each importing only from those before it: `axes`, `tally`, `cut`, `cuttings`, `noise`, `leaf`,
 //! `predictions`, `learner`, `split`, `tree`, `tree_words`, `grower`, `everywhere`, `leaves`, `tree_leaves`,
@@ -71,25 +71,34 @@ mod tree;
 mod tree_leaves;
 mod tree_words;
 
-pub use additive::{Additive, AdditiveSettings, Effect, EffectStep, additive};
-pub use auto::{Auto, AutoSearch, Compared, auto, compare};
-pub use boosted::{Boosted, BoostedSettings, RoundChoice, boosted, choose_rounds};
-pub use cells::cells;
-pub use choose::{Choice, choose};
-pub use choose_additive::{AdditiveChoice, AdditiveSearch, choose_additive};
-pub use cut::Cut;
+pub use additive::AdditiveSettings;
+pub use boosted::BoostedSettings;
 pub(crate) use everywhere::Everywhere;
-pub use folding::FoldPlan;
-pub use forest::{Forest, ForestSettings, forest};
-pub use leaf::Leaf;
+pub use forest::ForestSettings;
 pub use learner::Learner;
-pub use leaves::Leaves;
-pub use left_over::LeftOver;
-pub use outcome_radius::{OutcomeRadius, outcome_radii};
 pub use predictions::Predictions;
-pub use predictor::Predictor;
-pub use tree::{Split, Tree, TreeSettings};
-pub use tree_leaves::tree;
+pub use tree::TreeSettings;
+
+// Fitted models and choices between them: what the other crates of Seawall are made of, too.
+#[doc(hidden)]
+pub use self::{
+    additive::{Additive, Effect, EffectStep, additive},
+    auto::{Auto, AutoSearch, Compared, auto, compare},
+    boosted::{Boosted, RoundChoice, boosted, choose_rounds},
+    cells::cells,
+    choose::{Choice, choose},
+    choose_additive::{AdditiveChoice, AdditiveSearch, choose_additive},
+    cut::Cut,
+    folding::FoldPlan,
+    forest::{Forest, forest},
+    leaf::Leaf,
+    leaves::Leaves,
+    left_over::LeftOver,
+    outcome_radius::{OutcomeRadius, outcome_radii},
+    predictor::Predictor,
+    tree::{Split, Tree},
+    tree_leaves::tree,
+};
 
 use crate::ambiguity::{Direction, Settings, Shift};
 use crate::error::{Error, Field, Result};
@@ -125,6 +134,7 @@ impl Unseen {
 
 /// Which end of a set of outcomes is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub enum Side {
     /// The worst mean: the highest cost, the lowest reward.
     Worst,
@@ -216,6 +226,7 @@ impl Recipe {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum ModelKind {
     /// Every context and action by itself.
     Cells,
@@ -254,6 +265,7 @@ impl ModelKind {
 /// A fitted model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum Model {
     /// Leaves with their empirical outcomes.
     Leaves(Leaves),

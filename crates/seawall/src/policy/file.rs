@@ -57,6 +57,7 @@ pub struct PolicyFile {
 /// A feature as a policy knew it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[doc(hidden)]
 pub struct FeatureNote {
     /// Its name.
     pub name: String,
@@ -70,6 +71,7 @@ pub struct FeatureNote {
 /// A level of a feature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[doc(hidden)]
 pub enum Level {
     /// Of a numeric feature.
     Number(f64),

@@ -34,10 +34,16 @@ mod words;
 
 pub use branch::{Branch, Test};
 pub use partition::{Partition, Parts};
-pub use rule::{Rule, TableRow};
-pub use softmax::{Encoded, Encoding, Softmax, encode};
+pub use rule::Rule;
+pub use softmax::Softmax;
 pub(crate) use softmax::{EncodedRows, softmax};
-pub use words::{Outline, chances};
+
+#[doc(hidden)]
+pub use self::{
+    rule::TableRow,
+    softmax::{Encoded, Encoding, encode},
+    words::{Outline, chances},
+};
 
 use crate::error::{Error, Result};
 use crate::log::Log;
