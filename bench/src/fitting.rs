@@ -27,7 +27,7 @@ pub(crate) fn fitting(rows: usize, columns: usize) -> Result<Value> {
     let (_, left_over) = timed(|| Ok(fitted.left_over()?))?;
     Ok(json!({ "rows": rows, "columns": columns, "log": counting, "first_fit": first,
                "fit": again, "across_folds": across, "left_over": left_over,
-               "dr": nominal.dr.value, "bytes": peak_bytes()? }))
+               "dr": nominal.best().value, "bytes": peak_bytes()? }))
 }
 
 /// Rows whose outcomes hang on three columns.

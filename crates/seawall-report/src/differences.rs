@@ -10,7 +10,7 @@ use seawall::WorstCase;
 use seawall_study::evaluate::{Comparison, DifferenceValue, Verdict};
 use seawall_study::report::{ReportAnswers, closest, leader};
 use seawall_study::shift;
-use seawall_study::words::{estimate, percent, short};
+use seawall_study::words::{estimate_if, percent, short};
 use serde::Serialize;
 
 /// Pairs shown; the others are counted.
@@ -153,7 +153,8 @@ fn moves(answers: &ReportAnswers, texts: &mut Texts) -> Vec<Live> {
 
 fn row(c: &Comparison, texts: &mut Texts) -> Row {
     let plain = c.estimate();
-    let digits = |x: f64, r: &DifferenceValue| difference(r, plain.se).of(x);
+    let plain_se = plain.map_or(f64::NAN, |e| e.se);
+    let digits = |x: f64, r: &DifferenceValue| difference(r, plain_se).of(x);
     let has_interval = c.results.iter().any(|r| r.shown().is_some());
     let shown = |r: &DifferenceValue| match r.shown() {
         Some((low, high)) => format!("{} to {}", digits(low, r), digits(high, r)),
@@ -171,7 +172,7 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         interval: has_interval.then(|| texts.add(c.results.iter().map(shown))),
         best: texts.add(c.results.iter().map(|r| digits(r.bounds.best.value, r))),
         verdict: texts.add((0..c.results.len()).map(|k| words(k).to_owned())),
-        nominal: estimate(&plain),
+        nominal: estimate_if(plain.as_ref()),
         certain: match c.certain_radius.value {
             r if r.is_infinite() => "any".to_owned(),
             r => short(r),

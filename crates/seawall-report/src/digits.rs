@@ -1,14 +1,15 @@
 //! To how many digits the page tells a number: two of its standard error's, and none that its bounds
 //! leave open. The tables beneath the figures keep every digit.
 
+use seawall::Estimate;
 use seawall_study::evaluate::{DifferenceValue, PolicyResult, RobustValue};
 use seawall_study::words::{limit, short, supported};
 
 /// A worst case.
 pub(super) fn worst_case(policy: &PolicyResult, result: &RobustValue) -> Digits {
-    let plain = policy.target.map_or(policy.nominal.dm, |there| there.direct());
+    let plain = policy.target.map_or(Some(policy.nominal.dm), |there| there.direct());
     let own = result.shown_se().filter(|se| *se > 0.0);
-    Digits::new(own.unwrap_or(plain.se), result.worst.gap)
+    Digits::new(own.or(plain.map(|e| e.se)).unwrap_or(f64::NAN), result.worst.gap)
 }
 
 /// A difference; `plain` is the standard error of the one without a shift.
@@ -16,6 +17,11 @@ pub(super) fn difference(result: &DifferenceValue, plain: f64) -> Digits {
     let own = result.shown_se().filter(|se| *se > 0.0);
     let worst = &result.bounds.worst;
     Digits::new(own.unwrap_or(plain), worst.upper - worst.lower)
+}
+
+/// An estimate by its own standard error; nothing where the data have no rows for one.
+pub(super) fn estimated(estimate: Option<Estimate>) -> String {
+    estimate.map_or(String::new(), |e| Digits::new(e.se, 0.0).of(e.value))
 }
 
 /// What is known of a number.

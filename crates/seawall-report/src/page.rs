@@ -4,8 +4,8 @@
 use crate::report::Report;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
-use seawall::evaluate::Estimate;
 use seawall::{Error, Result};
+use seawall::{Estimate, Interval};
 use seawall_study::words::{self, level, number, percent, printable, short};
 
 const PAGE: &str = concat!(include_str!("figure.html"), include_str!("page.html"));
@@ -65,9 +65,12 @@ fn render(report: &Report) -> Result<String> {
 fn estimate(of: Value) -> String {
     let part = |name: &str| {
         let part = of.get_attr(name).ok().and_then(|part| f64::try_from(part).ok());
-        part.unwrap_or(f64::NAN)
+        part.filter(|x: &f64| !x.is_nan())
     };
-    let (value, se) = (part("value"), part("se"));
-    let (lower, upper) = (part("lower"), part("upper"));
-    words::estimate(&Estimate { value, se, lower, upper })
+    let (Some(value), Some(se)) = (part("value"), part("se")) else {
+        return words::estimate_if(None);
+    };
+    let ends = part("lower").zip(part("upper"));
+    let interval = ends.map(|(lower, upper)| Interval { lower, upper });
+    words::estimate(&Estimate { value, se, interval })
 }

@@ -1,7 +1,7 @@
 //! The question and the answer, a sentence each, in the study's own words and direction: together with
 //! what they rest on they are the paragraph that people copy.
 
-use crate::digits::{Digits, difference, worst_case};
+use crate::digits::{difference, estimated, worst_case};
 use crate::live::{Live, Texts};
 use seawall::Direction;
 use seawall_study::evaluate::{
@@ -123,7 +123,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         Direction::Cost => ("cost", "less", "more"),
         Direction::Reward => ("bring", "more", "less"),
     };
-    let digits = difference(at, rival.estimate().se);
+    let digits = difference(at, rival.estimate().map_or(f64::NAN, |e| e.se));
     let size = |x: f64| digits.of(x.abs());
     let verdict = rival.verdict(k);
     // Of the end that is told.
@@ -193,7 +193,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
         "The mean of {} is {limit} {}{interval}; {} {place} (doubly robust).",
         isolated(&policy.name),
         digits.of(safe_side(result, direction == Direction::Cost)),
-        Digits::new(nominal.se, 0.0).of(nominal.value)
+        estimated(nominal)
     )
 }
 

@@ -2,7 +2,7 @@
 //! save.
 
 use crate::csv;
-use crate::digits::{Digits, worst_case};
+use crate::digits::{estimated, worst_case};
 use crate::live::{Live, Texts};
 use seawall_study::evaluate::{Evaluation, PolicyResult, RobustValue};
 use seawall_study::report::Slider;
@@ -50,7 +50,7 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
     let plain = policy.estimate();
     Row {
         policy: policy.name.clone(),
-        nominal: Digits::new(plain.se, 0.0).of(plain.value),
+        nominal: estimated(plain),
         value: place(&|r| digits(r).of(r.worst.value)),
         honest: has_honest.then(|| {
             place(&|r| r.noise.honest.map_or(String::new(), |h| supported(h.value, h.se)))

@@ -253,35 +253,40 @@ pub struct TargetEstimates {
     /// Inverse odds weighting. None (absent) without a sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odds: Option<Estimate>,
-    /// Doubly robust: by the odds where there is a sample, else by the log made like what is known.
-    pub dr: Estimate,
+    /// Doubly robust: by the odds where there is a sample, else by the log made like what is known. None where the
+    /// data have no rows of what the policy does.
+    pub dr: Option<Estimate>,
     /// How many rows of the log the reweighted ones are worth. Of a difference, the smaller of the two.
     pub effective_rows: f64,
 }
 
 /// The doubly robust of two estimates, in the target if there is one; the direct one where there is none.
-pub(crate) fn unshifted(there: Option<&TargetEstimates>, dr: Estimate, dm: Estimate) -> Estimate {
-    let (dr, dm) = there.map_or((dr, dm), |there| (there.dr, there.direct()));
-    if dr.value.is_nan() { dm } else { dr }
+pub(crate) fn unshifted(there: Option<&TargetEstimates>, own: Estimate) -> Option<Estimate> {
+    there.map_or(Some(own), TargetEstimates::best)
 }
 
 impl From<Transported> for TargetEstimates {
     fn from(there: Transported) -> Self {
         let Transported { dm, odds, dr, effective_rows, .. } = there;
-        TargetEstimates { dm: Some(dm), odds: Some(odds), dr, effective_rows }
+        TargetEstimates { dm: Some(dm), odds, dr, effective_rows }
     }
 }
 
 impl TargetEstimates {
     /// The direct estimate; without a sample the doubly robust one.
-    pub fn direct(&self) -> Estimate {
-        self.dm.unwrap_or(self.dr)
+    pub fn direct(&self) -> Option<Estimate> {
+        self.dm.or(self.dr)
+    }
+
+    /// The doubly robust estimate, else the direct one.
+    pub fn best(&self) -> Option<Estimate> {
+        self.dr.or(self.dm)
     }
 
     /// The same, every estimate being made another.
     pub(crate) fn map(&self, to: impl Fn(Estimate) -> Estimate) -> Self {
         let TargetEstimates { dm, odds, dr, effective_rows } = *self;
-        TargetEstimates { dm: dm.map(&to), odds: odds.map(&to), dr: to(dr), effective_rows }
+        TargetEstimates { dm: dm.map(&to), odds: odds.map(&to), dr: dr.map(&to), effective_rows }
     }
 }
 
@@ -322,7 +327,7 @@ impl TargetEstimator<'_> {
         &self,
         policy: &Policy,
         against: Option<&Policy>,
-    ) -> Result<Estimate> {
+    ) -> Result<Option<Estimate>> {
         Ok(match (self, against) {
             (TargetEstimator::Transport(transport), None) => transport.estimates(policy)?.dr,
             (TargetEstimator::Transport(transport), Some(against)) => {

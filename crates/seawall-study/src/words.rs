@@ -34,13 +34,12 @@ pub fn away(set: Set, scale: Scale) -> String {
 
 /// An estimate with its interval, to the digits that its standard error supports.
 pub fn estimate(e: &Estimate) -> String {
-    if e.value.is_nan() {
-        "no such rows".to_owned()
-    } else if !e.lower.is_finite() {
-        // One cluster says nothing of the spread between them.
-        format!("{} (unknown)", short(e.value))
-    } else {
-        let [value, low, high] = [e.value, e.lower, e.upper].map(|x| supported(x, e.se));
-        format!("{value} ({low}, {high})")
-    }
+    let Some(interval) = e.interval else { return format!("{} (unknown)", short(e.value)) };
+    let [value, low, high] = [e.value, interval.lower, interval.upper].map(|x| supported(x, e.se));
+    format!("{value} ({low}, {high})")
+}
+
+/// The same of an estimate that the data may have no rows for.
+pub fn estimate_if(e: Option<&Estimate>) -> String {
+    e.map_or("no such rows".to_owned(), estimate)
 }

@@ -19,10 +19,9 @@ fn main() -> seawall::Result<()> {
         let found = evaluator.evaluate(&policy, &Wasserstein.at(0.05))?;
         let (estimate, worst) = (found.estimate(), &found.worst_case);
         println!(
-            "{action}: {:.2} days in the data (95% CI {:.2} to {:.2}); {:.2} in the worst population, gap {:.0e}",
+            "{action}: {:.2} days in the data (standard error {:.2}); {:.2} in the worst population, gap {:.0e}",
             estimate.value,
-            estimate.lower,
-            estimate.upper,
+            estimate.se,
             worst.value(),
             worst.gap()
         );

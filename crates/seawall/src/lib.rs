@@ -86,7 +86,7 @@ pub use ambiguity::{
 };
 pub use error::{Error, Field, Result};
 pub use evaluate::{
-    Estimate, Evaluation, Evaluator, FitOptions, Nominal, Overlap, Propensity, Support,
+    Estimate, Evaluation, Evaluator, FitOptions, Interval, Nominal, Overlap, Propensity, Support,
 };
 pub use known::{Fact, Known, Quantity};
 pub use log::{Entry, Log};

@@ -59,7 +59,7 @@ fn estimates(log: Log) -> [Estimate; 4] {
     let fitted = fitted(log, FitOptions { repeats: 1, ..FitOptions::default() });
     let policy = Policy::constant(fitted.log(), "treat").unwrap();
     let found = fitted.nominal(&policy, Watch::NOBODY).unwrap();
-    [found.dm, found.ips, found.snips, found.dr]
+    [found.dm, found.ips.unwrap(), found.snips.unwrap(), found.dr.unwrap()]
 }
 
 /// The share of simulated logs in which each estimate's interval holds the truth.
@@ -69,7 +69,7 @@ fn held(logs: u64, clustered: bool) -> [f64; 4] {
         if !clustered {
             entries.iter_mut().for_each(|e| e.cluster = Entry::ALONE);
         }
-        let held = |e: Estimate| f64::from(u8::from(e.lower <= MEANS[0] && MEANS[0] <= e.upper));
+        let held = |e: Estimate| f64::from(u8::from(e.covers(MEANS[0])));
         estimates(log(entries)).map(held)
     };
     let all: Vec<[f64; 4]> = (0..logs).into_par_iter().map(each).collect();

@@ -132,7 +132,7 @@ proptest! {
         let limit = -(top / mass).ln();
         let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap();
         let none = worst(&fitted, &policy, WEIGHTED.into(), 0.0);
-        prop_assert!((none.value() - nominal.snips.value).abs() < 1e-12);
+        prop_assert!((none.value() - nominal.snips.unwrap().value).abs() < 1e-12);
         let beyond = worst(&fitted, &policy, WEIGHTED.into(), limit + 1e-9);
         prop_assert_eq!(beyond.value(), sign * highest);
         let mut before = sign * none.value();
@@ -335,11 +335,11 @@ fn a_forest_has_a_law_too() {
         let fitted = fit(&log, &recipe, OPTIONS);
         let policy = Policy::uniform(&log);
         let none = worst(&fitted, &policy, DOUBLY_ROBUST.into(), 0.0).value();
-        let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr.value;
+        let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr.unwrap().value;
         assert!((none - nominal).abs() < 1e-9, "{seed}: {none} {nominal}");
         let settings = Settings::default();
         let all = fitted.joint_estimates(&policy, DOUBLY_ROBUST, &[0.0, 0.1], settings).unwrap();
-        let dr = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr;
+        let dr = fitted.nominal(&policy, Watch::NOBODY).unwrap().dr.unwrap();
         let se = all[0].unwrap().estimate.se;
         // But for the degree of freedom that a mean takes, and the mean of the weights.
         assert!((se / dr.se - 1.0).abs() < 0.2, "{se} {}", dr.se);
@@ -363,7 +363,7 @@ fn at_radius_0_errors_are_those_of_the_nominal_estimates() {
             for clip in [None, Some(1.5)] {
                 let fitted = fit(&log, &Recipe::Cells, FitOptions { clip, ..OPTIONS });
                 let policy = some_policy(&log, seed);
-                let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().snips;
+                let nominal = fitted.nominal(&policy, Watch::NOBODY).unwrap().snips.unwrap();
                 let settings = Settings::default();
                 let found = fitted.joint_estimates(&policy, WEIGHTED, &[0.0], settings).unwrap();
                 let found = found[0].unwrap().estimate;

@@ -172,8 +172,8 @@ impl Found {
         Found {
             squares: error * error,
             errors: error,
-            held: f64::from(u8::from(e.lower <= truth && truth <= e.upper)),
-            width: e.upper - e.lower,
+            held: f64::from(u8::from(e.covers(truth))),
+            width: e.interval.map_or(f64::INFINITY, |i| i.upper - i.lower),
             lost: usize::from(error.abs() > FAR),
         }
     }

@@ -99,7 +99,10 @@ fn a_learner_of_cells_is_a_model_of_cells() {
     assert!(a.model().leaves().is_none());
     let policy = Policy::uniform(&log);
     let [x, y] = [&a, &b].map(|fitted| fitted.nominal(&policy, Watch::NOBODY).unwrap());
-    assert!((x.dr.value - y.dr.value).abs() < 1e-12 && (x.dm.value - y.dm.value).abs() < 1e-12);
+    assert!(
+        (x.dr.unwrap().value - y.dr.unwrap().value).abs() < 1e-12
+            && (x.dm.value - y.dm.value).abs() < 1e-12
+    );
     // Once for the log, once for every fold of every deal.
     let FitOptions { folds, repeats, .. } = FitOptions::default();
     assert_eq!(learner.fits.load(Ordering::Relaxed), 1 + folds * repeats);

@@ -134,7 +134,7 @@ fn coverage(model: bool, odds: bool, runs: u64, sizes: (usize, usize)) -> [f64; 
         for (held, (estimate, truth)) in
             held.iter_mut().zip([(one.dr, truth), (apart.dr, truth - other), (one.odds, truth)])
         {
-            if estimate.lower <= truth && truth <= estimate.upper {
+            if estimate.unwrap().covers(truth) {
                 *held += 1.0 / runs as f64;
             }
         }

@@ -8,7 +8,7 @@ use crate::request::EvaluateOutputs;
 use seawall::Status;
 use seawall::evaluate::{Estimate, Support};
 use seawall_study::evaluate::{Comparison, Evaluation, PolicyResult, RobustValue, Verdict};
-use seawall_study::words::estimate;
+use seawall_study::words::estimate_if;
 use std::io::{Result, Write};
 
 /// Radii shown side by side; more are in the full tables.
@@ -117,10 +117,10 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The doubly robust and the direct estimate; in the target if there is one.
-fn estimates(policy: &PolicyResult) -> (Estimate, Estimate) {
+fn estimates(policy: &PolicyResult) -> (Option<Estimate>, Option<Estimate>) {
     match &policy.target {
         Some(there) => (there.dr, there.direct()),
-        None => (policy.nominal.dr, policy.nominal.dm),
+        None => (policy.nominal.dr, Some(policy.nominal.dm)),
     }
 }
 
@@ -141,11 +141,14 @@ fn values(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
     for (policy, name) in found.policies.iter().zip(names) {
         let (dr, dm) = estimates(policy);
         for (k, row) in policy.results.chunks(radii.len()).enumerate() {
-            let own = if k == 0 { [name.clone(), estimate(&dr)] } else { Default::default() };
+            let own =
+                if k == 0 { [name.clone(), estimate_if(dr.as_ref())] } else { Default::default() };
             let mut cells = Vec::from(own);
             cells.extend(costs.then(|| number(row[0].shift.cost_radius)));
-            let se = |r: &RobustValue| r.shown_se().filter(|se| !se.is_nan());
-            cells.extend(row.iter().map(|r| safe(r, found, se(r).unwrap_or(dm.se))));
+            let se = |r: &RobustValue| r.shown_se();
+            cells.extend(
+                row.iter().map(|r| safe(r, found, se(r).or(dm.map(|e| e.se)).unwrap_or(f64::NAN))),
+            );
             rows.push(cells);
             let told = row.iter().any(|r| r.shown().is_some());
             if let Some(interval) = interval_name(found).filter(|_| told) {
@@ -246,7 +249,7 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
     for c in pairs.iter().take(PAIRS) {
         let plain = c.estimate();
         for (k, r) in c.results.iter().take(ROWS).enumerate() {
-            let se = r.shown_se().filter(|se| !se.is_nan()).unwrap_or(plain.se);
+            let se = r.shown_se().or(plain.map(|e| e.se)).unwrap_or(f64::NAN);
             let pair = format!("{} − {}", of(&c.policy), of(&c.against));
             let mut row = vec![if k == 0 { pair } else { String::new() }, radius(r.radius)];
             row.extend(costs.then(|| number(r.cost_radius)));

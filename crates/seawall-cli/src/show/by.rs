@@ -3,7 +3,7 @@
 use super::brief::short_names;
 use super::{ends, label, level, number, radius, supported, table, verdict, wrapped};
 use seawall_study::evaluate::{ByLevel, Evaluation, LevelAnswer};
-use seawall_study::words::estimate;
+use seawall_study::words::estimate_if;
 use std::io::{Result, Write};
 
 /// Prints the first positive radius of each level, or all of them.
@@ -60,7 +60,7 @@ fn policies(
         let mut first = [label(&one.level), number(one.rows)];
         for policy in &found.policies {
             let dr = policy.target.map_or(policy.nominal.dr, |there| there.dr);
-            let mut own = [name(&policy.name), estimate(&dr)];
+            let mut own = [name(&policy.name), estimate_if(dr.as_ref())];
             let radii = found.question.context.radii.len();
             for (_, r) in policy.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
                 let se = r.shown_se().unwrap_or(f64::NAN);
@@ -86,8 +86,10 @@ fn pairs(
         let Some(found) = answered(one) else { continue };
         let mut first = label(&one.level);
         for c in found.leading_pairs() {
-            let mut own =
-                [format!("{} − {}", name(&c.policy), name(&c.against)), estimate(&c.estimate())];
+            let mut own = [
+                format!("{} − {}", name(&c.policy), name(&c.against)),
+                estimate_if(c.estimate().as_ref()),
+            ];
             let radii = found.question.context.radii.len();
             for (k, r) in c.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
                 let se = r.shown_se().unwrap_or(f64::NAN);

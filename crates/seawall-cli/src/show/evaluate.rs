@@ -74,13 +74,11 @@ fn is_entropic(question: &Question) -> bool {
     [question.context.set, question.cost.set].iter().any(|set| set.is_smoothed())
 }
 
-fn estimate(e: &Estimate) -> String {
-    if e.value.is_nan() {
-        "no such rows".to_owned()
-    } else if !e.lower.is_finite() {
-        format!("{} (unknown)", number(e.value))
-    } else {
-        format!("{} ({}, {})", number(e.value), short(e.lower), short(e.upper))
+fn estimate(e: Option<Estimate>) -> String {
+    let Some(e) = e else { return "no such rows".to_owned() };
+    match e.interval {
+        Some(i) => format!("{} ({}, {})", number(e.value), short(i.lower), short(i.upper)),
+        None => format!("{} (unknown)", number(e.value)),
     }
 }
 
@@ -90,10 +88,10 @@ fn nominal(found: &Evaluation) -> comfy_table::Table {
         let n = &policy.nominal;
         shown.add_row([
             label(&policy.name),
-            estimate(&n.dm),
-            estimate(&n.ips),
-            estimate(&n.snips),
-            estimate(&n.dr),
+            estimate(Some(n.dm)),
+            estimate(n.ips),
+            estimate(n.snips),
+            estimate(n.dr),
         ]);
     }
     shown
@@ -116,7 +114,7 @@ fn coverage(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
             label(&policy.name),
             number((100.0 * overlap.effective_sample_size).round() / 100.0),
             number(overlap.mean_ratio),
-            percent(overlap.uncovered),
+            percent(overlap.uncovered.unwrap_or(0.0)),
         ];
         if clipped {
             row.push(number(overlap.clipped));
@@ -233,7 +231,7 @@ fn sampling(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Res
             any = true;
             let e = &own.estimate;
             let told = format!("{} ({})", supported(e.value, e.se), supported(e.se, e.se));
-            let ends = between((e.lower, e.upper));
+            let ends = e.interval.map_or(String::new(), |i| between((i.lower, i.upper)));
             let freedom = number(own.freedom.round());
             shown.add_row([label(&policy.name), answer.radius_words(), told, ends, freedom]);
         }
@@ -321,7 +319,7 @@ fn balanced(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     for policy in &found.policies {
         let Some(there) = &policy.target else { continue };
         let rows = number(there.effective_rows.round());
-        shown.add_row([label(&policy.name), estimate(&there.dr), rows]);
+        shown.add_row([label(&policy.name), estimate(there.dr), rows]);
     }
     writeln!(out, "{shown}")
 }
@@ -336,12 +334,12 @@ fn target(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
         table(&["policy", "direct method", "inverse odds", "doubly robust", "effective rows"]);
     for policy in &found.policies {
         let Some(there) = &policy.target else { continue };
-        let cell = |e: &Option<Estimate>| e.as_ref().map_or(String::new(), estimate);
+        let cell = |e: &Option<Estimate>| e.map_or(String::new(), |e| estimate(Some(e)));
         shown.add_row([
             label(&policy.name),
             cell(&there.dm),
             cell(&there.odds),
-            estimate(&there.dr),
+            estimate(there.dr),
             number(there.effective_rows.round()),
         ]);
     }

@@ -1008,7 +1008,7 @@ class EntropicDistance(Part):
 
 @dataclass(frozen=True)
 class Estimate(Part):
-    """An estimate with its standard error and 95% interval.
+    """An estimate with its standard error and confidence interval.
 
     Attributes
     ----------
@@ -1017,15 +1017,15 @@ class Estimate(Part):
     se
         Its standard error.
     lower
-        The lower end of the 95% interval.
+        The lower end of the confidence interval; None where rows are too few for one.
     upper
-        The upper end.
+        The upper end of the confidence interval; None where rows are too few for one.
     """
 
     value: float
     se: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True)
@@ -1417,9 +1417,9 @@ class JointEstimate(Part):
     se
         Its standard error.
     lower
-        The lower end of the 95% interval.
+        The lower end of the confidence interval; None where rows are too few for one.
     upper
-        The upper end.
+        The upper end of the confidence interval; None where rows are too few for one.
     freedom
         The degrees of freedom of the standard error, by which Student's quantile is taken.
     """
@@ -1428,8 +1428,8 @@ class JointEstimate(Part):
 
     value: float
     se: float
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     freedom: float
 
 
@@ -1734,8 +1734,8 @@ class NoWorse(Part):
 
 @dataclass(frozen=True)
 class NominalFields(Part):
-    """All nominal estimates of one policy. All but the direct method's are NaN where the log has no row of what
-    the policy does; the doubly robust one also where the log is too small to fold.
+    """All estimates of one policy's value without a shift. All but the direct method's are None where the log has
+    no row of what the policy does; the doubly robust one also where the log is too small to fold.
 
     Attributes
     ----------
@@ -1750,9 +1750,9 @@ class NominalFields(Part):
     """
 
     dm: Estimate
-    ips: Estimate
-    snips: Estimate
-    dr: Estimate
+    ips: Estimate | None
+    snips: Estimate | None
+    dr: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -1764,12 +1764,12 @@ class NominalDifferenceFields(Part):
     dm
         The direct method.
     dr
-        Doubly robust, cross-fitted; NaN where the log is too small to fold, or has no row of what one of the
+        Doubly robust, cross-fitted; None where the log is too small to fold, or has no row of what one of the
         policies does.
     """
 
     dm: Estimate
-    dr: Estimate
+    dr: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -1808,14 +1808,15 @@ class Overlap(Part):
     mean_ratio
         The mean ratio: 1 but for noise if the propensities are right and cover the policy.
     uncovered
-        The policy's share of choices that were never made in the context they are made in.
+        The policy's share of choices that were never made in the context they are made in; None where contexts
+        are not told apart.
     clipped
         Rows whose ratio was clipped.
     """
 
     effective_sample_size: float
     mean_ratio: float
-    uncovered: float
+    uncovered: float | None
     clipped: float
 
 
@@ -2445,7 +2446,8 @@ class TransportedFields(Part):
     Attributes
     ----------
     dr
-        Doubly robust: by the odds where there is a sample, else by the log made like what is known.
+        Doubly robust: by the odds where there is a sample, else by the log made like what is known. None where
+        the data have no rows of what the policy does.
     effective_rows
         How many rows of the log the reweighted ones are worth. Of a difference, the smaller of the two.
     dm
@@ -2454,7 +2456,7 @@ class TransportedFields(Part):
         Inverse odds weighting. None (absent) without a sample.
     """
 
-    dr: Estimate
+    dr: Estimate | None
     effective_rows: float
     dm: Estimate | None = None
     odds: Estimate | None = None

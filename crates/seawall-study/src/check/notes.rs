@@ -160,7 +160,7 @@ pub(crate) fn policy_notes(name: &str, nominal: &Nominal, rows: f64) -> Vec<Stri
             number(ratio)
         ));
     }
-    let (dm, dr) = (nominal.dm, nominal.dr);
+    let (dm, Some(dr)) = (nominal.dm, nominal.dr) else { return notes };
     let apart = dm.value - dr.value;
     let size = dm.value.abs().max(dr.value.abs());
     if apart.abs() > (APART * dr.se).max(1e-9 * size) {
@@ -184,13 +184,14 @@ pub(crate) fn target_note(name: &str, there: &TargetEstimates) -> Option<String>
             number(there.effective_rows)
         ));
     }
-    let apart = (there.dm?.value - there.dr.value).abs();
-    (apart > APART * there.dr.se).then(|| {
+    let (dm, dr) = (there.dm?, there.dr?);
+    let apart = (dm.value - dr.value).abs();
+    (apart > APART * dr.se).then(|| {
         format!(
             "in the target the direct method and the doubly robust estimate of {name} differ by {}, \
              more than the standard error allows ({}): worst cases start from the former",
-            supported(apart, there.dr.se),
-            supported(there.dr.se, there.dr.se)
+            supported(apart, dr.se),
+            supported(dr.se, dr.se)
         )
     })
 }

@@ -11,16 +11,16 @@ impl OnLog {
         difference: Estimate,
         direction: Direction,
     ) -> Self {
-        let (low, high) = match direction {
-            Direction::Cost => (difference.lower, difference.upper),
-            Direction::Reward => (-difference.upper, -difference.lower),
-        };
-        let told = high < 0.0;
+        let ends = difference.interval.map(|i| match direction {
+            Direction::Cost => (i.lower, i.upper),
+            Direction::Reward => (-i.upper, -i.lower),
+        });
+        let told = ends.is_some_and(|(_, high)| high < 0.0);
         let start = format!(
             "As fitted; on the log itself the difference {policy} − {against} is {}",
             crate::words::estimate(&difference)
         );
-        let sentence = match (told, low > 0.0) {
+        let sentence = match (told, ends.is_some_and(|(low, _)| low > 0.0)) {
             (true, _) => format!("{start}: {policy} is better by more than noise."),
             (_, true) => format!(
                 "{start}: {against} is better there by more than noise, so {policy} is chosen for the \

@@ -15,15 +15,12 @@ impl Ground<'_> {
         for k in (0..self.policies.len()).filter(|k| *k != policy) {
             let found =
                 self.fitted.nominal_difference(&self.policies[policy], &self.policies[k], watch)?;
-            let mut found = if found.dr.value.is_nan() { found.dm } else { found.dr };
-            if self.thin[policy] || self.thin[k] {
-                (found.lower, found.upper) = (f64::NAN, f64::NAN);
-            }
-            let end = match direction {
-                Direction::Cost => found.upper,
-                Direction::Reward => -found.lower,
-            };
-            let end = if end.is_nan() { f64::INFINITY } else { end };
+            let thin = self.thin[policy] || self.thin[k];
+            let found = if thin { found.best().without_interval() } else { found.best() };
+            let end = found.interval.map_or(f64::INFINITY, |i| match direction {
+                Direction::Cost => i.upper,
+                Direction::Reward => -i.lower,
+            });
             if least.is_none_or(|(before, _, _)| end > before) {
                 least = Some((end, k, found));
             }

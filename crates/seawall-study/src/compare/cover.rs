@@ -10,7 +10,7 @@ use crate::reference::FEW_ROWS;
 use crate::transfer::{History, PastGroup};
 use seawall::evaluate::{Estimate, Evaluator};
 use seawall::policy::Policy;
-use seawall::{Direction, Error, Field, Known, Population, Result, Watch};
+use seawall::{Error, Field, Known, Population, Result, Watch};
 
 /// Groups that are told where one is unknown; more are counted.
 const TOLD: usize = 12;
@@ -108,22 +108,20 @@ impl CoverTask {
         watch: Watch<'_>,
     ) -> Result<Option<Estimate>> {
         let found = match self.at.group() {
-            Some((_, group)) => group.rows().realised(fitted, policy, None)?,
+            Some((_, group)) => Some(group.rows().realised(fitted, policy, None)?),
             None => {
                 let reference = self.prepared.reference(fitted.log())?;
                 let Some(estimator) = reference.estimator(fitted, watch)? else { return Ok(None) };
-                let there = estimator.estimates(policy)?;
-                if there.dr.value.is_nan() { there.direct() } else { there.dr }
+                estimator.estimates(policy)?.best()
             }
         };
-        if found.value.is_finite() {
-            Ok(Some(found))
-        } else {
-            Err(Error::input(format!(
-                "{}: no estimate to cover: the log has no row of what it does, or is too small to fold",
-                policy.name()
-            )))
+        if let Some(found) = found.filter(|e| e.value.is_finite()) {
+            return Ok(Some(found));
         }
+        Err(Error::input(format!(
+            "{}: no estimate to cover: the log has no row of what it does, or is too small to fold",
+            policy.name()
+        )))
     }
 
     /// The people that are to be contained, where they are known one by one.
@@ -151,10 +149,7 @@ impl Ground<'_> {
         containing: bool,
     ) -> Result<(Covers, Vec<String>)> {
         let direction = self.robust.direction();
-        let limit = match direction {
-            Direction::Cost => self.estimate.upper,
-            Direction::Reward => self.estimate.lower,
-        };
+        let limit = self.estimate.limit(direction);
         let there = self.there.map(|e| e.value);
         let nothing = there.is_some_and(|v| direction.sign() * (v - self.nominal) <= 0.0);
         let value = there.filter(|_| containing || !nothing).unwrap_or(limit);

@@ -139,9 +139,10 @@ impl PolicyResult {
         self.effective_rows() < FEW_ROWS
     }
 
-    /// The doubly robust estimate, in the target if there is one; the direct one if there is none.
-    pub fn estimate(&self) -> Estimate {
-        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
+    /// The doubly robust estimate, in the target if there is one; the direct one if there is none; None where
+    /// the data have no rows for either.
+    pub fn estimate(&self) -> Option<Estimate> {
+        unshifted(self.target.as_ref(), self.nominal.best())
     }
 }
 

@@ -215,9 +215,9 @@ impl DifferenceValue {
 
 impl Comparison {
     /// The best estimate of the difference without a shift: doubly robust, else direct; in the
-    /// target if there is one.
-    pub fn estimate(&self) -> Estimate {
-        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
+    /// target if there is one; None where the data have no rows for either.
+    pub fn estimate(&self) -> Option<Estimate> {
+        unshifted(self.target.as_ref(), self.nominal.best())
     }
 
     /// Whether too few rows support a confidence statement.
@@ -247,7 +247,11 @@ impl Comparison {
             Direction::Cost => ("costs less than", "costs more than"),
             Direction::Reward => ("brings more than", "brings less than"),
         };
-        let plain = self.estimate();
+        let Some(plain) = self.estimate() else {
+            return format!(
+                "{policy} vs {against}: undecided. The data have no rows of what one of them does."
+            );
+        };
         let place = if self.target.is_some() { "in the target" } else { "if nothing shifts" };
         if self.is_thin() {
             let place = if self.target.is_some() { " after reweighting to the target" } else { "" };
@@ -256,7 +260,7 @@ impl Comparison {
                 number(self.about.effective_rows)
             );
         }
-        if plain.lower <= 0.0 && plain.upper >= 0.0 {
+        if plain.covers(0.0) {
             return format!(
                 "{policy} and {against} are too close to call: {place} they differ by {}.",
                 crate::words::estimate(&plain)
@@ -340,7 +344,7 @@ impl Comparison {
 pub(super) fn verdict(
     bounds: &DifferenceBounds,
     noise: &DifferenceNoise,
-    plain: Estimate,
+    plain: Option<Estimate>,
     direction: Direction,
 ) -> Verdict {
     let turned = |low: f64, high: f64| match direction {
@@ -350,7 +354,8 @@ pub(super) fn verdict(
     let holds_0 = |low: f64, high: f64| low <= 0.0 && high >= 0.0;
     // Without a shift the estimate has to tell them apart as well.
     let noisy = |limits: Option<Limits>| {
-        holds_0(plain.lower, plain.upper) || limits.is_some_and(|l| holds_0(l.lower, l.upper))
+        plain.is_some_and(|plain| plain.covers(0.0))
+            || limits.is_some_and(|l| holds_0(l.lower, l.upper))
     };
     // Bounds of the worst difference, and of the best one, larger being worse.
     let worst = turned(bounds.worst.lower, bounds.worst.upper);

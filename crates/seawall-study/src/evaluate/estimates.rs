@@ -85,13 +85,13 @@ impl PolicyEstimates {
 
     /// The direct estimate, where worst cases start from.
     pub(super) fn direct(&self) -> Estimate {
-        let there = self.target.map(|there| there.direct()).filter(|e| !e.value.is_nan());
+        let there = self.target.and_then(|there| there.direct());
         self.joint.or(there).unwrap_or(self.nominal.dm)
     }
 
     /// The doubly robust estimate, in the target if there is one; the direct one if there is none.
-    pub(super) fn best(&self) -> Estimate {
-        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
+    pub(super) fn best(&self) -> Option<Estimate> {
+        unshifted(self.target.as_ref(), self.nominal.best())
     }
 
     /// The effective sample size: in the target if there is one.
@@ -105,8 +105,13 @@ impl PolicyEstimates {
         let thin = self.nominal.overlap.effective_sample_size < FEW_ROWS;
         let own = |e: Estimate| told(e, (level, clusters), thin);
         let n = self.nominal;
-        let nominal =
-            Nominal { dm: own(n.dm), ips: own(n.ips), snips: own(n.snips), dr: own(n.dr), ..n };
+        let nominal = Nominal {
+            dm: own(n.dm),
+            ips: n.ips.map(own),
+            snips: n.snips.map(own),
+            dr: n.dr.map(own),
+            ..n
+        };
         let target = self.target.map(|there| {
             let thin = there.effective_rows < FEW_ROWS;
             there.map(|e| told(e, (level, clusters), thin))
@@ -117,8 +122,8 @@ impl PolicyEstimates {
 
 impl DifferenceEstimates {
     /// The best estimate of the difference: doubly robust, else direct; in the target if there is one.
-    pub(super) fn best(&self) -> Estimate {
-        unshifted(self.target.as_ref(), self.nominal.dr, self.nominal.dm)
+    pub(super) fn best(&self) -> Option<Estimate> {
+        unshifted(self.target.as_ref(), self.nominal.best())
     }
 
     /// Whether the policy is the better of the two.
@@ -135,7 +140,7 @@ impl DifferenceEstimates {
     pub(super) fn told(&self, level: f64, clusters: Option<usize>) -> Self {
         let own = |e: Estimate| told(e, (level, clusters), self.is_thin());
         let n = self.nominal;
-        let nominal = NominalDifference { dm: own(n.dm), dr: own(n.dr) };
+        let nominal = NominalDifference { dm: own(n.dm), dr: n.dr.map(own) };
         DifferenceEstimates { nominal, target: self.target.map(|t| t.map(own)), ..*self }
     }
 }
@@ -146,12 +151,12 @@ pub(super) fn leads(
     (nominal, target): (&NominalDifference, Option<&TargetEstimates>),
     direction: Direction,
 ) -> bool {
-    let direct = target.map_or(nominal.dm, |there| there.direct());
-    direction.sign() * direct.value <= 0.0
+    let direct = target.map_or(Some(nominal.dm), |there| there.direct());
+    direct.is_some_and(|direct| direction.sign() * direct.value <= 0.0)
 }
 
 /// An estimate with an interval of a level; with none where too few rows support it.
 fn told(estimate: Estimate, (level, clusters): (f64, Option<usize>), thin: bool) -> Estimate {
     let told = estimate.at_level(level, clusters);
-    if thin { Estimate { lower: f64::NAN, upper: f64::NAN, ..told } } else { told }
+    if thin { told.without_interval() } else { told }
 }

@@ -382,20 +382,18 @@ impl Task<'_> {
         all: &[Told],
         values: &[f64],
         range: (f64, f64),
-        plain: Estimate,
+        plain: Option<Estimate>,
     ) -> Vec<Option<Limits>> {
         let (question, direction) = (self.question(), self.direction());
-        let plain = plain.at_level(self.asked.level, self.clusters());
+        let plain = plain.and_then(|e| e.at_level(self.asked.level, self.clusters()).interval);
         // The population of the data, or of the target, is in every such set: some population there costs at
         // least what the estimate's own lower limit says.
-        let nominal = question.context.set.contains_nominal()
-            && !(plain.lower.is_nan() || plain.upper.is_nan());
+        let nominal = plain.filter(|_| question.context.set.contains_nominal());
         let one = |(told, &value): (&Told, &f64)| {
             let limits = told.limits.clamped(range, value);
-            let limits = if nominal {
-                limits.no_better_than((plain.lower, plain.upper), value, direction)
-            } else {
-                limits
+            let limits = match nominal {
+                Some(plain) => limits.no_better_than((plain.lower, plain.upper), value, direction),
+                None => limits,
             };
             (told.noise.fitted_se > 0.0 || told.noise.honest_se > 0.0).then_some(limits)
         };

@@ -72,7 +72,7 @@ fn radii_of(
     watch: Watch<'_>,
     curve: &dyn Fn(f64, Settings<'_>) -> Result<Curve>,
 ) -> Result<PolicyRadii> {
-    let limit = if direction == Direction::Cost { nominal.upper } else { nominal.lower };
+    let limit = nominal.limit(direction);
     let settings =
         Settings { detail: Detail::Value, crossing: Some(limit), watch, ..Settings::default() };
     let set = question.context.set;

@@ -220,7 +220,7 @@ impl RobustValue {
 
     /// The same beside the bound on the safe side.
     pub fn shown_safe(&self) -> Option<(f64, f64)> {
-        let estimated = self.estimate.map(|e| (e.estimate.lower, e.estimate.upper));
+        let estimated = self.estimate.and_then(|e| e.estimate.interval).map(|i| (i.lower, i.upper));
         self.noise.limits.map(|l| (l.lower, l.upper)).or(estimated)
     }
 

@@ -158,7 +158,8 @@ impl Found {
             }
         };
         let floor = task.floor(settings)?;
-        let nominal = fitted.nominal(learned.policy(), watch)?.snips.value;
+        let nominal = fitted.nominal(learned.policy(), watch)?.snips;
+        let nominal = nominal.map_or(f64::NAN, |e| e.value);
         let (descent, exact, against, balance) = (None, None, None, None);
         Ok(Found { learned, floor, nominal, descent, exact, sampled: false, against, balance })
     }

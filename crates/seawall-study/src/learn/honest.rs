@@ -79,9 +79,10 @@ impl HeldOutValue {
         watch: Watch<'_>,
     ) -> Result<Self> {
         let nominal = match there {
-            Some(there) => there.estimates(policy)?.dr.value,
-            None => half.fitted.nominal(policy, watch)?.dr.value,
+            Some(there) => there.estimates(policy)?.dr,
+            None => half.fitted.nominal(policy, watch)?.dr,
         };
+        let nominal = nominal.map_or(f64::NAN, |e| e.value);
         Ok(HeldOutValue {
             policy: policy.name().to_owned(),
             worst: half.worst(policy, None)?,

@@ -392,6 +392,10 @@ impl<'a> Ball<'a> {
         let one = |policy: &Policy| {
             let nominal = match &estimator {
                 Some(estimator) => estimator.estimates(policy)?.direct(),
+                None => None,
+            };
+            let nominal = match nominal {
+                Some(there) => there,
                 None => self.fitted.nominal(policy, watch)?.dm,
             };
             match &self.relevant {

@@ -267,8 +267,10 @@ impl BacktestTask<'_> {
         let reach = fitted.log().critical(2.0 * self.level - 1.0);
         let mut bounds = BTreeMap::new();
         let found = fitted.nominal(&contrast.policy, watch)?;
-        let nominal = found.dr;
-        bounds.insert(Procedure::Nominal, nominal.value + direction.sign() * reach * nominal.se);
+        if let Some(nominal) = found.dr {
+            let bound = nominal.value + direction.sign() * reach * nominal.se;
+            bounds.insert(Procedure::Nominal, bound);
+        }
         // A place where an action was never seen has no value, and so no worst case.
         if let Some(worst) = possible(self.worst(&fitted, &contrast.policy, watch))? {
             bounds.insert(Procedure::Ball, worst);

@@ -56,7 +56,16 @@ pub(crate) fn estimates(
     estimator: &TargetEstimator<'_>,
     all: &[Contrast],
 ) -> Result<Vec<Estimate>> {
-    all.iter().map(|c| estimator.doubly_robust(&c.policy, c.against.as_ref())).collect()
+    let one = |c: &Contrast| {
+        let found = estimator.doubly_robust(&c.policy, c.against.as_ref())?;
+        found.ok_or_else(|| {
+            Error::input(format!(
+                "{}: no estimate in the target: the data have no row of what it does, or too few rows to fold",
+                c.policy.name()
+            ))
+        })
+    };
+    all.iter().map(one).collect()
 }
 
 /// What a log predicts where so much is known.

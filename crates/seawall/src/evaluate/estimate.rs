@@ -10,6 +10,7 @@
 //!
 //! Where weights count rows, `w` is 1 for each of them.
 
+use crate::ambiguity::Direction;
 use crate::kernel::quantile::{normal, student};
 use crate::log::{Entry, Log};
 use serde::{Deserialize, Serialize};
@@ -18,18 +19,65 @@ use std::collections::HashMap;
 /// The level of every interval of an estimate.
 const LEVEL: f64 = 0.95;
 
-/// An estimate with its standard error and 95% interval.
+/// An estimate with its standard error and confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(from = "EstimateFields", into = "EstimateFields")]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
     /// Its standard error.
     pub se: f64,
-    /// The lower end of the 95% interval.
+    /// The confidence interval; None where rows are too few for one.
+    pub interval: Option<Interval>,
+}
+
+/// A confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The lower end.
     pub lower: f64,
     /// The upper end.
     pub upper: f64,
+}
+
+/// An estimate as it is written.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct EstimateFields {
+    /// The estimate.
+    value: f64,
+    /// Its standard error.
+    se: f64,
+    /// The lower end of the confidence interval; None where rows are too few for one.
+    lower: Option<f64>,
+    /// The upper end of the confidence interval; None where rows are too few for one.
+    upper: Option<f64>,
+}
+
+impl From<Estimate> for EstimateFields {
+    fn from(Estimate { value, se, interval }: Estimate) -> Self {
+        EstimateFields {
+            value,
+            se,
+            lower: interval.map(|i| i.lower),
+            upper: interval.map(|i| i.upper),
+        }
+    }
+}
+
+impl From<EstimateFields> for Estimate {
+    fn from(EstimateFields { value, se, lower, upper }: EstimateFields) -> Self {
+        let interval = lower.zip(upper).map(|(lower, upper)| Interval { lower, upper });
+        Estimate { value, se, interval }
+    }
+}
+
+impl Interval {
+    /// Whether a value is within the interval.
+    pub fn contains(&self, value: f64) -> bool {
+        self.lower <= value && value <= self.upper
+    }
 }
 
 /// Part of the rows of an entry of a log, and a number that they have.
@@ -41,13 +89,9 @@ pub(crate) struct Term<'e> {
 }
 
 impl Estimate {
-    /// What is not known.
-    pub(crate) const NONE: Estimate =
-        Estimate { value: f64::NAN, se: f64::NAN, lower: f64::NAN, upper: f64::NAN };
-
     /// With a 95% interval of so many clusters, or of rows that stand for themselves.
     pub(crate) fn new(value: f64, se: f64, clusters: Option<usize>) -> Self {
-        Estimate { value, se, lower: value, upper: value }.at_level(LEVEL, clusters)
+        Estimate { value, se, interval: None }.at_level(LEVEL, clusters)
     }
 
     /// The same with an interval of another level, by so many clusters or by rows that stand for
@@ -55,7 +99,28 @@ impl Estimate {
     #[must_use]
     pub fn at_level(self, level: f64, clusters: Option<usize>) -> Self {
         let reach = critical(level, clusters) * self.se;
-        Estimate { lower: self.value - reach, upper: self.value + reach, ..self }
+        let (lower, upper) = (self.value - reach, self.value + reach);
+        Estimate { interval: reach.is_finite().then_some(Interval { lower, upper }), ..self }
+    }
+
+    /// Whether there is an interval and a value is within it.
+    pub fn covers(&self, value: f64) -> bool {
+        self.interval.is_some_and(|interval| interval.contains(value))
+    }
+
+    /// The end of the interval on the bad side; infinitely bad without one.
+    pub fn limit(&self, direction: Direction) -> f64 {
+        match (self.interval, direction) {
+            (Some(interval), Direction::Cost) => interval.upper,
+            (Some(interval), Direction::Reward) => interval.lower,
+            (None, direction) => direction.sign() * f64::INFINITY,
+        }
+    }
+
+    /// The same without an interval.
+    #[must_use]
+    pub fn without_interval(self) -> Self {
+        Estimate { interval: None, ..self }
     }
 
     /// The mean of a number over rows.

@@ -101,7 +101,7 @@ pub struct Evaluation {
 impl Evaluation {
     /// The doubly robust estimate without a shift; the direct one where the log has no rows for it.
     pub fn estimate(&self) -> Estimate {
-        if self.estimates.dr.value.is_nan() { self.estimates.dm } else { self.estimates.dr }
+        self.estimates.best()
     }
 }
 

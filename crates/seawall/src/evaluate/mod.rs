@@ -11,7 +11,7 @@ mod rows;
 mod whole;
 
 pub use difference::ValueRange;
-pub use estimate::{Estimate, critical};
+pub use estimate::{Estimate, Interval, critical};
 pub(crate) use estimate::{Term, variance};
 pub use evaluator::{Evaluation, Evaluator, FitOptions};
 pub use joint::JointEstimate;

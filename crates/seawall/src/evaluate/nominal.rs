@@ -39,13 +39,14 @@ pub struct Overlap {
     pub effective_sample_size: f64,
     /// The mean ratio: 1 but for noise if the propensities are right and cover the policy.
     pub mean_ratio: f64,
-    /// The policy's share of choices that were never made in the context they are made in.
-    pub uncovered: f64,
+    /// The policy's share of choices that were never made in the context they are made in; None where contexts
+    /// are not told apart.
+    pub uncovered: Option<f64>,
     /// Rows whose ratio was clipped.
     pub clipped: f64,
 }
 
-/// All nominal estimates of one policy. All but the direct method's are NaN where the log has no
+/// All estimates of one policy's value without a shift. All but the direct method's are None where the log has no
 /// row of what the policy does; the doubly robust one also where the log is too small to fold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -53,11 +54,11 @@ pub struct Nominal {
     /// The direct method.
     pub dm: Estimate,
     /// Inverse propensity scores.
-    pub ips: Estimate,
+    pub ips: Option<Estimate>,
     /// Self-normalised inverse propensity scores.
-    pub snips: Estimate,
+    pub snips: Option<Estimate>,
     /// Doubly robust, cross-fitted.
-    pub dr: Estimate,
+    pub dr: Option<Estimate>,
     /// How well the log covers the policy.
     #[serde(skip)]
     pub overlap: Overlap,
@@ -69,9 +70,23 @@ pub struct Nominal {
 pub struct NominalDifference {
     /// The direct method.
     pub dm: Estimate,
-    /// Doubly robust, cross-fitted; NaN where the log is too small to fold, or has no row of what one
+    /// Doubly robust, cross-fitted; None where the log is too small to fold, or has no row of what one
     /// of the policies does.
-    pub dr: Estimate,
+    pub dr: Option<Estimate>,
+}
+
+impl Nominal {
+    /// The doubly robust estimate; the direct one where there is none.
+    pub fn best(&self) -> Estimate {
+        self.dr.unwrap_or(self.dm)
+    }
+}
+
+impl NominalDifference {
+    /// The doubly robust estimate; the direct one where there is none.
+    pub fn best(&self) -> Estimate {
+        self.dr.unwrap_or(self.dm)
+    }
 }
 
 impl Evaluator {
@@ -96,19 +111,18 @@ impl Evaluator {
         let overlap = Overlap {
             effective_sample_size: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / log.total(),
-            uncovered: self.uncovered(policy),
+            uncovered: Some(self.uncovered(policy)),
             clipped,
         };
         let chances = policy.probabilities();
         let dm = self.direct(chances);
         if mass == 0.0 {
-            let none = Estimate::NONE;
-            return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
+            return Ok(Nominal { dm, ips: None, snips: None, dr: None, overlap });
         }
         Ok(Nominal {
             dm,
-            ips: Estimate::mean(&terms, log.clusters()),
-            snips: Estimate::new(snips, spread.sqrt(), log.clusters()),
+            ips: Some(Estimate::mean(&terms, log.clusters())),
+            snips: Some(Estimate::new(snips, spread.sqrt(), log.clusters())),
             dr: self.doubly_robust(chances, &ratios, watch)?,
             overlap,
         })
@@ -129,7 +143,7 @@ impl Evaluator {
         let dr = if covered(&ratios) && covered(&others) {
             self.doubly_robust(&chances, &apart, watch)?
         } else {
-            Estimate::NONE
+            None
         };
         Ok(NominalDifference { dm: self.direct(&chances), dr })
     }
@@ -212,10 +226,10 @@ impl Evaluator {
         chances: &Matrix,
         ratios: &[f64],
         watch: Watch<'_>,
-    ) -> Result<Estimate> {
+    ) -> Result<Option<Estimate>> {
         let folds: &[(Values, Vec<f64>)] = self.cross_fits(watch)?;
         if folds.is_empty() {
-            return Ok(Estimate::NONE);
+            return Ok(None);
         }
         let log = self.log();
         let mut terms: Vec<Term<'_>> = Vec::new();
@@ -229,7 +243,7 @@ impl Evaluator {
                 }
             }
         }
-        Ok(Estimate::mean(&terms, log.clusters()))
+        Ok(Some(Estimate::mean(&terms, log.clusters())))
     }
 }
 

@@ -91,23 +91,23 @@ impl Rows<'_> {
         let overlap = Overlap {
             effective_sample_size: if mass > 0.0 { mass * mass / squares } else { 0.0 },
             mean_ratio: mass / self.actions.len() as f64,
-            // Contexts are not told apart here.
-            uncovered: f64::NAN,
+            uncovered: None,
             clipped: 0.0,
         };
         let dm = mean(&|i| direct[i]);
         if mass == 0.0 {
-            let none = Estimate::NONE;
-            return Ok(Nominal { dm, ips: none, snips: none, dr: none, overlap });
+            return Ok(Nominal { dm, ips: None, snips: None, dr: None, overlap });
         }
         let snips = rows.clone().map(|i| ratios[i] * self.outcomes[i]).sum::<f64>() / mass;
         let spread: f64 =
             rows.clone().map(|i| (ratios[i] * (self.outcomes[i] - snips)).powi(2)).sum();
         Ok(Nominal {
             dm,
-            ips: mean(&|i| ratios[i] * self.outcomes[i]),
-            snips: Estimate::new(snips, spread.sqrt() / mass, None),
-            dr: mean(&|i| direct[i] + ratios[i] * (self.outcomes[i] - self.predicted[place(i)])),
+            ips: Some(mean(&|i| ratios[i] * self.outcomes[i])),
+            snips: Some(Estimate::new(snips, spread.sqrt() / mass, None)),
+            dr: Some(mean(&|i| {
+                direct[i] + ratios[i] * (self.outcomes[i] - self.predicted[place(i)])
+            })),
             overlap,
         })
     }
@@ -223,9 +223,9 @@ mod tests {
         // Ratios 2, 1, 2, 2; direct 1, 1, 1, 3.
         let found = rows.nominal().unwrap();
         assert_eq!(found.dm.value, 1.5);
-        assert_eq!(found.ips.value, (2.0 + 0.0 + 4.0 + 8.0) / 4.0);
-        assert_eq!(found.snips.value, 14.0 / 7.0);
-        assert_eq!(found.dr.value, (1.0 + (1.0 - 1.0) + 1.0 + (3.0 + 2.0)) / 4.0);
+        assert_eq!(found.ips.unwrap().value, (2.0 + 0.0 + 4.0 + 8.0) / 4.0);
+        assert_eq!(found.snips.unwrap().value, 14.0 / 7.0);
+        assert_eq!(found.dr.unwrap().value, (1.0 + (1.0 - 1.0) + 1.0 + (3.0 + 2.0)) / 4.0);
         assert_eq!(found.overlap.effective_sample_size, 49.0 / 13.0);
         assert!(Rows { actions: &[0, 2, 0, 1], ..rows }.nominal().is_err());
         assert!(Rows { outcomes: &[1.0], ..rows }.nominal().is_err());

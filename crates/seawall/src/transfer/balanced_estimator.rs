@@ -79,14 +79,14 @@ impl<'a> BalancedEstimator<'a> {
         self.balance
     }
 
-    /// What a policy would cost; NaN where the log is too small to fold, or has no row of what the
+    /// What a policy would cost; None where the log is too small to fold, or has no row of what the
     /// policy does.
-    pub fn estimate(&self, policy: &Policy) -> Result<Estimate> {
+    pub fn estimate(&self, policy: &Policy) -> Result<Option<Estimate>> {
         Ok(self.with_error(&self.influence(policy)?))
     }
 
-    /// By how much a policy would cost more than another; NaN as for [`estimate`](Self::estimate).
-    pub fn difference(&self, policy: &Policy, against: &Policy) -> Result<Estimate> {
+    /// By how much a policy would cost more than another; None as for [`estimate`](Self::estimate).
+    pub fn difference(&self, policy: &Policy, against: &Policy) -> Result<Option<Estimate>> {
         let (a, b) = (self.influence(policy)?, self.influence(against)?);
         let parts = a.parts.iter().zip(&b.parts).map(|(a, b)| a - b).collect();
         Ok(self.with_error(&Influence { value: a.value - b.value, parts }))
@@ -98,13 +98,11 @@ impl<'a> BalancedEstimator<'a> {
         Ok(self.dealt.effective(&weighed))
     }
 
-    fn with_error(&self, influence: &Influence) -> Estimate {
+    fn with_error(&self, influence: &Influence) -> Option<Estimate> {
         let clusters = self.dealt.fitted.log().clusters();
         let variance = self.dealt.variance(&influence.parts);
-        if influence.value.is_nan() || variance.is_nan() {
-            return Estimate::NONE;
-        }
-        Estimate::new(influence.value, variance.sqrt(), clusters)
+        let known = !influence.value.is_nan() && !variance.is_nan();
+        known.then(|| Estimate::new(influence.value, variance.sqrt(), clusters))
     }
 
     fn influence(&self, policy: &Policy) -> Result<Influence> {

@@ -23,7 +23,7 @@ use crate::policy::Policy;
 use crate::progress::Watch;
 use serde::Serialize;
 
-/// All estimates of a policy, or of the difference of two, in a target. The last two are NaN where
+/// All estimates of a policy, or of the difference of two, in a target. The last two are None where
 /// the log has no row of what a policy does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,9 +31,9 @@ pub struct Transported {
     /// The direct method: the model's values over the target.
     pub dm: Estimate,
     /// Inverse odds weighting.
-    pub odds: Estimate,
-    /// Doubly robust transport; NaN also where the log is too small to fold.
-    pub dr: Estimate,
+    pub odds: Option<Estimate>,
+    /// Doubly robust transport; None also where the log is too small to fold.
+    pub dr: Option<Estimate>,
     /// `(Σ ωρ)² / Σ (ωρ)²`: how many rows of the log the reweighted ones are worth. Of a
     /// difference, the smaller of the two.
     pub effective_rows: f64,
@@ -117,11 +117,12 @@ impl<'a> Transport<'a> {
         self.dealt.fitted.log().clusters()
     }
 
-    fn estimate(&self, influence: &RowInfluence) -> Estimate {
+    fn estimate(&self, influence: &RowInfluence) -> Option<Estimate> {
         let own = self.dealt.variance(&influence.log);
         let there = self.target.squares().iter().zip(&influence.target);
         let target: f64 = there.filter(|(s, _)| **s > 0.0).map(|(s, i)| s * i * i).sum();
-        Estimate::new(influence.value, (own + target).sqrt(), self.clusters())
+        let known = !influence.value.is_nan();
+        known.then(|| Estimate::new(influence.value, (own + target).sqrt(), self.clusters()))
     }
 
     /// The direct method, its noise that of the target's sample and of the model's leaves.

@@ -1,6 +1,6 @@
 //! The tilt of the worst law, the score that follows from it, and its standard error.
 
-use super::super::estimate::{Estimate, Term, variance};
+use super::super::estimate::{Estimate, Interval, Term, variance};
 use crate::ambiguity::WorstCase;
 use crate::kernel::quantile::student;
 use serde::Serialize;
@@ -30,7 +30,7 @@ impl JointEstimate {
             None => f64::INFINITY,
         };
         let se = spread.sqrt();
-        let estimate = Estimate { value, se, lower: value, upper: value };
+        let estimate = Estimate { value, se, interval: None };
         (se.is_finite()).then(|| JointEstimate { estimate, freedom }.at_level(0.95))
     }
 
@@ -40,7 +40,8 @@ impl JointEstimate {
         let Estimate { value, se, .. } = self.estimate;
         let reach =
             if se > 0.0 { se * student(0.5 + 0.5 * level, self.freedom.min(1e6)) } else { 0.0 };
-        let estimate = Estimate { value, se, lower: value - reach, upper: value + reach };
+        let interval = Interval { lower: value - reach, upper: value + reach };
+        let estimate = Estimate { value, se, interval: Some(interval) };
         JointEstimate { estimate, ..self }
     }
 }
