@@ -59,7 +59,7 @@ impl Evaluation {
         cost: usize,
     ) -> PyResult<CurveArrays<'py>> {
         let curve = self.found.comparisons.get(comparison).and_then(|c| c.curves.get(cost));
-        let curve = curve.filter(|_| self.found.question.curve).ok_or_else(|| {
+        let curve = curve.filter(|_| self.found.question.wanted.curve).ok_or_else(|| {
             ConfigError::new_err("there is no curve: ask for it with evaluate(..., curve=True)")
         })?;
         Ok(arrays(py, curve))
@@ -85,7 +85,7 @@ impl Evaluation {
     /// For each policy and result: what can be claimed with confidence, and how much may be noise.
     #[allow(clippy::type_complexity)]
     fn claims(&self) -> Vec<Vec<(Option<[String; 2]>, Option<String>)>> {
-        let (direction, model) = (self.found.direction, self.found.diagnostics.model);
+        let (direction, model) = (self.found.direction, self.found.diagnostics.facts.model.kind);
         let of = |r: &RobustValue| {
             (r.claims(direction, self.found.has_target(), model), r.noise(direction, model))
         };
@@ -157,23 +157,23 @@ impl Learned {
 
     /// The policy as it is saved.
     fn policy(&self) -> PyResult<String> {
-        self.answer.file.to_json().map_err(raised)
+        self.answer.kept.file.to_json().map_err(raised)
     }
 
     /// The policy in words.
     fn words(&self) -> Vec<String> {
-        self.answer.words.clone()
+        self.answer.kept.words.clone()
     }
 
     /// Stochastic runs' traces: for each run the steps, λ and parameters; and the parameters' names.
     #[allow(clippy::type_complexity)]
     fn traces(&self) -> (Vec<String>, Vec<Vec<(usize, f64, Vec<f64>)>>) {
-        let runs = self.answer.state.as_ref().map_or(Vec::new(), |state| {
+        let runs = self.answer.kept.state.as_ref().map_or(Vec::new(), |state| {
             let points = |t: &[seawall::learn::TracePoint]| {
                 t.iter().map(|p| (p.step, p.lambda, p.theta.clone())).collect()
             };
             state.traces().map(points).collect()
         });
-        (self.answer.names.clone(), runs)
+        (self.answer.kept.names.clone(), runs)
     }
 }

@@ -273,7 +273,7 @@ impl Study {
             by: asked.by.map(|column| By { column, simultaneous: asked.simultaneous }),
         };
         let mut question = changes.apply(Question::from_study(&self.loaded)).map_err(raised)?;
-        question.curve = asked.curve;
+        question.wanted.curve = asked.curve;
         if !asked.column_radii.is_empty() {
             let set = question.context.set;
             question.context = by_column(&self.loaded.study, set, asked.column_radii)?;

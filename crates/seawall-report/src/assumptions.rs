@@ -10,7 +10,7 @@ use seawall_study::words::{level, number};
 pub(super) fn assumptions(answers: &ReportAnswers) -> Vec<String> {
     let ReportAnswers { basis, question, evaluation: found, .. } = answers;
     let mut all = vec![outcomes(basis, question), model(basis)];
-    all.push(decisions(found.diagnostics.propensity.source).to_owned());
+    all.push(decisions(found.diagnostics.facts.propensity.source).to_owned());
     all.push(noise(found, question));
     if found.policies.iter().any(|p| p.chosen_here) {
         let names = found.policies.iter().filter(|p| p.chosen_here);

@@ -79,37 +79,41 @@ fn groups(by: &[Partition], probabilities: &[Vec<f64>], actions: &[String]) -> C
 
 /// What is certified of a learned policy.
 fn certificate(answer: &LearnedPolicy) -> Vec<String> {
-    let (than, bound) = match answer.direction {
-        Direction::Cost => ("below", answer.worst.lower),
-        Direction::Reward => ("above", answer.worst.upper),
+    let (than, bound) = match answer.value.direction {
+        Direction::Cost => ("below", answer.value.worst.lower),
+        Direction::Reward => ("above", answer.value.worst.upper),
     };
-    let worst = match (answer.exact_lower, answer.exact_upper) {
+    let worst = match (answer.value.exact_lower, answer.value.exact_upper) {
         (Some(lower), Some(upper)) => format!(
             "{} smoothed, {} to {} exactly",
-            short(answer.worst.value),
+            short(answer.value.worst.value),
             short(lower),
             short(upper)
         ),
-        _ => short(answer.worst.value),
+        _ => short(answer.value.worst.value),
     };
     let mut lines = vec![format!(
         "Learned over {} set of radius {}: its worst case there is {worst}, and {} {}.",
-        if answer.set.is_smoothed() {
-            format!("an {}", answer.set.name())
+        if answer.shift.set.is_smoothed() {
+            format!("an {}", answer.shift.set.name())
         } else {
-            format!("a {}", answer.set.name())
+            format!("a {}", answer.shift.set.name())
         },
-        number(answer.radius),
-        short(answer.nominal_value),
-        if answer.in_target { "in the target itself" } else { "if nothing shifts" }
+        number(answer.shift.radius),
+        short(answer.value.nominal_value),
+        if answer.shift.in_target { "in the target itself" } else { "if nothing shifts" }
     )];
     if answer.method == Method::Exact {
         lines.push(format!(
             "No policy of this kind{} has a worst case {than} {}: gap {}, {}.",
-            if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
+            if answer.shift.set.needs_actions() {
+                " that does only what rows alike have"
+            } else {
+                ""
+            },
             short(bound),
-            gap(answer.worst.gap),
-            answer.worst.status
+            gap(answer.value.worst.gap),
+            answer.value.worst.status
         ));
     } else {
         lines.push(format!(
@@ -119,9 +123,9 @@ fn certificate(answer: &LearnedPolicy) -> Vec<String> {
     }
     lines.push(format!(
         "No policy whatever has a worst case {than} {} there.",
-        short(answer.greedy_floor)
+        short(answer.value.greedy_floor)
     ));
-    if let Some(mixture) = answer.mixture.as_ref().filter(|m| m.parts.len() > 1) {
+    if let Some(mixture) = answer.details.mixture.as_ref().filter(|m| m.parts.len() > 1) {
         lines.push(format!(
             "Drawing among {} such trees would do {}.",
             mixture.parts.len(),

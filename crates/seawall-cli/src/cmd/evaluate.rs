@@ -20,8 +20,8 @@ pub fn run(path: &Path, changes: &Changes, outputs: &EvaluateOutputs) -> Result<
             destination(output, &input)?;
         }
     }
-    question.curve = outputs.curve.is_some();
-    question.worst = outputs.worst.is_some() || !outputs.json;
+    question.wanted.curve = outputs.curve.is_some();
+    question.wanted.worst = outputs.worst.is_some() || !outputs.json;
     show::forecast::say(forecast::evaluation(&loaded, &question, Watch::new(&wait.follow()))?);
     let found = evaluate(&loaded, &question, Watch::new(&wait.follow()))?;
     drop(wait);

@@ -77,7 +77,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &LearnOutputs) -> Result<(),
     };
     drop(wait);
     let stopped = interrupt::asked();
-    let state = match &answer.state {
+    let state = match &answer.kept.state {
         Some(state) if stopped => {
             let state = state.clone();
             let saved = Saved { format: FORMAT.to_owned(), question: fingerprint, state };
@@ -137,12 +137,12 @@ fn write(
 ) -> Result<Option<PathBuf>, Error> {
     let mut files = Vec::new();
     if let Some(path) = &outputs.out {
-        let text = answer.file.to_json()?;
+        let text = answer.kept.file.to_json()?;
         files.push(prepare(path.clone(), |out| writeln!(out, "{text}"))?);
     }
-    if let (Some(path), Some(state)) = (&outputs.trace, &answer.state) {
-        files.push(prepare(path.clone(), |out| trace::csv(state, &answer.names, out))?);
-        let picture = trace::svg(state, &answer.names);
+    if let (Some(path), Some(state)) = (&outputs.trace, &answer.kept.state) {
+        files.push(prepare(path.clone(), |out| trace::csv(state, &answer.kept.names, out))?);
+        let picture = trace::svg(state, &answer.kept.names);
         files.push(prepare(path.with_extension("svg"), |out| out.write_all(picture.as_bytes()))?);
     }
     let mut kept = None;
@@ -166,7 +166,7 @@ fn rescued(
 ) -> Failure {
     let mut words = error.to_string();
     if outputs.out.is_some() || state.is_some() {
-        let file = answer.file.to_json();
+        let file = answer.kept.file.to_json();
         match file.map(|text| (rescue(".json", &text), text)) {
             Ok((Ok(path), _)) => {
                 words.push_str(&format!("; instead the policy is in {}", path.display()));

@@ -25,7 +25,8 @@ const CHANGES: usize = 2;
 /// Prints one screen.
 pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write) -> Result<()> {
     let names = short_names(found);
-    let facts = &found.diagnostics;
+    let check = &found.diagnostics;
+    let (facts, space) = (&check.facts.data, &check.facts.space);
     let left = facts.left_out.rows();
     let left = if left > 0 { format!(", {left} left out") } else { String::new() };
     let files = match facts.files.as_slice() {
@@ -34,16 +35,16 @@ pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write)
     };
     let rows = match (facts.effective_rows, facts.clusters) {
         (None, None) => format!("{} rows", number(facts.rows)),
-        _ => format!("rows {}", super::check::rows(facts)),
+        _ => format!("rows {}", super::check::rows(check)),
     };
-    let seen = match facts.support {
+    let seen = match space.support {
         Support::Space => {
             format!(
                 "{} contexts seen, and anywhere between the columns' ends",
-                facts.observed_cells
+                space.observed_cells
             )
         }
-        _ => format!("{} of {} contexts seen", facts.observed_cells, facts.cells),
+        _ => format!("{} of {} contexts seen", space.observed_cells, space.cells),
     };
     let direction = capital(&found.direction.to_string());
     let head = format!("{files}: {rows}{left}; {seen}. {direction}.");
@@ -52,16 +53,16 @@ pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write)
     if let Some(balance) = &found.balance {
         super::balance::print(balance, out)?;
     }
-    for note in facts.notes.iter().take(NOTES) {
+    for note in check.notes.iter().take(NOTES) {
         wrapped(&format!("Note: {note}."), out)?;
     }
-    if facts.notes.len() > NOTES {
-        match facts.notes.len() - NOTES {
+    if check.notes.len() > NOTES {
+        match check.notes.len() - NOTES {
             1 => writeln!(out, "(one more note: --full)")?,
             more => writeln!(out, "({more} more notes: --full)")?,
         }
     }
-    super::check::models(facts, out)?;
+    super::check::models(check, out)?;
     writeln!(out)?;
     values(found, &names, out)?;
     if !found.comparisons.is_empty() {

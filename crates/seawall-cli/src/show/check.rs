@@ -21,7 +21,7 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
         "empty",
         "a cost of 0.1 buys",
     ]);
-    for f in &found.features {
+    for f in &found.facts.space.features {
         features.add_row([
             label(&f.name),
             f.kind.name().to_owned(),
@@ -34,7 +34,7 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
         ]);
     }
     writeln!(out, "\n{features}\n")?;
-    let scale = match found.scale {
+    let scale = match found.facts.space.scale {
         Scale::Range => {
             "crossing the whole range of a column, or any change of a nominal one, costs 1"
         }
@@ -44,9 +44,9 @@ pub fn print(found: &Check, out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "Outcomes: {} points, values from {} to {}.",
-        found.outcomes,
-        number(found.outcome_range.0),
-        number(found.outcome_range.1)
+        found.facts.space.outcomes,
+        number(found.facts.space.outcome_range.0),
+        number(found.facts.space.outcome_range.1)
     )?;
     model(found, out)?;
     if let Some(balance) = &found.balance {
@@ -64,7 +64,7 @@ const SHOWN: usize = 12;
 
 /// The outcome model.
 fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
-    let what = match found.model {
+    let what = match found.facts.model.kind {
         ModelKind::Table => "predicted values from a table",
         ModelKind::Column => "predicted values of the rows, averaged in each context",
         ModelKind::Cells => "every context and action by itself",
@@ -72,16 +72,21 @@ fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
         ModelKind::Forest => "averaged trees per action",
         ModelKind::Boosted => "boosted trees per action",
         ModelKind::Additive => "per action a sum of what each column adds",
-        _ => found.model.name(),
+        _ => found.facts.model.kind.name(),
     };
     writeln!(out, "Outcome model: {what}.")?;
     models(found, out)?;
-    if !matches!(found.model, ModelKind::Cells | ModelKind::Tree) {
+    if !matches!(found.facts.model.kind, ModelKind::Cells | ModelKind::Tree) {
         return Ok(());
     }
     writeln!(out)?;
-    let trees = found.model == ModelKind::Tree;
-    let chosen = found.actions.iter().any(|a| a.tree.is_some_and(|t| t.cross_validated.is_some()));
+    let trees = found.facts.model.kind == ModelKind::Tree;
+    let chosen = found
+        .facts
+        .data
+        .actions
+        .iter()
+        .any(|a| a.tree.is_some_and(|t| t.cross_validated.is_some()));
     let mut header = vec!["action", "leaves", "smallest leaf"];
     if trees {
         header.extend(["max depth", "min leaf", "min share", "min split", "pruning"]);
@@ -90,7 +95,7 @@ fn model(found: &Check, out: &mut dyn Write) -> Result<()> {
         header.push("cross-validated error");
     }
     let mut shown = table(&header);
-    for a in found.actions.iter().take(SHOWN) {
+    for a in found.facts.data.actions.iter().take(SHOWN) {
         let mut row = vec![
             label(&a.name),
             a.leaves.map_or(String::new(), |n| n.to_string()),
@@ -114,7 +119,7 @@ type Column = fn(&ModelRow) -> Option<f64>;
 
 /// The kinds of models that were compared, where the study left that open.
 pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
-    if found.models.is_empty() {
+    if found.facts.model.candidates.is_empty() {
         return Ok(());
     }
     // Worst cases by kind, where somebody worked them out.
@@ -123,12 +128,13 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
         ("honest", |r| r.noise.map(|n| n.honest)),
         ("gap", |r| r.noise.map(|n| n.gap)),
     ];
-    let known = noise.iter().filter(|(_, of)| found.models.iter().any(|r| of(r).is_some()));
+    let known =
+        noise.iter().filter(|(_, of)| found.facts.model.candidates.iter().any(|r| of(r).is_some()));
     let mut header = vec!["model", "error (se)", "above lowest (se)"];
     header.extend(known.clone().map(|(name, _)| *name));
     header.push("");
     let mut shown = table(&header);
-    for row in &found.models {
+    for row in &found.facts.model.candidates {
         let mut line = vec![row.kind.name().to_owned()];
         let tell = |x: f64, se: f64| format!("{} ({})", supported(x, se), supported(se, se));
         line.extend([tell(row.error, row.se), tell(row.above, row.above_se)]);
@@ -145,7 +151,7 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
 }
 
 fn more(found: &Check, out: &mut dyn Write) -> Result<()> {
-    match found.actions.len().checked_sub(SHOWN) {
+    match found.facts.data.actions.len().checked_sub(SHOWN) {
         Some(more @ 1..) => writeln!(out, " and {more} more actions"),
         _ => Ok(()),
     }
@@ -153,11 +159,11 @@ fn more(found: &Check, out: &mut dyn Write) -> Result<()> {
 
 /// The rows used, what a survey's weights leave of them, and their clusters.
 pub fn rows(found: &Check) -> String {
-    let mut words = number(found.rows);
-    if let Some(worth) = found.effective_rows {
+    let mut words = number(found.facts.data.rows);
+    if let Some(worth) = found.facts.data.effective_rows {
         words.push_str(&format!(" by weight, worth {} of equal weight", number(worth.round())));
     }
-    if let Some(clusters) = found.clusters {
+    if let Some(clusters) = found.facts.data.clusters {
         words.push_str(&format!(" in {clusters} clusters"));
     }
     words
@@ -165,12 +171,12 @@ pub fn rows(found: &Check) -> String {
 
 /// What stands before any number: rows, actions, cells, propensities, notes.
 pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
-    let files = match found.files.as_slice() {
+    let files = match found.facts.data.files.as_slice() {
         [one] => one.clone(),
         many => format!("{} files", many.len()),
     };
-    let left = found.left_out;
-    write!(out, "{files}: {} rows read, {} used", found.rows_read, rows(found))?;
+    let left = found.facts.data.left_out;
+    write!(out, "{files}: {} rows read, {} used", found.facts.data.rows_read, rows(found))?;
     let outcome = match left.no_outcome {
         0 => String::new(),
         rows => format!(", {rows} have no outcome"),
@@ -186,25 +192,25 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "Contexts: {} {}, {} of them observed. Outcome: {}.\n",
-        found.cells,
-        if found.grid { "cells" } else { "points" },
-        found.observed_cells,
-        found.direction
+        found.facts.space.cells,
+        if found.facts.space.grid { "cells" } else { "points" },
+        found.facts.space.observed_cells,
+        found.facts.data.direction
     )?;
     let mut actions =
         table(&["action", "rows", "mean outcome", "observed cells without", "unseen"]);
-    for a in found.actions.iter().take(SHOWN) {
+    for a in found.facts.data.actions.iter().take(SHOWN) {
         actions.add_row([
             label(&a.name),
             number(a.rows),
             number(a.mean),
-            format!("{} of {}", a.observed_cells_without, found.observed_cells),
-            format!("{} of {}", a.unseen, found.needed_cells),
+            format!("{} of {}", a.observed_cells_without, found.facts.space.observed_cells),
+            format!("{} of {}", a.unseen, found.facts.space.needed_cells),
         ]);
     }
     writeln!(out, "{actions}")?;
     more(found, out)?;
-    let p = &found.propensity;
+    let p = &found.facts.propensity;
     let source = match p.source {
         PropensitySource::Known => "from the log",
         PropensitySource::Design => "by design",
@@ -218,8 +224,8 @@ pub fn summary(found: &Check, out: &mut dyn Write) -> Result<()> {
         number(p.smallest),
         number(p.largest)
     )?;
-    if found.actions.iter().any(|a| a.unseen > 0) {
-        let words = match found.unseen {
+    if found.facts.data.actions.iter().any(|a| a.unseen > 0) {
+        let words = match found.facts.model.unseen {
             Unseen::Mean => "the action's mean over the log stands in",
             Unseen::Worst => "the worst outcome stands in",
             _ => "evaluation will refuse until [model] unseen says what stands in",

@@ -20,11 +20,11 @@ pub fn print(
     written: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let cost = match answer.cost_radius {
+    let cost = match answer.shift.cost_radius {
         0.0 => String::new(),
-        radius => format!(", {} costs of radius {}", answer.cost_set.name(), number(radius)),
+        radius => format!(", {} costs of radius {}", answer.shift.cost_set.name(), number(radius)),
     };
-    if let Some(balance) = &answer.balance {
+    if let Some(balance) = &answer.details.balance {
         balance::print(balance, out)?;
         writeln!(out)?;
     }
@@ -34,30 +34,34 @@ pub fn print(
         one_line(&answer.policy),
         answer.method,
         over(answer),
-        answer.direction
+        answer.value.direction
     )?;
-    for line in answer.words.iter().take(LINES) {
+    for line in answer.kept.words.iter().take(LINES) {
         writeln!(out, "  {}", one_line(line))?;
     }
-    if answer.words.len() > LINES {
-        writeln!(out, "  … {} more lines", answer.words.len() - LINES)?;
+    if answer.kept.words.len() > LINES {
+        writeln!(out, "  … {} more lines", answer.kept.words.len() - LINES)?;
     }
-    let (better, bound, floor, weaker) = match answer.direction {
-        Direction::Cost => ("below", answer.worst.lower, "Floor", "a lower"),
-        Direction::Reward => ("above", answer.worst.upper, "Ceiling", "an upper"),
+    let (better, bound, floor, weaker) = match answer.value.direction {
+        Direction::Cost => ("below", answer.value.worst.lower, "Floor", "a lower"),
+        Direction::Reward => ("above", answer.value.worst.upper, "Ceiling", "an upper"),
     };
-    let worst = match &answer.against {
+    let worst = match &answer.details.against {
         None => "Worst case".to_owned(),
         Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
     };
-    let nominal = answer.against.as_ref().map_or(answer.nominal_value, |a| a.nominal_difference);
-    let place = if answer.in_target { "In the target itself" } else { "If nothing shifts" };
-    let kind = if answer.against.is_some() { "worst difference" } else { "worst case" };
-    match (answer.exact_lower, answer.exact_upper) {
+    let nominal = answer
+        .details
+        .against
+        .as_ref()
+        .map_or(answer.value.nominal_value, |a| a.nominal_difference);
+    let place = if answer.shift.in_target { "In the target itself" } else { "If nothing shifts" };
+    let kind = if answer.details.against.is_some() { "worst difference" } else { "worst case" };
+    match (answer.value.exact_lower, answer.value.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
             out,
             "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. {place}: {}.",
-            number(answer.worst.value),
+            number(answer.value.worst.value),
             number(lower),
             number(upper),
             number(nominal)
@@ -65,16 +69,18 @@ pub fn print(
         _ => writeln!(
             out,
             "\n{worst}: {}. {}: {}.",
-            number(answer.worst.value),
+            number(answer.value.worst.value),
             place,
             number(nominal)
         )?,
     }
-    if let Some(against) = &answer.against {
+    if let Some(against) = &answer.details.against {
         let name = super::label(&against.policy);
-        let among = match (answer.set.needs_known(), answer.radius.is_finite()) {
-            (false, _) => format!("within {}", number(answer.radius)),
-            (true, true) => format!("that meets what is known within {}", number(answer.radius)),
+        let among = match (answer.shift.set.needs_known(), answer.shift.radius.is_finite()) {
+            (false, _) => format!("within {}", number(answer.shift.radius)),
+            (true, true) => {
+                format!("that meets what is known within {}", number(answer.shift.radius))
+            }
             (true, false) => "that meets what is known".to_owned(),
         };
         let words = if against.no_worse {
@@ -85,9 +91,9 @@ pub fn print(
             format!("Not certified: in some population {among} it is worse than {name}.")
         };
         writeln!(out, "{words}")?;
-        let sign = answer.direction.sign();
+        let sign = answer.value.direction.sign();
         if let Some(honest) =
-            answer.honest.as_ref().filter(|h| sign * h.value > 0.0 && against.no_worse)
+            answer.held_out.honest.as_ref().filter(|h| sign * h.value > 0.0 && against.no_worse)
         {
             writeln!(
                 out,
@@ -100,53 +106,57 @@ pub fn print(
         (Spec::Greedy, _) => writeln!(
             out,
             "No policy whatever has a {kind} {better} {}{}.",
-            number(answer.greedy_floor),
+            number(answer.value.greedy_floor),
             // Under a set of people with their outcomes another is best at another radius.
-            if answer.set.needs_actions() { "" } else { ", at any radius greedy is best" }
+            if answer.shift.set.needs_actions() { "" } else { ", at any radius greedy is best" }
         )?,
         (_, Method::Exact) => writeln!(
             out,
             "No policy of this kind{} has a {kind} {better} {}: gap {}, {}, {} iterations, \
              {:.2} s.",
             // What nobody got there has no outcomes to be weighed anew.
-            if answer.set.needs_actions() { " that does only what rows alike have" } else { "" },
+            if answer.shift.set.needs_actions() {
+                " that does only what rows alike have"
+            } else {
+                ""
+            },
             number(bound),
-            gap(answer.worst.gap),
-            answer.worst.status,
-            answer.iterations,
+            gap(answer.value.worst.gap),
+            answer.value.worst.status,
+            answer.value.iterations,
             answer.seconds
         )?,
         (_, Method::Bsgd) => writeln!(
             out,
             "Stochastic: {} steps in all, {:.2} s; there is no certificate but the floor.",
-            answer.iterations, answer.seconds
+            answer.value.iterations, answer.seconds
         )?,
         _ => writeln!(
             out,
             "A local optimum: {} iterations, {:.2} s; there is no certificate but the floor.",
-            answer.iterations, answer.seconds
+            answer.value.iterations, answer.seconds
         )?,
     }
     if answer.question.policy != Spec::Greedy {
         writeln!(
             out,
             "{floor}: no policy whatever has a {kind} {better} {} ({}).",
-            number(answer.greedy_floor),
-            if answer.set.needs_actions() {
+            number(answer.value.greedy_floor),
+            if answer.shift.set.needs_actions() {
                 "what no row alike has counts as nobody there"
             } else {
                 "the greedy one"
             }
         )?;
     }
-    if answer.support == LearnSupport::Sampled {
+    if answer.shift.support == LearnSupport::Sampled {
         writeln!(
             out,
             "The combinations of levels are too many to list: they were drawn from, and the worst \
              case above is over the contexts observed, {weaker} bound of that over all."
         )?;
     }
-    if let Some(mixture) = answer.mixture.as_ref().filter(|m| m.parts.len() > 1) {
+    if let Some(mixture) = answer.details.mixture.as_ref().filter(|m| m.parts.len() > 1) {
         writeln!(
             out,
             "Drawing among {} trees would do {} (between {} and {}).",
@@ -156,7 +166,7 @@ pub fn print(
             number(mixture.upper)
         )?;
     }
-    if let Some(runs) = &answer.runs {
+    if let Some(runs) = &answer.details.runs {
         writeln!(
             out,
             "{} runs of {} steps, {} points each: their own worst cases {} ± {}, λ {}.",
@@ -187,21 +197,21 @@ pub fn print(
 
 /// The set that it was learned over.
 fn over(answer: &LearnedPolicy) -> String {
-    if !answer.column_radii.is_empty() {
+    if !answer.shift.column_radii.is_empty() {
         return "all couplings of what is known within the columns' radii".to_owned();
     }
-    if answer.radius.is_infinite() {
-        return format!("all {} of what is known", answer.set.name());
+    if answer.shift.radius.is_infinite() {
+        return format!("all {} of what is known", answer.shift.set.name());
     }
-    let article = if answer.set.name().starts_with('e') { "an" } else { "a" };
-    format!("{article} {} set of radius {}", answer.set.name(), number(answer.radius))
+    let article = if answer.shift.set.name().starts_with('e') { "an" } else { "a" };
+    format!("{article} {} set of radius {}", answer.shift.set.name(), number(answer.shift.radius))
 }
 
 /// Held-out values, beside the best constant's and the baseline's, and the differences with their standard
 /// errors.
 fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
-    let Some(honest) = &answer.honest else {
-        let why = match &answer.no_honest {
+    let Some(honest) = &answer.held_out.honest else {
+        let why = match &answer.held_out.no_honest {
             Some(why) => format!("halves of the rows cannot be used: {why}"),
             None => "--honest values it on others".to_owned(),
         };
@@ -213,10 +223,10 @@ fn honest(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
          directions):\n",
         honest.splits
     )?;
-    let place = if answer.in_target { "in the target" } else { "in the data" };
+    let place = if answer.shift.in_target { "in the target" } else { "in the data" };
     let mut header = vec!["policy", "worst case", place];
     let difference =
-        answer.against.as_ref().map(|a| format!("worst minus {}", super::label(&a.policy)));
+        answer.details.against.as_ref().map(|a| format!("worst minus {}", super::label(&a.policy)));
     header.extend(difference.as_deref());
     let mut shown = super::table(&header);
     let nominal = |x: f64| if x.is_finite() { number(x) } else { "too few rows".to_owned() };

@@ -524,7 +524,7 @@ class CertainRadius(Part):
 
 @dataclass(frozen=True)
 class CheckFields(Part):
-    """Facts about a study's data.
+    """The answer to `check`: facts about the data, and what to know before trusting a number.
 
     Attributes
     ----------
@@ -586,9 +586,9 @@ class CheckFields(Part):
     models
         The kinds that it was chosen from, simplest first, where the study leaves that open.
     target
-        The study's target and how well the log covers it, where the data alone are looked at.
+        The study's target and how well the data cover it, where the data alone are checked.
     balance
-        How the log can be made what is known of the target, where the data alone are looked at.
+        How the data can be reweighted to what is known of the target, where the data alone are checked.
     """
 
     files: list[str]

@@ -1,11 +1,11 @@
-//! Everything about a study's data, nothing robust: what to look at before any number.
+//! The data, overlap and outcome model of a study, to be looked at before evaluating.
 
 mod determined;
 mod notes;
 mod twins;
 
 pub(crate) use determined::overlap_notes;
-pub(crate) use notes::{coding_note, given_note, policy_notes, target_note};
+pub(crate) use notes::{coding_note, data_notes, given_note, policy_notes, target_note};
 
 use crate::prepare::{PreparedStudy, TargetAnswer};
 use crate::reference::{TargetEstimator, balance_note};
@@ -19,10 +19,44 @@ use seawall::{Direction, Kind, Matrix, Result, Settings, Space, Value, Wasserste
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Facts about a study's data.
+/// The answer to `check`: facts about the data, and what to know before trusting a number.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
+    /// The facts.
+    #[serde(flatten)]
+    pub facts: StudyFacts,
+    /// What a reader should know before trusting a number.
+    pub notes: Vec<String>,
+    /// The study's target and how well the data cover it, where the data alone are checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetAnswer>,
+    /// How the data can be reweighted to what is known of the target, where the data alone are checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<BalanceSummary>,
+}
+
+/// Facts about a study's data and about what is fitted to them.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyFacts {
+    /// The rows.
+    #[serde(flatten)]
+    pub data: DataFacts,
+    /// The contexts and outcomes.
+    #[serde(flatten)]
+    pub space: SpaceFacts,
+    /// The propensities.
+    pub propensity: PropensityFacts,
+    /// The outcome model.
+    #[serde(flatten)]
+    pub model: ModelFacts,
+}
+
+/// The rows of a study.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DataFacts {
     /// The data files.
     pub files: Vec<String>,
     /// Rows read.
@@ -41,6 +75,12 @@ pub struct Check {
     pub direction: Direction,
     /// Each action's rows and mean outcome.
     pub actions: Vec<ActionFacts>,
+}
+
+/// The context space and the outcome space of a study.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpaceFacts {
     /// Each context column.
     pub features: Vec<FeatureFacts>,
     /// How the columns' costs are scaled.
@@ -59,24 +99,21 @@ pub struct Check {
     pub outcomes: usize,
     /// The lowest and the highest value of an outcome.
     pub outcome_range: (f64, f64),
-    /// The propensities.
-    pub propensity: PropensityFacts,
+}
+
+/// The outcome model of a study.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelFacts {
     /// The outcome model: `tree`, `additive`, `forest`, `boosted`, `cells`, `table`, `column` or
     /// `learner`.
-    pub model: ModelKind,
+    #[serde(rename = "model")]
+    pub kind: ModelKind,
     /// The kinds that it was chosen from, simplest first, where the study leaves that open.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub models: Vec<ModelRow>,
+    #[serde(rename = "models", skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<ModelRow>,
     /// What to do about contexts where an action has no value of its own.
     pub unseen: Unseen,
-    /// What a reader should know before trusting a number.
-    pub notes: Vec<String>,
-    /// The study's target and how well the log covers it, where the data alone are looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<TargetAnswer>,
-    /// How the log can be made what is known of the target, where the data alone are looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub balance: Option<BalanceSummary>,
 }
 
 /// One kind of model beside the others.
@@ -224,16 +261,16 @@ pub struct PropensityFacts {
     pub clip: Option<f64>,
 }
 
-/// Looks at a study's data.
+/// Checks a study's data, overlap and outcome model.
 pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
     let fitted = prepared.fitted(watch)?;
-    let mut check = facts(prepared, fitted, prepared.study.data.support, watch)?;
-    check.notes.splice(0..0, overlap_notes(prepared.log()));
+    let facts = StudyFacts::new(prepared, fitted, prepared.study.data.support)?;
     let reference = prepared.reference(prepared.log())?;
-    check.balance = reference.summary();
     let estimator = reference.estimator(fitted, watch)?;
     let transport = estimator.as_ref().and_then(TargetEstimator::transport);
-    check.target = prepared.target.as_ref().zip(transport).map(|(t, by)| t.answer(by));
+    let target = prepared.target.as_ref().zip(transport).map(|(t, by)| t.answer(by));
+    let mut notes = overlap_notes(prepared.log());
+    notes.extend(data_notes(prepared, fitted, &facts, watch)?);
     let settings = Settings { watch, ..Settings::default() };
     // Policies of files may be written for later; what is wrong with them, evaluate says.
     let needed = prepared.contexts_on(prepared.study.data.support)?;
@@ -243,74 +280,95 @@ pub fn check(prepared: &PreparedStudy, watch: Watch<'_>) -> Result<Check> {
             let policy = prepared.policy(spec, &values, watch)?;
             let nominal = fitted.nominal(&policy, watch)?;
             let rows = prepared.log().effective_rows();
-            check.notes.extend(policy_notes(policy.name(), &nominal, rows));
+            notes.extend(policy_notes(policy.name(), &nominal, rows));
         }
     }
-    check.notes.extend(reference.balance().and_then(balance_note));
-    check.notes.extend(prepared.means_note());
-    check.notes.extend(coding_note(prepared.study.context_set.set));
-    Ok(check)
+    notes.extend(reference.balance().and_then(balance_note));
+    notes.extend(prepared.means_note());
+    notes.extend(coding_note(prepared.study.context_set.set));
+    Ok(Check { facts, notes, target, balance: reference.summary() })
 }
 
-/// The facts, given what was fitted already.
-pub(crate) fn facts(
-    prepared: &PreparedStudy,
-    fitted: &Evaluator,
-    support: Support,
-    watch: Watch<'_>,
-) -> Result<Check> {
-    let errors = fitted.held_out_errors(watch)?;
-    let propensities = fitted.propensities();
-    let (study, counted, log) = (&prepared.study, &prepared.counted, prepared.log());
-    let space = log.contexts();
-    let totals = log.cell_totals();
-    let observed = totals.rows().filter(|row| row.iter().any(|n| *n > 0.0)).count();
-    let needed = prepared.contexts_on(support)?;
-    let actions = actions(prepared, fitted, &totals, &needed);
-    let features = (0..space.names().len()).map(|k| feature(prepared, k, &totals)).collect();
-    let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
-    let propensity = PropensityFacts {
-        source: prepared.propensity.source(),
-        smallest: fold(f64::min, f64::INFINITY),
-        largest: fold(f64::max, 0.0),
-        clip: study.clip,
-    };
-    let values = log.values().iter().copied();
-    let outcome_range =
-        (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max));
-    let grid = matches!(space.layout(), seawall::Layout::Grid(_));
-    let mut check = Check {
-        files: counted.files.iter().map(|f| f.display().to_string()).collect(),
-        rows_read: counted.rows,
-        left_out: LeftOut {
-            conditions: counted.filtered,
-            no_action: counted.no_action,
-            no_outcome: counted.no_outcome,
-        },
-        rows: log.total(),
-        effective_rows: study.data.rows.survey_weight.as_ref().map(|_| log.effective_rows()),
-        clusters: log.clusters(),
-        direction: log.direction(),
-        actions,
-        features,
-        scale: study.data.scale,
-        cells: space.len(),
-        observed_cells: observed,
-        needed_cells: needed.len(),
-        grid,
-        support,
-        outcomes: log.outcomes().len(),
-        outcome_range,
-        propensity,
-        model: prepared.model_kind(),
-        models: prepared.model.candidates.iter().map(ModelRow::new).collect(),
-        unseen: study.unseen,
-        notes: Vec::new(),
-        target: None,
-        balance: None,
-    };
-    check.notes = notes::notes(prepared, &check, &errors);
-    Ok(check)
+impl StudyFacts {
+    /// Of a study's data and what is fitted to them, contexts of a support being asked about.
+    pub(crate) fn new(
+        prepared: &PreparedStudy,
+        fitted: &Evaluator,
+        support: Support,
+    ) -> Result<Self> {
+        let totals = prepared.log().cell_totals();
+        let needed = prepared.contexts_on(support)?;
+        Ok(StudyFacts {
+            data: DataFacts::new(prepared, actions(prepared, fitted, &totals, &needed)),
+            space: SpaceFacts::new(prepared, &totals, support, needed.len()),
+            propensity: PropensityFacts::new(prepared, fitted.propensities()),
+            model: ModelFacts {
+                kind: prepared.model_kind(),
+                candidates: prepared.model.candidates.iter().map(ModelRow::new).collect(),
+                unseen: prepared.study.unseen,
+            },
+        })
+    }
+}
+
+impl DataFacts {
+    fn new(prepared: &PreparedStudy, actions: Vec<ActionFacts>) -> Self {
+        let (counted, log) = (&prepared.counted, prepared.log());
+        let survey = prepared.study.data.rows.survey_weight.as_ref();
+        DataFacts {
+            files: counted.files.iter().map(|f| f.display().to_string()).collect(),
+            rows_read: counted.rows,
+            left_out: LeftOut {
+                conditions: counted.filtered,
+                no_action: counted.no_action,
+                no_outcome: counted.no_outcome,
+            },
+            rows: log.total(),
+            effective_rows: survey.map(|_| log.effective_rows()),
+            clusters: log.clusters(),
+            direction: log.direction(),
+            actions,
+        }
+    }
+}
+
+impl SpaceFacts {
+    fn new(
+        prepared: &PreparedStudy,
+        totals: &Matrix,
+        support: Support,
+        needed_cells: usize,
+    ) -> Self {
+        let log = prepared.log();
+        let space = log.contexts();
+        let values = log.values().iter().copied();
+        SpaceFacts {
+            features: (0..space.names().len()).map(|k| feature(prepared, k, totals)).collect(),
+            scale: prepared.study.data.scale,
+            cells: space.len(),
+            observed_cells: totals.rows().filter(|row| row.iter().any(|n| *n > 0.0)).count(),
+            needed_cells,
+            grid: matches!(space.layout(), seawall::Layout::Grid(_)),
+            support,
+            outcomes: log.outcomes().len(),
+            outcome_range: (
+                values.clone().fold(f64::INFINITY, f64::min),
+                values.fold(f64::NEG_INFINITY, f64::max),
+            ),
+        }
+    }
+}
+
+impl PropensityFacts {
+    fn new(prepared: &PreparedStudy, propensities: &[f64]) -> Self {
+        let fold = |of: fn(f64, f64) -> f64, start| propensities.iter().copied().fold(start, of);
+        PropensityFacts {
+            source: prepared.propensity.source(),
+            smallest: fold(f64::min, f64::INFINITY),
+            largest: fold(f64::max, 0.0),
+            clip: prepared.study.clip,
+        }
+    }
 }
 
 fn actions(

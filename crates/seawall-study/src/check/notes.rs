@@ -1,12 +1,12 @@
 //! What a reader should know before trusting a number.
 
-use super::{Check, twins};
+use super::{StudyFacts, twins};
 use crate::prepare::PreparedStudy;
 use crate::reference::{FEW_ROWS, TargetEstimates};
 use crate::set_text;
 use crate::words::{number, percent, supported};
-use seawall::evaluate::{Nominal, PropensitySource, Support};
-use seawall::{Kind, Set};
+use seawall::evaluate::{Evaluator, Nominal, PropensitySource, Support};
+use seawall::{Kind, Result, Set, Watch};
 use seawall_table::count::RowPredictions;
 use seawall_table::memory::size;
 
@@ -22,27 +22,30 @@ const TOO_GOOD: f64 = 1e-3;
 const APART: f64 = 2.0;
 
 /// Notes about the data.
-pub(super) fn notes(
+pub(crate) fn data_notes(
     prepared: &PreparedStudy,
-    check: &Check,
-    errors: &[Option<f64>],
-) -> Vec<String> {
+    fitted: &Evaluator,
+    facts: &StudyFacts,
+    watch: Watch<'_>,
+) -> Result<Vec<String>> {
+    let errors = fitted.held_out_errors(watch)?;
+    let (data, space) = (&facts.data, &facts.space);
     let mut notes = Vec::new();
-    if let (Support::All, Some(grid)) = (check.support, &prepared.counted.too_large) {
+    if let (Support::All, Some(grid)) = (space.support, &prepared.counted.too_large) {
         notes.push(format!(
             "the grid of all levels is too large, so the space is the {} contexts seen: its {} cells or \
              more would take about {}, and {} is allowed (support = \"space\" lists none; or bin columns \
              more coarsely, or raise --memory)",
-            check.cells,
+            space.cells,
             number(grid.cells),
             size(grid.bytes as u64),
             size(grid.memory)
         ));
     }
-    let listed = check.support != Support::Space;
+    let listed = space.support != Support::Space;
     let many =
         |f: &&super::FeatureFacts| listed && f.kind == Kind::Numeric && f.levels > MANY_LEVELS;
-    let many: Vec<_> = check.features.iter().filter(many).collect();
+    let many: Vec<_> = space.features.iter().filter(many).collect();
     let better = "bin = ... in the study makes everything faster, and contexts that recur";
     match many[..] {
         [] => {}
@@ -55,14 +58,14 @@ pub(super) fn notes(
             first.name
         )),
     }
-    for action in check.actions.iter().filter(|a| a.rows < FEW_ROWS) {
+    for action in data.actions.iter().filter(|a| a.rows < FEW_ROWS) {
         notes.push(format!(
             "the action {:?} has only {} rows: what is said of it is mostly noise",
             action.name,
             number(action.rows)
         ));
     }
-    for (action, error) in check.actions.iter().zip(errors) {
+    for (action, error) in data.actions.iter().zip(&errors) {
         if let Some(share) = error.filter(|share| *share < TOO_GOOD) {
             notes.push(format!(
                 "the outcomes of {:?} are predicted almost exactly on rows left out (error {} of \
@@ -73,12 +76,12 @@ pub(super) fn notes(
         }
     }
     notes.extend(twins::twins(prepared.log()));
-    propensities(check, &mut notes);
+    propensities(facts, &mut notes);
     for (name, rows) in &prepared.counted.missing_outcomes {
         notes.push(format!("{rows} rows have no value in {name:?}, which then counts as 0"));
     }
     notes.extend(prepared.counted.predictions.as_ref().and_then(varying));
-    notes
+    Ok(notes)
 }
 
 /// A note about predictions that differ between rows of one context.
@@ -108,11 +111,11 @@ pub(crate) fn coding_note(set: Set) -> Option<String> {
     set_text::of(set).coding.map(|coding| format!("{}: {coding}", set.name()))
 }
 
-fn propensities(check: &Check, notes: &mut Vec<String>) {
-    let p = &check.propensity;
+fn propensities(facts: &StudyFacts, notes: &mut Vec<String>) {
+    let (p, actions) = (&facts.propensity, &facts.data.actions);
     if p.source == PropensitySource::Cells {
-        let alone: usize = check.actions.iter().map(|a| a.observed_cells_without).sum();
-        let per_cell = check.rows / check.observed_cells as f64;
+        let alone: usize = actions.iter().map(|a| a.observed_cells_without).sum();
+        let per_cell = facts.data.rows / facts.space.observed_cells as f64;
         let advice =
             "with a trial's design say [propensity] design = { … }, or estimate = \"logistic\"";
         if per_cell < SINGLETONS {
@@ -126,7 +129,7 @@ fn propensities(check: &Check, notes: &mut Vec<String>) {
                 "propensities are shares in each context, and {alone} of {} pairs of an observed \
                  context and an action have no row: there IPS counts nothing, and its and \
                  the doubly robust interval are too narrow; {advice}",
-                check.observed_cells * check.actions.len()
+                facts.space.observed_cells * actions.len()
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! The same question within each level of a column: contexts restricted to the level, the radius within
 //! it, everything fitted to its rows alone. Policies are those of the whole.
 
-use super::{Evaluation, PolicyResult, Question, evaluate};
+use super::{Evaluation, PolicyResult, Question, Wanted, evaluate};
 use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
@@ -112,7 +112,7 @@ pub(super) fn by_level(
 /// but for the share that one would miss in.
 fn within(question: &Question, by: &By, levels: usize) -> Question {
     let mut asked =
-        Question { by: None, worst: true, curve: false, bounds: None, ..question.clone() };
+        Question { by: None, wanted: Wanted::default(), bounds: None, ..question.clone() };
     if by.simultaneous {
         let widened = |level: f64| 1.0 - (1.0 - level) / levels as f64;
         asked.level = widened(asked.level);

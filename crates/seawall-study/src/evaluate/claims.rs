@@ -11,7 +11,7 @@ impl Evaluation {
     /// sentences; None without limits.
     pub fn claim(&self, policy: &PolicyResult, result: usize) -> Option<String> {
         let at = policy.results.get(result)?;
-        let model = self.diagnostics.model;
+        let model = self.diagnostics.facts.model.kind;
         let [most, least] = at.claims(self.direction, self.has_target(), model)?;
         let mut words = format!("{most}, and {least}.");
         if let Some(noise) = at.noise(self.direction, model) {

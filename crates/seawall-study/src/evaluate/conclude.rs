@@ -12,7 +12,9 @@ use super::{
     Comparison, DataSummary, DifferenceNoise, DifferenceValue, Evaluation, FiniteSampleBounds,
     PolicyRadii, PolicyResult, Question, RobustValue, ValueNoise, Verdict,
 };
-use crate::check::{Check, ModelRow, coding_note, given_note, overlap_notes};
+use crate::check::{
+    Check, ModelFacts, ModelRow, StudyFacts, coding_note, given_note, overlap_notes,
+};
 use crate::reference::{FEW_ROWS, balance_note};
 use crate::words::number;
 use seawall::inference::{Constants, finite_sample};
@@ -20,7 +22,9 @@ use seawall::{Error, Field, Result};
 
 /// What the stages found.
 pub(super) struct Stages {
-    pub(super) facts: Check,
+    pub(super) facts: StudyFacts,
+    /// What to know of the data.
+    pub(super) notes: Vec<String>,
     pub(super) bounds: Option<FiniteSampleBounds>,
     pub(super) estimates: Estimates,
     pub(super) worst: WorstCases,
@@ -30,11 +34,11 @@ pub(super) struct Stages {
 /// Makes an evaluation of what the stages found.
 pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluation {
     let notes = notes(basis, &stages);
-    let Stages { facts, bounds, estimates, worst, held_out } = stages;
+    let Stages { facts, notes: _, bounds, estimates, worst, held_out } = stages;
     let mut models = held_out.models.into_iter();
     let row = |row: ModelRow| ModelRow { noise: models.next().flatten().or(row.noise), ..row };
-    let models = facts.models.into_iter().map(row).collect();
-    let diagnostics = Check { notes, models, ..facts };
+    let candidates = facts.model.candidates.into_iter().map(row).collect();
+    let facts = StudyFacts { model: ModelFacts { candidates, ..facts.model }, ..facts };
     let log = basis.fitted.log();
     let rows = log.actions().iter().zip(log.action_totals());
     let solved = worst.policies.into_iter().zip(held_out.policies);
@@ -44,13 +48,13 @@ pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluatio
     Evaluation {
         data: DataSummary {
             rows: log.total(),
-            left_out: diagnostics.left_out.rows(),
+            left_out: facts.data.left_out.rows(),
             actions: rows.map(|(name, n)| (name.clone(), count(n))).collect(),
-            cells: diagnostics.cells,
-            observed_cells: diagnostics.observed_cells,
+            cells: facts.space.cells,
+            observed_cells: facts.space.observed_cells,
         },
-        direction: diagnostics.direction,
-        diagnostics,
+        direction: facts.data.direction,
+        diagnostics: Check { facts, notes, target: None, balance: None },
         policies: policies
             .map(|(k, (own, (solved, noise)))| policy_result(basis, k, own, solved, noise))
             .collect(),
@@ -154,7 +158,7 @@ fn notes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Vec<String> {
     notes.extend(basis.reference.balance().and_then(balance_note));
     notes.extend(prepared.means_note());
     notes.extend(given_note(prepared));
-    notes.extend(stages.facts.notes.iter().cloned());
+    notes.extend(stages.notes.iter().cloned());
     notes.extend(basis.policies.iter().filter(|p| p.chosen_here).map(|p| {
         format!(
             "{} was chosen on the very rows that value it, so its estimates are too good",
@@ -172,7 +176,7 @@ fn notes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Vec<String> {
 
 /// A note where a worst case is a mean that no population can have: the model leaves the outcomes' range.
 fn beyond_outcomes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Option<String> {
-    let (low, high) = stages.facts.outcome_range;
+    let (low, high) = stages.facts.space.outcome_range;
     let slack = 1e-9 * (high - low) + 1e-12 * low.abs().max(high.abs());
     let beyond = |value: f64| value < low - slack || value > high + slack;
     let all = basis.policies.iter().zip(&stages.worst.policies);

@@ -160,10 +160,10 @@ impl Pair<'_> {
             watch.go_on(Progress { stage: Stage::Policy(name), ..progress })
         };
         let settings = Settings {
-            detail: if self.question.worst { Detail::Plan } else { Detail::Population },
+            detail: if self.question.wanted.worst { Detail::Plan } else { Detail::Population },
             plan_floor: 1e-5,
             max_vertices: self.question.vertices(self.robust),
-            max_radius: self.question.curve_up_to,
+            max_radius: self.question.wanted.curve_up_to,
             crossing: (!self.whole()).then_some(0.0),
             watch: Watch::new(&follow),
             ..Settings::default()
@@ -190,7 +190,7 @@ impl Pair<'_> {
 
     /// Whether the whole curve is wanted.
     fn whole(&self) -> bool {
-        self.question.curve || self.many()
+        self.question.wanted.curve || self.many()
     }
 
     fn at_cost_radius(

@@ -179,7 +179,7 @@ impl Task<'_> {
         let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
         let rises = self.rises(&estimands, watch)?;
         // What is between the radii that somebody named changes no number of theirs.
-        let named = |radius: f64| whole || question.named_radii.contains(&radius);
+        let named = |radius: f64| whole || question.wanted.named_radii.contains(&radius);
         let needed = |halved: &[SplitNoise]| {
             let all = halved.iter().zip(&rises).enumerate();
             let each =

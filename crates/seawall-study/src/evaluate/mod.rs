@@ -39,7 +39,7 @@ pub use comparison::{
     DifferenceValue, Verdict,
 };
 pub(crate) use differences::worst_populations;
-pub use question::{HALVINGS, Halving, Question};
+pub use question::{HALVINGS, Halving, Question, Wanted};
 pub use radii::PolicyRadii;
 pub(crate) use radii::{policy_radii, policy_radii_on};
 pub(crate) use splits::affordable;
@@ -47,7 +47,7 @@ pub use values::{Doubled, Honest, RobustValue, ShiftFacts, SolveFacts, ValueNois
 
 pub use crate::reference::TargetEstimates;
 
-use crate::check::facts;
+use crate::check::{StudyFacts, data_notes};
 use crate::prepare::PreparedStudy;
 use basis::{EvaluationBasis, check, study_for};
 use by::by_level;
@@ -89,12 +89,13 @@ fn evaluate_whole(
 ) -> Result<Evaluation> {
     check(prepared, question)?;
     let fitted = prepared.fitted(watch)?;
-    let facts = facts(prepared, fitted, question.support, watch)?;
+    let facts = StudyFacts::new(prepared, fitted, question.support)?;
+    let notes = data_notes(prepared, fitted, &facts, watch)?;
     let reference = prepared.reference(prepared.log())?;
     let basis = EvaluationBasis::new(prepared, question, (fitted, &reference), watch)?;
     let bounds = finite_sample_bounds(&basis)?;
     let estimates = Estimates::new(&basis, watch)?;
     let worst = WorstCases::new(&basis, &estimates, watch)?;
-    let held_out = HeldOut::new(&basis, &estimates, &worst, facts.outcome_range, watch)?;
-    Ok(conclude(&basis, Stages { facts, bounds, estimates, worst, held_out }))
+    let held_out = HeldOut::new(&basis, &estimates, &worst, facts.space.outcome_range, watch)?;
+    Ok(conclude(&basis, Stages { facts, notes, bounds, estimates, worst, held_out }))
 }

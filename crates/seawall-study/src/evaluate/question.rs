@@ -30,21 +30,34 @@ pub struct Question {
     pub compare: bool,
     /// The level of every interval.
     pub level: f64,
+    /// A column by whose levels the same is asked, too.
+    pub by: Option<By>,
+    /// How much is noise, by halves of the rows; None if nobody wants to know.
+    pub halves: Option<Halving>,
+    /// What is wanted beside values and bounds.
+    pub wanted: Wanted,
+    /// The probability of error δ of finite-sample bounds, if wanted.
+    pub bounds: Option<f64>,
+}
+
+/// What is wanted of an evaluation beside values and bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
     /// Whether the curves are wanted, as exact as they can be.
     pub curve: bool,
     /// Curves are wanted up to this radius.
     pub curve_up_to: f64,
     /// Whether the worst-case populations will be looked at.
     pub worst: bool,
-    /// A column by whose levels the same is asked, too.
-    pub by: Option<By>,
-    /// How much is noise, by halves of the rows; None if nobody wants to know.
-    pub halves: Option<Halving>,
-    /// Where there are many radii, those whose limits are solved for and not read off their neighbours':
-    /// the ones that somebody named.
+    /// Where there are many radii, those whose limits are solved for and not interpolated: the ones that
+    /// somebody named.
     pub named_radii: Vec<f64>,
-    /// The probability of error δ of finite-sample bounds, if wanted.
-    pub bounds: Option<f64>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted { curve: false, curve_up_to: f64::INFINITY, worst: true, named_radii: Vec::new() }
+    }
 }
 
 /// How the rows are halved.
@@ -77,12 +90,9 @@ impl Question {
             support: study.data.support,
             compare: true,
             level: 0.95,
-            curve: false,
-            curve_up_to: f64::INFINITY,
-            worst: true,
             by: None,
             halves: Some(Halving::default()),
-            named_radii: Vec::new(),
+            wanted: Wanted::default(),
             bounds: None,
         }
     }
@@ -104,7 +114,7 @@ impl Question {
 
     /// Vertices of a curve at most: where it was not asked for, as many as take little time.
     pub(super) fn vertices(&self, robust: &Robust) -> usize {
-        if self.curve {
+        if self.wanted.curve {
             return CURVE_VERTICES;
         }
         ((UNASKED / robust.work()) as usize).clamp(FEW_VERTICES, CURVE_VERTICES)

@@ -96,7 +96,7 @@ pub(super) fn anchors(question: &Question) -> Vec<f64> {
     let last = sorted.len() - 1;
     let mut places: Vec<usize> = (0..FEW_RADII).map(|k| k * last / (FEW_RADII - 1)).collect();
     let named = |radius: &f64| sorted.iter().position(|r| r == radius);
-    places.extend(question.named_radii.iter().filter_map(named));
+    places.extend(question.wanted.named_radii.iter().filter_map(named));
     places.sort_unstable();
     places.dedup();
     places.into_iter().map(|k| sorted[k]).collect()

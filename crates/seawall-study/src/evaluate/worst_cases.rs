@@ -71,10 +71,10 @@ impl PolicyWorstCases {
             watch.go_on(Progress { stage: Stage::Policy(policy.name()), ..progress })
         };
         let settings = Settings {
-            detail: if question.worst { Detail::Plan } else { Detail::Population },
+            detail: if question.wanted.worst { Detail::Plan } else { Detail::Population },
             plan_floor: 1e-5,
             max_vertices: question.vertices(&basis.robust),
-            max_radius: question.curve_up_to,
+            max_radius: question.wanted.curve_up_to,
             watch: Watch::new(&follow),
             ..Settings::default()
         };
@@ -128,7 +128,7 @@ fn curve_tolerance(
     costs: &Values,
 ) -> Result<Option<f64>> {
     let set = basis.question.context.set;
-    if !basis.question.curve {
+    if !basis.question.wanted.curve {
         return Ok(None);
     }
     if set.has_exact_curve() {

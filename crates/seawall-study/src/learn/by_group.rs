@@ -42,7 +42,7 @@ pub fn by_group(
         scores[group] = score;
     }
     let log = prepared.log();
-    let policy = learned.file.on(log.contexts(), log.actions())?;
+    let policy = learned.kept.file.on(log.contexts(), log.actions())?;
     let fitted = prepared.fitted(watch)?;
     let contrasts = contrasts(&prepared, question, fitted, policy, watch)?;
     let reference = Reference::new(&target, fitted.log())?;

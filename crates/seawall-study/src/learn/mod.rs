@@ -13,8 +13,9 @@ pub use by_group::by_group;
 pub use changes::Changes;
 pub use question::{ACCURACY, CONTEXTS, Limits, Method, Plan, Question};
 pub use result::{
-    AgainstResult, GroupsResult, HeldOutDifference, HonestResult, HonestValue, LearnSupport,
-    LearnedPolicy, MixtureResult, RunsResult,
+    AgainstResult, GroupsResult, HeldOutDifference, HonestResult, HonestValue, KeptPolicy,
+    LearnDetails, LearnHeldOut, LearnShift, LearnSupport, LearnedPolicy, LearnedValue,
+    MixtureResult, RunsResult,
 };
 pub use spec::Spec;
 
@@ -25,7 +26,8 @@ use described::{names, parameters};
 use crate::prepare::PreparedStudy;
 use found::{Found, baseline, worst_of};
 use seawall::evaluate::Support;
-use seawall::learn::{Descent, Schedule, State};
+use seawall::learn::{Descent, Mixture, Schedule, State};
+use seawall::policy::Policy;
 use seawall::policy::file::PolicyFile;
 use seawall::{Direction, Result, Status, Watch};
 use serde_json::json;
@@ -42,19 +44,7 @@ pub fn learn(
     let prepared = &prepared.on_support(question.support)?;
     let log = prepared.log();
     let found = Found::new(prepared, prepared.fitted(watch)?, question, state, watch)?;
-    // A run that was stopped keeps its policy; what was left to do is left out.
-    let (mut halves, mut no_halves) = (None, None);
-    let set = question.context.set;
-    if set.needs_actions() {
-        no_halves = Some(format!("{} is not learned on halves", set.name()));
-    } else if question.honest && found.learned.status() != Status::Stopped {
-        match honest::halves(prepared, question, watch) {
-            Ok(found) => halves = Some(found),
-            Err(error) if error.is_stopped() => {}
-            // What one half of the rows cannot answer is no reason to lose the policy.
-            Err(error) => no_halves = Some(error.to_string()),
-        }
-    }
+    let held_out = held_out(prepared, question, &found, watch)?;
     let (learned, actions) = (&found.learned, log.actions());
     let rule = learned.policy().rule();
     let mut file = PolicyFile::new(learned.policy(), log.contexts(), actions)?;
@@ -62,53 +52,97 @@ pub fn learn(
     Ok(LearnedPolicy {
         policy: file.name.clone(),
         method: learned.method(),
-        set: question.context.set,
-        radius: question.context.radius,
-        column_radii: question.column_radii.clone(),
-        cost_set: question.cost.set,
-        cost_radius: question.cost.radius,
-        support: match (question.support, found.sampled) {
-            (_, true) => LearnSupport::Sampled,
-            (Support::Observed, _) => LearnSupport::Observed,
-            (Support::Space, _) => LearnSupport::Space,
-            _ => LearnSupport::Grid,
-        },
-        direction: log.direction(),
-        worst: learned.certified(),
-        exact_lower: found.exact.map(|e| e.lower),
-        exact_upper: found.exact.map(|e| e.upper),
-        iterations: learned.iterations(),
-        greedy_floor: match log.direction() {
-            Direction::Cost => found.floor.lower,
-            Direction::Reward => found.floor.upper,
-        },
-        greedy: found.floor,
-        nominal_value: found.nominal,
-        in_target: prepared.target.is_some() || found.balance.is_some(),
+        shift: LearnShift::new(prepared, question, &found),
+        value: LearnedValue::new(log.direction(), &found),
         parameters: parameters(rule, actions),
         seconds: start.elapsed().as_secs_f64(),
-        mixture: learned.mixture().map(|m| MixtureResult {
-            value: m.value(),
-            lower: m.lower(),
-            upper: m.upper(),
-            parts: m
-                .parts()
-                .iter()
-                .map(|(share, p)| json!({"share": share, "parameters": parameters(p.rule(), actions)}))
-                .collect(),
-        }),
-        runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
-        against: found.against.clone(),
-        balance: found.balance.clone(),
-        honest: halves,
-        no_honest: no_halves,
+        details: LearnDetails {
+            mixture: learned.mixture().map(|m| mixture(m, actions)),
+            runs: found.descent.as_ref().map(|(descent, schedule)| runs(descent, *schedule)),
+            against: found.against.clone(),
+            balance: found.balance.clone(),
+        },
+        held_out,
         groups: None,
-        words: file.explain(),
-        file,
-        names: names(rule, actions),
-        state: found.descent.map(|(descent, _)| descent.state),
+        kept: KeptPolicy {
+            words: file.explain(),
+            file,
+            names: names(rule, actions),
+            state: found.descent.map(|(descent, _)| descent.state),
+        },
         question: question.clone(),
     })
+}
+
+/// The policy's value on rows that did not choose it. A run that was stopped keeps its policy; what was left to do
+/// is left out.
+fn held_out(
+    prepared: &PreparedStudy,
+    question: &Question,
+    found: &Found,
+    watch: Watch<'_>,
+) -> Result<LearnHeldOut> {
+    let set = question.context.set;
+    if set.needs_actions() {
+        let why = format!("{} is not learned on halves", set.name());
+        return Ok(LearnHeldOut { no_honest: Some(why), ..LearnHeldOut::default() });
+    }
+    if !question.honest || found.learned.status() == Status::Stopped {
+        return Ok(LearnHeldOut::default());
+    }
+    Ok(match honest::halves(prepared, question, watch) {
+        Ok(found) => LearnHeldOut { honest: Some(found), no_honest: None },
+        Err(error) if error.is_stopped() => LearnHeldOut::default(),
+        // What one half of the rows cannot answer is no reason to lose the policy.
+        Err(error) => LearnHeldOut { honest: None, no_honest: Some(error.to_string()) },
+    })
+}
+
+impl LearnShift {
+    fn new(prepared: &PreparedStudy, question: &Question, found: &Found) -> Self {
+        LearnShift {
+            set: question.context.set,
+            radius: question.context.radius,
+            column_radii: question.column_radii.clone(),
+            cost_set: question.cost.set,
+            cost_radius: question.cost.radius,
+            support: match (question.support, found.sampled) {
+                (_, true) => LearnSupport::Sampled,
+                (Support::Observed, _) => LearnSupport::Observed,
+                (Support::Space, _) => LearnSupport::Space,
+                _ => LearnSupport::Grid,
+            },
+            in_target: prepared.target.is_some() || found.balance.is_some(),
+        }
+    }
+}
+
+impl LearnedValue {
+    fn new(direction: Direction, found: &Found) -> Self {
+        LearnedValue {
+            direction,
+            worst: found.learned.certified(),
+            exact_lower: found.exact.map(|e| e.lower),
+            exact_upper: found.exact.map(|e| e.upper),
+            iterations: found.learned.iterations(),
+            greedy_floor: match direction {
+                Direction::Cost => found.floor.lower,
+                Direction::Reward => found.floor.upper,
+            },
+            greedy: found.floor,
+            nominal_value: found.nominal,
+        }
+    }
+}
+
+fn mixture(mixture: &Mixture, actions: &[String]) -> MixtureResult {
+    let part = |(share, policy): &(f64, Policy)| json!({"share": share, "parameters": parameters(policy.rule(), actions)});
+    MixtureResult {
+        value: mixture.value(),
+        lower: mixture.lower(),
+        upper: mixture.upper(),
+        parts: mixture.parts().iter().map(part).collect(),
+    }
 }
 
 fn runs(descent: &Descent, schedule: Schedule) -> RunsResult {

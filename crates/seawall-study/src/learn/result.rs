@@ -33,6 +33,37 @@ pub struct LearnedPolicy {
     pub policy: String,
     /// How it was found.
     pub method: learn::Method,
+    /// The populations that it was learned for.
+    #[serde(flatten)]
+    pub shift: LearnShift,
+    /// Its worst case, and what no policy can beat.
+    #[serde(flatten)]
+    pub value: LearnedValue,
+    /// What the policy does.
+    pub parameters: Value,
+    /// How long it took.
+    pub seconds: f64,
+    /// What only some ways of learning give.
+    #[serde(flatten)]
+    pub details: LearnDetails,
+    /// Its value on rows that did not choose it.
+    #[serde(flatten)]
+    pub held_out: LearnHeldOut,
+    /// The value on past groups that did not choose the policy, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupsResult>,
+    /// What is kept of it in files.
+    #[serde(skip)]
+    pub kept: KeptPolicy,
+    /// What was asked.
+    #[serde(skip)]
+    pub question: Question,
+}
+
+/// The populations that a policy was learned for.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnShift {
     /// The set of contexts.
     #[serde(serialize_with = "set_name")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -52,6 +83,15 @@ pub struct LearnedPolicy {
     pub cost_radius: f64,
     /// Which contexts mass may move to.
     pub support: LearnSupport,
+    /// Whether populations around a target were asked about, and not those around the log.
+    #[serde(skip)]
+    pub in_target: bool,
+}
+
+/// The worst case of a learned policy, and what no policy can beat.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnedValue {
     /// Whether lower or higher is better.
     pub direction: Direction,
     /// The policy's worst case; of its bounds see [`seawall::learn::Learned::lower`].
@@ -72,13 +112,12 @@ pub struct LearnedPolicy {
     pub greedy: Bounds,
     /// The policy's mean if nothing shifts, or in the target if there is one, by the outcome model.
     pub nominal_value: f64,
-    /// Whether populations around a target were asked about, and not those around the log.
-    #[serde(skip)]
-    pub in_target: bool,
-    /// What the policy does.
-    pub parameters: Value,
-    /// How long it took.
-    pub seconds: f64,
+}
+
+/// What only some ways of learning give.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnDetails {
     /// For trees: the best mixture of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixture: Option<MixtureResult>,
@@ -91,30 +130,31 @@ pub struct LearnedPolicy {
     /// How the log was made what is known of the target, if something is and there is no sample of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<BalanceSummary>,
+}
+
+/// The value of a learned policy on rows that did not choose it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnHeldOut {
     /// The value on rows that did not choose the policy, unless it was not wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub honest: Option<HonestResult>,
     /// Why there is none though it was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_honest: Option<String>,
-    /// The value on past groups that did not choose the policy, if it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<GroupsResult>,
+}
+
+/// What is kept of a learned policy in files.
+#[derive(Clone, Debug)]
+pub struct KeptPolicy {
     /// The policy itself.
-    #[serde(skip)]
     pub file: PolicyFile,
     /// The policy in words.
-    #[serde(skip)]
     pub words: Vec<String>,
     /// Where stochastic runs stand.
-    #[serde(skip)]
     pub state: Option<State>,
     /// Names of the parameters of stochastic runs.
-    #[serde(skip)]
     pub names: Vec<String>,
-    /// What was asked.
-    #[serde(skip)]
-    pub question: Question,
 }
 
 impl LearnedPolicy {

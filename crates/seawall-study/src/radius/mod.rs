@@ -9,7 +9,9 @@
 
 mod words;
 
-use crate::evaluate::{Comparison, PolicyRadii, Question, evaluate, policy_radii, policy_radii_on};
+use crate::evaluate::{
+    Comparison, PolicyRadii, Question, Wanted, evaluate, policy_radii, policy_radii_on,
+};
 use crate::prepare::PreparedStudy;
 use crate::reference::Reference;
 use crate::study::PolicySpec;
@@ -324,7 +326,10 @@ fn question(prepared: &PreparedStudy, request: &Request) -> Result<Question> {
     if request.splits == 0 {
         return Err(Error::field(Field::Splits, "is 0; expected at least 1"));
     }
-    let question = Question { worst: false, ..Question::from_study(prepared) };
+    let question = Question {
+        wanted: Wanted { worst: false, ..Wanted::default() },
+        ..Question::from_study(prepared)
+    };
     let set = question.context.set;
     if set.needs_known() {
         let what = format!(

@@ -123,7 +123,7 @@ pub fn question(
     question.policies.extend(std::iter::repeat_n(PolicySpec::Uniform, learned));
     let slow = stops::slow(loaded.log().contexts(), question.context.set);
     question.context.radii = Stops::new(&question.context.radii, slow).radii;
-    (question.curve, question.halves) = (true, halves);
+    (question.wanted.curve, question.halves) = (true, halves);
     question
 }
 
@@ -146,7 +146,7 @@ pub fn answers(
     }
     let learned = learned(loaded, &request, watch)?;
     let made = |(name, answer): &(String, LearnedPolicy)| {
-        let mut file = answer.file.clone();
+        let mut file = answer.kept.file.clone();
         file.name.clone_from(name);
         PolicySpec::Made(Box::new(file))
     };
@@ -161,10 +161,10 @@ pub fn answers(
     let stops = Stops::new(&wanted, slow);
     let cost_radii = question.cost.radii.clone();
     question.context.radii.clone_from(&stops.radii);
-    question.named_radii = stops.of(&own);
+    question.wanted.named_radii = stops.of(&own);
     question.cost.radii.truncate(1);
-    question.curve = true;
-    question.curve_up_to = stops.largest;
+    question.wanted.curve = true;
+    question.wanted.curve_up_to = stops.largest;
     question.halves = request.halves;
     question.level = request.halves.map_or(question.level, |h| h.level);
     let found = evaluate::evaluate(loaded, &question, watch)?;
@@ -242,7 +242,7 @@ fn learned(
         asked.context.radius = radii.iter().copied().find(|r| *r > 0.0).unwrap_or(0.0);
         asked.honest = false;
         let answer = learn::learn(loaded, &asked, None, watch)?;
-        if answer.worst.status == Status::Stopped {
+        if answer.value.worst.status == Status::Stopped {
             return Err(Error::stopped());
         }
         all.push((name, answer));
@@ -264,7 +264,7 @@ fn other_costs(
     let mut asked = question.clone();
     asked.context.radii = own.to_vec();
     asked.cost.radii = cost_radii[1..].to_vec();
-    (asked.curve, asked.worst) = (false, false);
+    (asked.wanted.curve, asked.wanted.worst) = (false, false);
     (asked.compare, asked.halves) = (false, None);
     evaluate::evaluate(loaded, &asked, watch).map(Some)
 }
@@ -274,7 +274,7 @@ fn chance(loaded: &PreparedStudy, question: &Question, watch: Watch<'_>) -> Resu
     let mut asked = question.clone();
     asked.context.radii = vec![0.0];
     asked.cost.radii.truncate(1);
-    (asked.compare, asked.worst) = (false, false);
+    (asked.compare, asked.wanted.worst) = (false, false);
     asked.halves = None;
     let found = evaluate::evaluate(loaded, &asked, watch)?;
     Ok(found.policies.iter().filter_map(|p| p.radii.chance).fold(0.0, f64::max))
