@@ -61,7 +61,7 @@ class Folder:
         self.modules = {
             name: self.path / name if (self.path / name).is_dir() else self.path / f"{name}.rs"
             for name in {p.stem for p in self.path.iterdir() if p.suffix == ".rs" or p.is_dir()}
-            if name not in ("lib", "main", "mod")
+            if name not in ("lib", "main", "mod") and not name.endswith("_tests")
         }
         # What the folder hands on under a name of its own is the module's that it is from.
         self.from_module = {}

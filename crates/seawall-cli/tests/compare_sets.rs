@@ -3,12 +3,12 @@
 
 use crate::common;
 
-use crate::common::{folder, json, run, shared};
+use crate::common::{folder, json, run};
 use serde_json::Value;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-const STUDY: &str = r#"[data]
+pub(crate) const STUDY: &str = r#"[data]
 path = "log.csv"
 
 [context]
@@ -64,7 +64,7 @@ fn rows(sites: impl Iterator<Item = usize>) -> String {
     text
 }
 
-fn there() -> tempfile::TempDir {
+pub(crate) fn there() -> tempfile::TempDir {
     let log = rows(0..7);
     let target = rows(5..6);
     let without = rows((0..7).filter(|s| *s != 5));
@@ -78,16 +78,16 @@ fn there() -> tempfile::TempDir {
     ])
 }
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-fn list(value: &Value) -> &Vec<Value> {
+pub(crate) fn list(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
 }
 
 /// What a study says at a radius and just before it.
-fn at(path: &Path, study: &str, set: &str, policy: &str, radius: f64) -> (f64, f64) {
+pub(crate) fn at(path: &Path, study: &str, set: &str, policy: &str, radius: f64) -> (f64, f64) {
     let less = 0.999 * radius;
     let asked = format!(
         "evaluate {study} --set {set} --policy {policy} --radius {less},{radius} --halves 0 --json"
@@ -98,7 +98,7 @@ fn at(path: &Path, study: &str, set: &str, policy: &str, radius: f64) -> (f64, f
 }
 
 /// Sets that are about contexts alone: those that `evaluate` answers.
-fn answered(found: &Value) -> Vec<&Value> {
+pub(crate) fn answered(found: &Value) -> Vec<&Value> {
     list(&found["sets"]).iter().filter(|s| !list(&s["best"]).is_empty()).collect()
 }
 
@@ -442,95 +442,4 @@ fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
     // Beside a group it is the level.
     let found = json(path, "compare study.toml --by site --group s5 --set joint-kl-dr --json");
     assert_eq!(found["sets"][0]["covers"], found["covers"]["value"]);
-}
-
-#[test]
-fn levels_that_are_words_are_named_by_the_one_that_gains() {
-    let mut log = "stage,arm,y\n".to_owned();
-    for k in 0..300 {
-        let stage = k % 3;
-        let y = (stage * stage) as f64 + ((k * 37) % 23) as f64 / 23.0;
-        writeln!(log, "{},{},{y}", ["I", "II", "III"][stage], ["a", "b"][(k / 3) % 2]).unwrap();
-    }
-    let study = STUDY.replace(
-        "age = { kind = \"numeric\", bin = 10, min = 30, max = 90 }\nsex = { kind = \"nominal\", levels = [\"F\", \"M\"] }",
-        "stage = { kind = \"ordinal\", levels = [\"I\", \"II\", \"III\"] }",
-    );
-    let there = folder(&[("study.toml", study.as_bytes()), ("log.csv", log.as_bytes())]);
-    let found = json(there.path(), "compare study.toml --set kl --set wasserstein --json");
-    for set in answered(&found) {
-        assert_eq!(set["fears"], "more stage = III", "{set}");
-    }
-}
-
-#[test]
-fn a_radius_is_told_in_the_scale_of_the_study() {
-    let there = there();
-    let path = there.path();
-    let spread = STUDY.replace("[context]\n", "[context]\nscale = \"spread\"\n");
-    std::fs::write(path.join("spread.toml"), spread).unwrap();
-    for (study, own, other) in [
-        ("study.toml", "across the whole range", "drawn at random"),
-        ("spread.toml", "drawn at random", "across the whole range"),
-    ] {
-        let sets = "--set sinkhorn --set wasserstein --set joint-wasserstein --set kl";
-        let found = json(path, &format!("compare {study} {sets} --json"));
-        let away: Vec<&str> =
-            list(&found["sets"]).iter().map(|s| s["away"].as_str().unwrap()).collect();
-        assert!(away[..3].iter().all(|a| a.contains(own) && !a.contains(other)), "{away:?}");
-        assert!(!away[3].contains(own) && !away[3].contains(other), "{away:?}");
-        // What is the set's own is not hidden by the scale.
-        assert!(away[0].contains("spread over") && away[2].contains("kappa"), "{away:?}");
-    }
-}
-
-#[test]
-fn the_report_has_the_sets_where_they_are_asked_for() {
-    let there = there();
-    let path = there.path();
-    let page = |words: &str| {
-        let found = run(path, &format!("report study.toml --no-learn --halves 0 {words}"));
-        assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
-        std::fs::read_to_string(path.join("report.html")).unwrap()
-    };
-    assert!(!page("").contains("Other kinds of shift"));
-    let shown = page("--compare --target target.csv");
-    let said = json(path, "compare study.toml --target target.csv --json");
-    let sentence = said["agreement"]["sentences"][0].as_str().unwrap();
-    assert!(shown.contains("Other kinds of shift") && shown.contains(sentence), "{sentence}");
-    let noise = said["on_log"]["sentence"].as_str().unwrap();
-    assert!(shown.contains(noise) && shown.contains("best as fitted"), "{noise}");
-    for set in answered(&said) {
-        let value = seawall_study::words::short(number(&set["policies"][1]["value"]));
-        assert!(shown.contains(&format!("<td>{value}</td>")), "{set}");
-    }
-}
-
-#[test]
-fn the_stroke_trial_covers_the_united_kingdom() {
-    let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let asked = "compare ist.toml --policy constant:treat --policy constant:control --by COUNTRY \
-                 --group UK --json";
-    let found = json(&here, asked);
-    let value = number(&found["covers"]["value"]);
-    assert!(value > number(&found["covers"]["nominal"]), "{}", found["covers"]);
-    for set in answered(&found) {
-        let reached = number(&set["policies"][0]["value"]);
-        let beyond = number(&set["radius"]) == 0.0 && reached > value;
-        assert!(beyond || (reached - value).abs() <= 1e-6 * value, "{set}");
-    }
-    println!("{}", found["agreement"]);
-}
-
-#[test]
-fn the_stroke_trial_does_not_tell_its_two_arms_apart() {
-    let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let policies = "--policy constant:treat --policy constant:control";
-    let found = json(&here, &format!("compare ist.toml {policies} --set kl --set tv --json"));
-    let evaluated = run(&here, &format!("evaluate ist.toml {policies} --set kl --halves 0"));
-    assert!(evaluated.out.contains("too close to call"), "{}", evaluated.out);
-    assert_eq!(found["on_log"]["told"], false, "{}", found["on_log"]);
-    assert!(answered(&found).iter().all(|s| s["told"] == false), "{}", found["sets"]);
 }

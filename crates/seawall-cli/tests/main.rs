@@ -1,14 +1,18 @@
 //! The integration tests of the program, a module for each subject, in one binary: linked once, and run side
 //! by side.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// A test that goes through one case from end to end is read from top to bottom.
+#![allow(clippy::too_many_lines)]
 
 mod asking;
 mod bin_means;
 mod bins;
 mod bound;
+mod bound_columns;
 mod common;
 mod compare;
 mod compare_sets;
+mod compare_studies;
 mod completions;
 mod counted;
 mod damage;
@@ -16,7 +20,9 @@ mod describe;
 mod distance;
 mod evaluate;
 mod faults;
+mod faults_reading;
 mod init;
+mod init_released;
 mod invariance;
 mod joint;
 mod known;

@@ -6,17 +6,12 @@
 use crate::common::Random;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
-use seawall::evaluate::{Evaluator, FitOptions, Propensity};
-use seawall::outcome::{Recipe, TreeSettings};
-use seawall::policy::Policy;
-use seawall::transfer::{Balance, BalanceStatus, BalancedEstimator, EFFECTIVE};
-use seawall::{
-    Direction, Entry, Fact, Feature, Known, Log, Matrix, Population, Quantity, Space, Watch,
-};
+use seawall::transfer::{Balance, BalanceStatus, EFFECTIVE};
+use seawall::{Direction, Entry, Fact, Feature, Known, Log, Population, Quantity, Space};
 use std::sync::Arc;
 
 /// A log with these weights of contexts, one action, one outcome.
-fn log_of(space: &Arc<Space>, weights: &[f64]) -> Log {
+pub(crate) fn log_of(space: &Arc<Space>, weights: &[f64]) -> Log {
     let rows = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
     let entry = |(x, w): (usize, &f64)| Entry { context: x as u32, weight: *w, ..Entry::default() };
     let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels([0.0])]).unwrap());
@@ -26,7 +21,11 @@ fn log_of(space: &Arc<Space>, weights: &[f64]) -> Log {
 }
 
 /// `min Σ t` with `w ≥ 0`, `Σ w = 1`, `Σ w φ_j = b_j` and `w exp(−t/w) ≤ p`.
-fn cone_program(p: &[f64], features: &[Vec<f64>], goals: &[f64]) -> (Vec<f64>, SolverStatus) {
+pub(crate) fn cone_program(
+    p: &[f64],
+    features: &[Vec<f64>],
+    goals: &[f64],
+) -> (Vec<f64>, SolverStatus) {
     let n = p.len();
     let (mut rows, mut cols, mut entries, mut b) = (vec![], vec![], vec![], vec![1.0]);
     let mut put = |r: usize, c: usize, x: f64| {
@@ -63,7 +62,7 @@ fn cone_program(p: &[f64], features: &[Vec<f64>], goals: &[f64]) -> (Vec<f64>, S
 }
 
 /// A random space, log and target: numbers, levels, missing values, partial margins.
-fn problem(seed: u64) -> (Log, Known) {
+pub(crate) fn problem(seed: u64) -> (Log, Known) {
     let r = &mut Random(seed);
     let mut features = vec![];
     for k in 0..1 + r.below(3) {
@@ -149,7 +148,7 @@ fn weights_equal_an_exponential_cone_program() {
 }
 
 /// Iterative proportional fitting of a table to margins, until nothing moves.
-fn raked(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> Vec<Vec<f64>> {
+pub(crate) fn raked(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> Vec<Vec<f64>> {
     let mut table = table.to_vec();
     for _ in 0..10_000 {
         for (row, goal) in table.iter_mut().zip(rows) {
@@ -164,7 +163,7 @@ fn raked(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> Vec<Vec<f64>> {
     table
 }
 
-fn table_case(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> (Log, Known) {
+pub(crate) fn table_case(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> (Log, Known) {
     let levels = |n: usize| (0..n).map(|k| format!("{k}")).collect::<Vec<_>>();
     let features = [
         Feature::nominal("row", levels(rows.len())),
@@ -222,7 +221,7 @@ fn margins_of_tables_are_raked() {
 }
 
 /// Two actions, ages 0 to 9 by two sexes, as often as said.
-fn people(count: impl Fn(usize, usize, usize) -> f64) -> Log {
+pub(crate) fn people(count: impl Fn(usize, usize, usize) -> f64) -> Log {
     let space = Arc::new(grid());
     let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels([0.0])]).unwrap());
     let mut entries = vec![];
@@ -237,20 +236,20 @@ fn people(count: impl Fn(usize, usize, usize) -> f64) -> Log {
     Log::new(space, actions, outcomes, vec![0.0], Direction::Cost, entries).unwrap()
 }
 
-fn grid() -> Space {
+pub(crate) fn grid() -> Space {
     let age = Feature::numeric("age").levels((0..10).map(|k| k as f64));
     Space::grid([age, Feature::nominal("sex", ["F", "M"])]).unwrap()
 }
 
-fn mean_age(value: f64) -> Fact {
+pub(crate) fn mean_age(value: f64) -> Fact {
     Fact::exact(0, Quantity::Mean, value)
 }
 
-fn share_of(level: usize, value: f64) -> Fact {
+pub(crate) fn share_of(level: usize, value: f64) -> Fact {
     Fact::exact(1, Quantity::Share(level), value)
 }
 
-fn balanced(log: &Log, facts: Vec<Fact>) -> seawall::Result<Balance> {
+pub(crate) fn balanced(log: &Log, facts: Vec<Fact>) -> seawall::Result<Balance> {
     Balance::new(log, &Known::new(log.contexts().clone(), facts).unwrap(), EFFECTIVE)
 }
 
@@ -426,293 +425,4 @@ fn long_columns_and_many_contexts_are_balanced() {
     let balance = Balance::new(&log, &known, 0.0).unwrap();
     assert_eq!(balance.status(), BalanceStatus::Matched);
     assert!(known.holds_for(balance.population(), 1e-8).unwrap());
-}
-
-/// Whether any weights on the cells that have rows have these margins.
-fn attainable(table: &[Vec<f64>], rows: &[f64], columns: &[f64]) -> bool {
-    let mut program = microlp::Problem::new(microlp::OptimizationDirection::Minimize);
-    let mut sums = vec![microlp::LinearExpr::empty(); rows.len() + columns.len()];
-    for (i, row) in table.iter().enumerate() {
-        for (k, _) in row.iter().enumerate().filter(|(_, n)| **n > 0.0) {
-            let cell = program.add_var(0.0, (0.0, f64::INFINITY));
-            sums[i].add(cell, 1.0);
-            sums[rows.len() + k].add(cell, 1.0);
-        }
-    }
-    for (sum, goal) in sums.into_iter().zip(rows.iter().chain(columns)) {
-        program.add_constraint(sum, microlp::ComparisonOp::Eq, *goal);
-    }
-    program.solve().is_ok()
-}
-
-#[test]
-fn what_a_linear_program_attains_is_attained() {
-    let (mut can, mut cannot) = (0, 0);
-    for seed in crate::common::cases(600) {
-        let r = &mut Random(seed);
-        let (height, width) = (2 + r.below(3), 2 + r.below(3));
-        // Every row and column of the table has somebody.
-        let table: Vec<Vec<f64>> = (0..height)
-            .map(|i| {
-                let cell = |k: usize| i % width == k || k % height == i || r.chance(0.4);
-                (0..width).map(cell).map(|some| if some { 30.0 } else { 0.0 }).collect()
-            })
-            .collect();
-        // Small counts, many of them 0: margins are often at the end of what can be.
-        let mut other: Vec<Vec<f64>> = vec![vec![0.0; width]; height];
-        for _ in 0..1 + r.below(12) {
-            let (i, k) = (r.below(height), r.below(width));
-            if table[i][k] > 0.0 || r.chance(0.3) {
-                other[i][k] += 1.0;
-            }
-        }
-        let rows: Vec<f64> = other.iter().map(|row| row.iter().sum()).collect();
-        let columns: Vec<f64> = (0..width).map(|k| other.iter().map(|row| row[k]).sum()).collect();
-        if rows.iter().sum::<f64>() == 0.0 {
-            continue;
-        }
-        let expected = attainable(&table, &rows, &columns);
-        let (log, known) = table_case(&table, &rows, &columns);
-        let found = Balance::new(&log, &known, 0.0).is_ok_and(|b| b.mixed() == 0.0);
-        assert_eq!(found, expected, "{seed}: {table:?} {rows:?} {columns:?}");
-        if expected { can += 1 } else { cannot += 1 }
-    }
-    println!("{can} attainable, {cannot} not");
-    assert!(
-        can >= crate::common::cases::enough(100) && cannot >= crate::common::cases::enough(50),
-        "{can} {cannot}"
-    );
-}
-
-#[test]
-fn extremes_are_matched() {
-    let facts = |value: f64, share: f64| vec![mean_age(value), share_of(0, share)];
-    for scale in [1e-200, 1.0, 1e200] {
-        let log = people(|age, sex, _| scale * (1.0 + (age * 7 + sex * 3) as f64));
-        for (value, share) in [
-            (8.999_999, 0.5),
-            (1e-9, 0.5),
-            (4.0, 1e-9),
-            (4.0, 1.0 - 1e-9),
-            (8.99, 1e-6),
-            (0.0, 0.0),
-        ] {
-            let known = Known::new(log.contexts().clone(), facts(value, share)).unwrap();
-            let balance = Balance::new(&log, &known, 0.0).unwrap();
-            assert_eq!(balance.status(), BalanceStatus::Matched, "{value} {share}");
-            assert!(known.holds_for(balance.population(), 1e-8).unwrap(), "{value} {share}");
-        }
-    }
-    // GubSimplex that differ by 8 orders, and numbers far from 0.
-    let space = Space::grid([Feature::numeric("year").levels([1e9, 1e9 + 1.0, 1e9 + 2.0])]);
-    let space = Arc::new(space.unwrap());
-    let log = log_of(&space, &[1.0, 1e-4, 1e-8]);
-    let known = Known::new(space.clone(), vec![Fact::exact(0, Quantity::Mean, 1e9 + 1.5)]).unwrap();
-    let balance = Balance::new(&log, &known, 0.0).unwrap();
-    let [one, two, three] = balance.population().weights() else { unreachable!() };
-    assert!((two + 2.0 * three - 1.5).abs() < 1e-6, "{one} {two} {three}");
-    // Shares in the middle of ranges need not sum to 1.
-    let log = people(|_, _, _| 20.0);
-    let about = |level, value| share_of(level, value).give_or_take(0.05);
-    let balance = balanced(&log, vec![about(0, 0.3), about(1, 0.68)]).unwrap();
-    let women: f64 = balance.population().weights().iter().step_by(2).sum();
-    assert!((women - 0.3 / 0.98).abs() < 1e-9 && balance.status() == BalanceStatus::Matched);
-    assert!(Balance::new(&log, &known, 0.0).is_err());
-    let known = Known::new(log.contexts().clone(), vec![mean_age(5.0)]).unwrap();
-    assert!(Balance::new(&log, &known, f64::NAN).is_err());
-}
-
-const AGES: usize = 10;
-
-/// Ten ages by two sexes, two actions, outcomes 0 or 1; a target of which the margins are known.
-struct World {
-    space: Arc<Space>,
-    here: Vec<f64>,
-    there: Vec<f64>,
-    known: Known,
-}
-
-/// How much the chance of a bad outcome moves with the cluster.
-const CLUSTERED: f64 = 0.1;
-
-impl World {
-    /// The target is a tilt of the log's population, so that balancing weights are right; or is not.
-    fn new(tilted: bool) -> Self {
-        let space = Arc::new(grid());
-        let shares = |weight: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
-            let all: Vec<f64> =
-                (0..2 * AGES).map(|x| weight((x / 2) as f64, (x % 2) as f64)).collect();
-            let total: f64 = all.iter().sum();
-            all.iter().map(|w| w / total).collect()
-        };
-        let there = if tilted {
-            shares(&|age, sex| (1.0 + 0.3 * sex) * (0.2 * age + 0.5 * sex).exp())
-        } else {
-            shares(&|age, sex| (-((age - 6.5) / 3.0).powi(2) + age * sex / 6.0).exp() + 0.03)
-        };
-        let target = Population::from_weights(space.clone(), there.clone()).unwrap();
-        let facts = vec![mean_age(4.0), share_of(0, 0.5), share_of(1, 0.5)];
-        let known = Known::new(space.clone(), facts).unwrap().measured_on(&target).unwrap();
-        World { space, here: shares(&|_, sex| 1.0 + 0.3 * sex), there, known }
-    }
-
-    fn risk(context: usize, action: usize) -> f64 {
-        let (age, sex) = ((context / 2) as f64, (context % 2) as f64);
-        let own = if action == 0 { 0.15 + 0.05 * age } else { 0.5 - 0.025 * age };
-        (own + 0.1 * sex * action as f64).clamp(0.0, 1.0)
-    }
-
-    fn propensity(context: usize, action: usize) -> f64 {
-        let treat = 0.3 + 0.04 * (context / 2) as f64;
-        if action == 0 { 1.0 - treat } else { treat }
-    }
-
-    fn policy(&self, log: &Log, from: usize) -> Policy {
-        let chance = |k: usize| if (k / 4 >= from) == (k % 2 == 1) { 0.9 } else { 0.1 };
-        let chances = Matrix::new(2 * AGES, 2, (0..4 * AGES).map(chance).collect()).unwrap();
-        Policy::table(format!("from {from}"), &self.space, log.actions(), &chances).unwrap()
-    }
-
-    fn truth(&self, policy: &Policy) -> f64 {
-        let value =
-            |x: usize| (0..2).map(|a| policy.probability(x, a) * Self::risk(x, a)).sum::<f64>();
-        (0..2 * AGES).map(|x| self.there[x] * value(x)).sum()
-    }
-
-    /// Rows that stand for themselves, or in clusters that share contexts and luck.
-    fn draw(&self, rows: usize, clusters: Option<usize>, random: &mut Random) -> Arc<Log> {
-        let pick = |random: &mut Random| {
-            let mut left: f64 = random.unit();
-            let falls = |share: &f64| {
-                left -= share;
-                left < 0.0
-            };
-            self.here.iter().position(falls).unwrap_or(self.here.len() - 1)
-        };
-        let luck: Vec<(f64, usize)> = (0..clusters.unwrap_or(1))
-            .map(|_| (CLUSTERED * (2.0 * random.unit() - 1.0), pick(random)))
-            .collect();
-        let entries = (0..rows).map(|row| {
-            let own = clusters.map(|count| row % count);
-            let (shift, usual) = own.map_or((0.0, 0), |g| luck[g]);
-            let context = if own.is_some() && random.chance(0.3) { usual } else { pick(random) };
-            let action = usize::from(random.unit() < Self::propensity(context, 1));
-            let outcome = u32::from(random.unit() < Self::risk(context, action) + shift);
-            Entry {
-                context: context as u32,
-                action: action as u32,
-                outcome,
-                propensity: Self::propensity(context, action),
-                cluster: own.map_or(Entry::ALONE, |g| g as u32),
-                ..Entry::default()
-            }
-        });
-        let entries = entries.collect();
-        let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels([0.0, 1.0])]).unwrap());
-        let actions = ["a", "b"].map(str::to_owned).to_vec();
-        let (space, values) = (self.space.clone(), vec![0.0, 1.0]);
-        Log::new(space, actions, outcomes, values, Direction::Cost, entries).unwrap().shared()
-    }
-}
-
-fn fitted(log: &Arc<Log>, right: bool) -> Evaluator {
-    let recipe = if right {
-        Recipe::Cells
-    } else {
-        // A tree that asks nothing: the action's mean everywhere.
-        Recipe::Tree(vec![TreeSettings { max_depth: 0, ..TreeSettings::default() }; 2])
-    };
-    Evaluator::new(log, &recipe, &Propensity::Known, FitOptions::default(), Watch::NOBODY).unwrap()
-}
-
-/// Of a policy's value and of a difference: the share of intervals that hold the truth, the mean
-/// error, and its Monte Carlo standard error.
-fn held(
-    model: bool,
-    weights: bool,
-    rows: usize,
-    clusters: Option<usize>,
-    runs: u64,
-) -> [[f64; 4]; 2] {
-    let world = World::new(weights);
-    let mut all = [vec![], vec![]];
-    for run in 0..runs {
-        let log = world.draw(rows, clusters, &mut Random(7 * run + 1));
-        let fitted = fitted(&log, model);
-        let balance = Balance::new(&log, &world.known, EFFECTIVE).unwrap();
-        assert_eq!(balance.status(), BalanceStatus::Matched);
-        let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
-        // Without the right weights only values that are linear in what is known can be had.
-        let (a, b) = if weights {
-            (world.policy(&log, 4), world.policy(&log, 8))
-        } else {
-            (world.policy(&log, 0), world.policy(&log, 10))
-        };
-        assert!(centre.effective_rows(&a).unwrap() < rows as f64);
-        let (truth, other) = (world.truth(&a), world.truth(&b));
-        all[0].push((centre.estimate(&a).unwrap().unwrap(), truth));
-        all[1].push((centre.difference(&a, &b).unwrap().unwrap(), truth - other));
-    }
-    all.map(|all| {
-        let n = all.len() as f64;
-        let hits = all.iter().filter(|(e, t)| e.covers(*t)).count() as f64;
-        let bias = all.iter().map(|(e, t)| e.value - t).sum::<f64>() / n;
-        let square = all.iter().map(|(e, t)| (e.value - t - bias).powi(2)).sum::<f64>() / n;
-        let se = all.iter().map(|(e, _)| e.se).sum::<f64>() / n;
-        [hits / n, bias, (square / n).sqrt(), se / square.sqrt()]
-    })
-}
-
-#[test]
-fn centres_hold_the_truth_with_either_nuisance_wrong() {
-    for (model, weights) in [(true, true), (false, true), (true, false), (false, false)] {
-        for (rows, clusters) in [(2000, None), (800, None), (3000, Some(60))] {
-            for (what, [held, bias, noise, ratio]) in
-                ["value", "difference"].iter().zip(held(model, weights, rows, clusters, 400))
-            {
-                println!(
-                    "model {model}, weights {weights}, {rows} rows, {clusters:?} clusters, {what}: \
-                     {:.1}% held, bias {bias:.4} (± {noise:.4}), se {ratio:.3} of the spread",
-                    100.0 * held
-                );
-                assert!(bias.abs() < 4.0 * noise, "{bias} {noise}");
-                assert!((0.92..=0.98).contains(&held), "{held}");
-            }
-        }
-    }
-}
-
-/// A target that is no tilt of the log, and values that are not linear in what is known: a large log
-/// and the right model do not help.
-#[test]
-fn margins_do_not_tell_everything() {
-    let world = World::new(false);
-    let log = world.draw(60_000, None, &mut Random(1));
-    let fitted = fitted(&log, true);
-    let balance = Balance::new(&log, &world.known, EFFECTIVE).unwrap();
-    let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
-    let policy = world.policy(&log, 4);
-    let found = centre.estimate(&policy).unwrap().unwrap();
-    let off = found.value - world.truth(&policy);
-    assert!(off < -0.01 && off.abs() > 4.0 * found.se, "{off} {}", found.se);
-}
-
-#[test]
-fn a_log_too_small_to_fold_has_no_centre() {
-    let world = World::new(true);
-    let log = world.draw(400, None, &mut Random(1));
-    let one = log.reweighted(|_, e| if e.context == 0 { e.weight } else { 0.0 }).unwrap();
-    let entries = one.entries()[..1].iter().map(|e| Entry { weight: 1.0, ..*e }).collect();
-    let (outcomes, values) = (log.outcomes().clone(), log.values().to_vec());
-    let actions = vec!["a".to_owned()];
-    let one = Log::new(log.contexts().clone(), actions, outcomes, values, Direction::Cost, entries);
-    let one = one.unwrap().shared();
-    let known = Known::new(one.contexts().clone(), vec![mean_age(0.0)]).unwrap();
-    let balance = Balance::new(&one, &known, EFFECTIVE).unwrap();
-    let recipe = Recipe::Cells;
-    let options = FitOptions::default();
-    let fitted = Evaluator::new(&one, &recipe, &Propensity::Known, options, Watch::NOBODY).unwrap();
-    let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY).unwrap();
-    let found = centre.estimate(&Policy::constant(&one, "a").unwrap()).unwrap();
-    assert!(found.is_none());
 }

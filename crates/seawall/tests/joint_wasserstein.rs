@@ -5,40 +5,38 @@
 use crate::common::Random;
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection};
 use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Support};
-use seawall::outcome::{
-    AdditiveSettings, BoostedSettings, ForestSettings, Recipe, TreeSettings, Unseen,
-};
+use seawall::outcome::{Recipe, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{
-    Detail, Direction, Entry, Feature, JointWasserstein, Log, Matrix, Population, Problem, Set,
-    Settings, Space, Status, Wasserstein, Watch, WorstCase,
+    Direction, Entry, Feature, JointWasserstein, Log, Matrix, Settings, Space, Status, Wasserstein,
+    Watch, WorstCase,
 };
 use std::sync::Arc;
 
 /// A matrix of what each context and action has.
-fn table(contexts: usize, actions: usize, of: impl Fn(usize, usize) -> f64) -> Matrix {
+pub(crate) fn table(contexts: usize, actions: usize, of: impl Fn(usize, usize) -> f64) -> Matrix {
     let cells = (0..contexts).flat_map(|x| (0..actions).map(move |a| (x, a)));
     Matrix::new(contexts, actions, cells.map(|(x, a)| of(x, a)).collect()).unwrap()
 }
 
 /// How a random log's policy acts.
 #[derive(Clone, Copy, PartialEq)]
-enum Acts {
+pub(crate) enum Acts {
     Certainly,
     AtRandom,
     Alike,
 }
 
 /// A log, a policy, and what is asked.
-struct Trial {
-    fitted: Evaluator,
-    robust: Arc<Robust>,
-    policy: Policy,
-    kappa: f64,
+pub(crate) struct Trial {
+    pub(crate) fitted: Evaluator,
+    pub(crate) robust: Arc<Robust>,
+    pub(crate) policy: Policy,
+    pub(crate) kappa: f64,
 }
 
 impl Trial {
-    fn new(seed: u64, actions: usize, acts: Acts) -> Self {
+    pub(crate) fn new(seed: u64, actions: usize, acts: Acts) -> Self {
         let r = &mut Random(seed);
         let levels = 1 + r.below(3);
         let second = match r.below(3) {
@@ -120,33 +118,33 @@ impl Trial {
         Trial { fitted, robust, policy, kappa }
     }
 
-    fn log(&self) -> &Log {
+    pub(crate) fn log(&self) -> &Log {
         self.fitted.log()
     }
 
-    fn set(&self) -> JointWasserstein {
+    pub(crate) fn set(&self) -> JointWasserstein {
         JointWasserstein { kappa: self.kappa }
     }
 
-    fn ask(&self, set: JointWasserstein, radii: &[f64]) -> Vec<WorstCase> {
+    pub(crate) fn ask(&self, set: JointWasserstein, radii: &[f64]) -> Vec<WorstCase> {
         let values = self.values();
         let (robust, policy) = (&self.robust, &self.policy);
         let settings = Settings::default();
         self.fitted.worst_cases(robust, policy, &values, set, radii, None, settings).unwrap().0
     }
 
-    fn values(&self) -> Arc<seawall::outcome::Values> {
+    pub(crate) fn values(&self) -> Arc<seawall::outcome::Values> {
         self.fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap()
     }
 
     /// The worst value there is.
-    fn top(&self) -> f64 {
+    pub(crate) fn top(&self) -> f64 {
         let sign = self.log().direction().sign();
         sign * self.log().values().iter().map(|y| sign * y).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The outcomes of a context under an action, with shares.
-    fn margin(&self, context: usize, action: usize) -> Vec<(f64, f64)> {
+    pub(crate) fn margin(&self, context: usize, action: usize) -> Vec<(f64, f64)> {
         let (log, leaves) = (self.log(), self.fitted.model().leaves().unwrap());
         let seen: Vec<(f64, f64)> = match leaves.leaf_of(context, action) {
             Some(leaf) => {
@@ -165,12 +163,12 @@ impl Trial {
 
     /// The largest mean over plans and moves of outcomes, as costs, and over couplings of the margins
     /// or with the joint shares that are given.
-    fn program(&self, radius: f64, joint: Option<Coupled<'_>>) -> f64 {
+    pub(crate) fn program(&self, radius: f64, joint: Option<Coupled<'_>>) -> f64 {
         self.program_by(radius, joint, None)
     }
 
     /// The same where people go as a plan says.
-    fn program_by(
+    pub(crate) fn program_by(
         &self,
         radius: f64,
         joint: Option<Coupled<'_>>,
@@ -248,16 +246,16 @@ impl Trial {
 }
 
 /// Which people there are in a context of these margins.
-type Coupled<'a> = &'a dyn Fn(&[Vec<(f64, f64)>]) -> Vec<Joint>;
+pub(crate) type Coupled<'a> = &'a dyn Fn(&[Vec<(f64, f64)>]) -> Vec<Joint>;
 
 /// Some people of one context: which outcome of each action, and their share.
-struct Joint {
-    at: Vec<usize>,
-    share: f64,
+pub(crate) struct Joint {
+    pub(crate) at: Vec<usize>,
+    pub(crate) share: f64,
 }
 
 /// Every combination; its share as if outcomes had nothing to do with each other.
-fn product(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
+pub(crate) fn product(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
     let mut all = vec![Joint { at: Vec::new(), share: 1.0 }];
     for margin in margins {
         let longer = |one: &Joint| -> Vec<Joint> {
@@ -273,7 +271,7 @@ fn product(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
 }
 
 /// Like beside like: by quantiles.
-fn together(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
+pub(crate) fn together(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
     let order = |margin: &Vec<(f64, f64)>| {
         let mut order: Vec<usize> = (0..margin.len()).collect();
         order.sort_by(|&a, &b| margin[a].0.total_cmp(&margin[b].0));
@@ -309,7 +307,7 @@ fn together(margins: &[Vec<(f64, f64)>]) -> Vec<Joint> {
 }
 
 /// The value, the best coupling's and the population, all held to programs.
-fn hold(trial: &Trial, radius: f64, what: &str) {
+pub(crate) fn hold(trial: &Trial, radius: f64, what: &str) {
     let worst = &trial.ask(trial.set(), &[radius])[0];
     let sign = trial.log().direction().sign();
     let truth = trial.program(radius, None);
@@ -489,309 +487,4 @@ fn without_moves_of_contexts_every_policy_loses_the_same() {
         trial.robust.loses_alike(&trial.policy, trial.set(), Watch::NOBODY).unwrap().is_none()
     });
     assert!(trial.is_some());
-}
-
-/// Outcomes too dear to move: only people do, and with outcomes that are certain in each context and the
-/// same everywhere the two Wasserstein sets are one.
-#[test]
-fn dear_outcomes_leave_moves_of_contexts() {
-    for seed in crate::common::cases(60) {
-        let mut trial = Trial::new(3000 + seed, 2, Acts::Certainly);
-        trial.kappa = 1e12;
-        for radius in [0.0, 0.05, 0.3, 2.0] {
-            // A unit of outcome would cost 1e12: what is left is the program without such moves.
-            let truth = trial.program(radius, None);
-            let worst = &trial.ask(trial.set(), &[radius])[0];
-            let slack = radius / trial.kappa;
-            assert!(
-                (worst.value() - truth).abs() <= 1e-6 + slack,
-                "{seed}: {} {truth}",
-                worst.value()
-            );
-        }
-    }
-    // Treating costs 1 for everyone, not treating 0: a person's loss is the policy's action there.
-    let ages = vec![(0..6).flat_map(|k| [k as f64; 2]).collect::<Vec<f64>>()];
-    let actions: Vec<&str> = (0..12).map(|k| if k % 2 == 0 { "treat" } else { "wait" }).collect();
-    let costs: Vec<f64> = (0..12).map(|k| f64::from(u8::from(k % 2 == 0))).collect();
-    let age = [Feature::numeric("age")];
-    let log = Log::from_rows(age, ages, &actions, &costs, None, Direction::Cost).unwrap().shared();
-    let options = FitOptions::default();
-    let fitted =
-        Evaluator::new(&log, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY).unwrap();
-    let robust = fitted.robust(Support::All).unwrap();
-    let treat = log.action("treat").unwrap();
-    let old = |x: usize, a: usize| f64::from(u8::from((x >= 4) == (a == treat)));
-    let matrix = table(log.contexts().len(), 2, old);
-    let policy = Policy::table("old", log.contexts(), log.actions(), &matrix).unwrap();
-    let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
-    for radius in [0.0, 0.01, 0.1, 0.2, 0.4] {
-        let settings = Settings::default();
-        let set = JointWasserstein { kappa: 1e9 };
-        let (joint, _) =
-            fitted.worst_cases(&robust, &policy, &plain, set, &[radius], None, settings).unwrap();
-        let within = Wasserstein.at(radius);
-        let context = robust.worst_case(&policy, &plain, within, settings).unwrap();
-        assert!((joint[0].value() - context.value()).abs() < 1e-8, "{radius}");
-    }
-}
-
-/// One action: nobody's context matters, and the mean rises by `ε/κ` to the worst outcome.
-#[test]
-fn one_action_is_the_mean_and_what_the_radius_buys() {
-    for seed in crate::common::cases(40) {
-        let trial = Trial::new(4000 + seed, 2, Acts::Certainly);
-        let log = trial.log();
-        let policy = Policy::constant(log, "a1").unwrap();
-        let (sign, top, values) = (log.direction().sign(), trial.top(), trial.values());
-        let own = trial.robust.values(&policy, &values).unwrap();
-        let mean = trial.robust.population().mean(&own).unwrap();
-        let radii = [0.0, 0.01, 0.2, 1.0, 30.0];
-        let settings = Settings::default().detail(Detail::Value);
-        let (worst, _) = trial
-            .fitted
-            .worst_cases(&trial.robust, &policy, &values, trial.set(), &radii, None, settings)
-            .unwrap();
-        for (worst, radius) in worst.iter().zip(radii) {
-            let truth = mean + sign * (radius / trial.kappa).min((top - mean).abs());
-            assert!((worst.value() - truth).abs() < 1e-12 * (1.0 + truth.abs()), "{seed}");
-            assert!(worst.plan().is_empty() && worst.unobserved_mass().is_nan());
-        }
-    }
-}
-
-#[test]
-fn values_of_any_size_scale_the_answer() {
-    let trial = Trial::new(11, 2, Acts::Certainly);
-    let own = trial.ask(trial.set(), &[0.1])[0].value();
-    let log = trial.log();
-    for factor in [1e-290, 1e-100, 1e100, 1e149] {
-        let values = log.values().iter().map(|y| y * factor).collect();
-        let (contexts, outcomes) = (log.contexts().clone(), log.outcomes().clone());
-        let (names, entries) = (log.actions().to_vec(), log.entries().to_vec());
-        let other = Log::new(contexts, names, outcomes, values, log.direction(), entries);
-        let other = other.unwrap().shared();
-        let options = trial.fitted.options();
-        let fitted =
-            Evaluator::new(&other, &Recipe::Cells, &Propensity::Cells, options, Watch::NOBODY)
-                .unwrap();
-        let cells = Evaluator::new(
-            trial.fitted.log(),
-            &Recipe::Cells,
-            &Propensity::Cells,
-            options,
-            Watch::NOBODY,
-        )
-        .unwrap();
-        let ask = |fitted: &Evaluator, kappa: f64| {
-            let robust = fitted.robust(Support::All).unwrap();
-            let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
-            let (policy, set) = (&trial.policy, JointWasserstein { kappa });
-            let settings = Settings::default();
-            let found = fitted.worst_cases(&robust, policy, &plain, set, &[0.1], None, settings);
-            found.unwrap().0[0].value()
-        };
-        let (one, scaled) = (ask(&cells, trial.kappa), ask(&fitted, trial.kappa / factor));
-        assert!((scaled / factor - one).abs() <= 1e-9 * (1.0 + one.abs()), "{factor}: {one} {own}");
-    }
-}
-
-#[test]
-fn what_cannot_be_done_is_refused_by_name() {
-    let set = JointWasserstein { kappa: 2.0 };
-    assert_eq!(Set::from(set).to_string(), "joint-wasserstein:kappa=2");
-    assert_eq!("joint-wasserstein:kappa=2".parse::<Set>().unwrap(), set.into());
-    assert!(Set::from(set).needs_actions() && Set::from(set).moves_mass());
-    let slip = "joint-wasserstein:kappa=-1".parse::<Set>().unwrap_err().to_string();
-    assert!(slip.contains("kappa is -1; expected a finite number > 0"), "{slip}");
-    let slip = "joint-wasserstein".parse::<Set>().unwrap_err().to_string();
-    assert!(slip.contains("needs kappa: what a unit of outcome moved costs"), "{slip}");
-
-    let ages = Population::from_samples([Feature::numeric("age")], vec![vec![1.0, 2.0]]).unwrap();
-    let problem = Problem::new(&ages, &[0.0, 1.0]).unwrap();
-    let error = set.at(0.1).worst_case(&problem, Settings::default()).unwrap_err().to_string();
-    assert!(error.contains("asked of a log and a policy") && !error.contains('\n'), "{error}");
-    let other = Population::from_weights(ages.space().clone(), vec![1.0, 3.0]).unwrap();
-    let geometry = seawall::Geometry::new(&ages);
-    assert_eq!(Set::from(set).containing(&geometry, &other).unwrap(), None);
-
-    let refusal = |trial: &Trial, set: JointWasserstein, fitted: &Evaluator, radius: f64| {
-        let (robust, values) = (fitted.robust(Support::All).unwrap(), trial.values());
-        let (policy, settings) = (&trial.policy, Settings::default());
-        let found = fitted.worst_cases(&robust, policy, &values, set, &[radius], None, settings);
-        found.unwrap_err().to_string()
-    };
-    let two = (0..)
-        .map(|seed| Trial::new(seed, 2, Acts::Certainly))
-        .find(|t| t.log().contexts().len() > 3);
-    let two = two.unwrap();
-    let error = refusal(&two, JointWasserstein { kappa: 0.0 }, &two.fitted, 0.1);
-    assert!(error.contains("kappa is 0"), "{error}");
-    let error = refusal(&two, set, &two.fitted, -1.0);
-    assert!(error.contains("radius is -1"), "{error}");
-    let error = refusal(&two, JointWasserstein { kappa: 1e-320 }, &two.fitted, 0.1);
-    assert!(error.contains("out of scale"), "{error}");
-    let (robust, values) = (two.fitted.robust(Support::All).unwrap(), two.values());
-    let task = seawall::learn::Task::new(two.log(), &robust, &values, set.at(0.0));
-    let error = task.err().unwrap().to_string();
-    assert!(error.contains("joint-wasserstein") && error.contains("nothing is learned"), "{error}");
-    let three = (0..)
-        .map(|seed| Trial::new(seed, 3, Acts::AtRandom))
-        .find(|t| t.log().contexts().len() > 3);
-    let three = three.unwrap();
-    let error = refusal(&three, set, &three.fitted, 0.1);
-    assert!(error.contains("draw nothing at random") && error.contains("some"), "{error}");
-    for (recipe, name) in [
-        (Recipe::Additive(vec![AdditiveSettings::default(); 2]), "additive"),
-        (Recipe::Boosted(vec![BoostedSettings::default(); 2]), "boosted"),
-    ] {
-        let (log, options) = (two.fitted.log(), two.fitted.options());
-        let fitted =
-            Evaluator::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
-        let error = refusal(&two, set, &fitted, 0.1);
-        assert!(error.contains(name) && error.contains("cells, a tree or a forest"), "{error}");
-    }
-}
-
-/// A log of so many people in these contexts under actions drawn evenly, worse with the sum of codes.
-fn drawn(space: &Arc<Space>, rows: usize, actions: usize, grades: usize, seed: u64) -> Evaluator {
-    let r = &mut Random(seed);
-    let levels = (0..grades).map(|k| k as f64);
-    let outcomes = Arc::new(Space::grid([Feature::numeric("y").levels(levels)]).unwrap());
-    let values = (0..grades).map(|k| (k as f64).sqrt()).collect();
-    let entry = |_| {
-        let (context, action) = (r.below(space.len()) as u32, r.below(actions) as u32);
-        let outcome = r.below(grades).min(r.below(grades) + action as usize) as u32;
-        Entry { context, action, outcome, propensity: f64::NAN, weight: 1.0, ..Entry::default() }
-    };
-    let entries: Vec<Entry> = (0..rows).map(entry).collect();
-    let names = (0..actions).map(|a| format!("a{a}")).collect();
-    let direction = Direction::Cost;
-    let log =
-        Log::new(space.clone(), names, outcomes, values, direction, entries).unwrap().shared();
-    let tree = TreeSettings { max_depth: 4, ..TreeSettings::default() };
-    let recipe = Recipe::Tree(vec![tree; actions]);
-    let options = FitOptions::default();
-    Evaluator::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap()
-}
-
-/// The dual at a price, by all pairs of points and with `min_t t + Σ_a E (Z_a − t)₊` searched whole.
-fn dual(fitted: &Evaluator, policy: &Policy, kappa: f64, radius: f64, price: f64) -> f64 {
-    let (log, robust) = (fitted.log(), fitted.robust(Support::All).unwrap());
-    let (space, weights) = (robust.population().space(), robust.population().weights());
-    let leaves = fitted.model().leaves().unwrap();
-    let top = log.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mu = (price * kappa).min(1.0);
-    let mut total = price * radius;
-    for i in (0..space.len()).filter(|&i| weights[i] > 0.0) {
-        let mut met = Vec::new();
-        for action in 0..log.actions().len() {
-            let there = (0..space.len()).filter(|&j| policy.row(j)[action] == 1.0);
-            let cost = there.map(|j| space.cost(i, j)).fold(f64::INFINITY, f64::min);
-            let leaf = &leaves.all()[leaves.leaf_of(i, action).unwrap()];
-            if cost.is_finite() {
-                met.extend(leaf.outcomes.iter().map(|o| {
-                    let y = log.values()[o.0 as usize];
-                    (mu * y + (1.0 - mu) * top - price * cost, o.1 / leaf.weight())
-                }));
-            }
-        }
-        let at = |t: f64| t + met.iter().map(|z| z.1 * (z.0 - t).max(0.0)).sum::<f64>();
-        total += weights[i] * met.iter().map(|z| at(z.0)).fold(f64::INFINITY, f64::min);
-    }
-    total
-}
-
-/// Scattered points, three and four actions: no price has a lower dual than the value, and its own has
-/// just that.
-#[test]
-fn scattered_people_agree_with_the_dual_written_out() {
-    let r = &mut Random(5);
-    for actions in [2, 3, 4] {
-        let columns: Vec<Vec<f64>> = (0..2).map(|_| (0..600).map(|_| r.unit()).collect()).collect();
-        let features = [Feature::numeric("u"), Feature::numeric("v")];
-        let space = Arc::new(Space::points(features, columns).unwrap());
-        let fitted = drawn(&space, 3000, actions, 9, 77 + actions as u64);
-        let region = |x: usize| (space.code(x, 0) * 2.0 * actions as f64) as usize % actions;
-        let matrix = table(space.len(), actions, |x, a| f64::from(u8::from(region(x) == a)));
-        let log = fitted.log();
-        let policy = Policy::table("strips", log.contexts(), log.actions(), &matrix).unwrap();
-        let robust = fitted.robust(Support::All).unwrap();
-        let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
-        let (kappa, settings) = (0.3, Settings::default());
-        let (set, radii) = (JointWasserstein { kappa }, [0.001, 0.01, 0.2]);
-        let ask =
-            || fitted.worst_cases(&robust, &policy, &plain, set, &radii, None, settings).unwrap().0;
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        for ((worst, alone), radius) in ask().into_iter().zip(one.install(ask)).zip(radii) {
-            let (value, lambda) = (worst.value(), worst.lambda());
-            assert_eq!(value.to_bits(), alone.value().to_bits(), "on one thread");
-            let own = dual(&fitted, &policy, kappa, radius, lambda);
-            assert!((own - value).abs() <= 1e-10 * value, "{actions}: {own} {value}");
-            for factor in [0.3, 0.9, 0.999, 1.001, 1.1, 4.0] {
-                assert!(dual(&fitted, &policy, kappa, radius, lambda * factor) >= value - 1e-10);
-            }
-            assert!(worst.best_coupling().unwrap() <= value);
-        }
-    }
-}
-
-/// Cells, actions and people as many as the stroke trial's; `--nocapture` shows how long it takes.
-#[test]
-fn a_trial_of_ten_thousand_cells_is_solved_exactly() {
-    let binary = |name: &str| Feature::nominal(name, ["N", "Y"]);
-    let three = |name: &str| Feature::ordinal(name, ["l", "m", "h"]);
-    let age = Feature::numeric("age").levels((0..23).map(|k| 4.0 * k as f64));
-    let space = Arc::new(
-        Space::grid([
-            age,
-            three("c"),
-            three("p"),
-            three("s"),
-            binary("f"),
-            binary("g"),
-            binary("h"),
-            Feature::fixed("sex", ["F", "M"]),
-        ])
-        .unwrap(),
-    );
-    assert_eq!(space.len(), 9936);
-    let fitted = drawn(&space, 19_435, 2, 6, 3);
-    let log = fitted.log();
-    let old = |x: usize| usize::from(x / 432 > 12 && !x.is_multiple_of(3));
-    let matrix = table(space.len(), 2, |x, a| f64::from(u8::from(old(x) == a)));
-    let policy = Policy::table("old", log.contexts(), log.actions(), &matrix).unwrap();
-    let robust = fitted.robust(Support::All).unwrap();
-    let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
-    let (set, settings) = (JointWasserstein { kappa: 0.5 }, Settings::default());
-    for radius in [0.01, 0.1, 0.5] {
-        let (worst, _) =
-            fitted.worst_cases(&robust, &policy, &plain, set, &[radius], None, settings).unwrap();
-        let worst = &worst[0];
-        println!("radius {radius}: {} evaluations", worst.evaluations());
-        assert!(worst.evaluations() <= 60, "radius {radius}: {} evaluations", worst.evaluations());
-        assert!(worst.status() == Status::Optimal && worst.gap() < 1e-12, "{}", worst.gap());
-    }
-}
-
-/// A forest's outcomes are the mixtures of its leaves': at radius 0 the mean is the forest's.
-#[test]
-fn forests_keep_outcomes_too() {
-    for seed in 0..20 {
-        let trial = Trial::new(5000 + seed, 2, Acts::Certainly);
-        let (log, options) = (trial.fitted.log(), trial.fitted.options());
-        let settings =
-            ForestSettings { trees: 7, min_samples_leaf: 1.0, ..ForestSettings::default() };
-        let recipe = Recipe::Forest(settings);
-        let fitted =
-            Evaluator::new(log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
-        let robust = fitted.robust(Support::Observed).unwrap();
-        let plain = fitted.values(Wasserstein.at(0.0), Settings::default()).unwrap();
-        let policy = Policy::constant(log, "a0").unwrap();
-        let mean = robust.population().mean(&robust.values(&policy, &plain).unwrap()).unwrap();
-        let (set, settings) = (trial.set(), Settings::default());
-        let (worst, _) =
-            fitted.worst_cases(&robust, &policy, &plain, set, &[0.0], None, settings).unwrap();
-        assert!((worst[0].value() - mean).abs() < 1e-12 * (1.0 + mean.abs()), "{seed}");
-    }
 }

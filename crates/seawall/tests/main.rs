@@ -1,9 +1,13 @@
 //! The integration tests of the core, a module for each subject, in one binary: linked once, and run side
 //! by side.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// A test that goes through one case from end to end is read from top to bottom.
+#![allow(clippy::too_many_lines)]
 
 mod allowance;
 mod balance;
+mod balance_extremes;
+mod balance_simulation;
 mod clusters;
 mod common;
 mod couplings;
@@ -24,16 +28,21 @@ mod joint_kl;
 mod joint_kl_learning;
 mod joint_kl_simulation;
 mod joint_wasserstein;
+mod joint_wasserstein_limits;
+mod joint_wasserstein_scattered;
 mod kl;
 mod learn;
 mod many;
 mod mmd;
 mod models;
+mod models_chosen;
+mod models_told;
 mod moments;
 mod nominal;
 mod own_models;
 mod policy;
 mod reweighting;
+mod reweighting_extremes;
 mod robust;
 mod sinkhorn;
 mod sizes;

@@ -5,19 +5,19 @@ use crate::common::{Random, repeatable};
 use proptest::prelude::*;
 use seawall::evaluate::{Evaluator, FitOptions, Propensity};
 use seawall::outcome::{
-    AdditiveSearch, AdditiveSettings, AutoSearch, BoostedSettings, ForestSettings, Model,
-    ModelKind, Recipe, TreeSettings, Unseen, auto, choose, choose_additive, choose_rounds, compare,
+    AdditiveSearch, AdditiveSettings, BoostedSettings, ForestSettings, Model, Recipe, TreeSettings,
+    Unseen, choose_additive, choose_rounds,
 };
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Log, Settings, Space, Wasserstein, Watch};
 use std::sync::Arc;
 
 /// Rows of an ordered, a nominal and an ordered feature with a missing level; and an outcome.
-type Row = ([u32; 3], f64);
+pub(crate) type Row = ([u32; 3], f64);
 
-const LEVELS: [u32; 3] = [7, 5, 4];
+pub(crate) const LEVELS: [u32; 3] = [7, 5, 4];
 
-fn space() -> Arc<Space> {
+pub(crate) fn space() -> Arc<Space> {
     let space = Space::grid([
         Feature::numeric("age").levels([1.0, 2.0, 4.0, 5.0, 9.0, 10.0, 20.0]),
         Feature::nominal("site", ["a", "b", "c", "d", "e"]),
@@ -26,12 +26,12 @@ fn space() -> Arc<Space> {
     Arc::new(space.unwrap())
 }
 
-fn context([a, b, c]: [u32; 3]) -> u32 {
+pub(crate) fn context([a, b, c]: [u32; 3]) -> u32 {
     (a * LEVELS[1] + b) * LEVELS[2] + c
 }
 
 /// Rows with whole outcomes, so that splits tie, or with outcomes that never do.
-fn rows(seed: u64, count: usize, ties: bool) -> Vec<Row> {
+pub(crate) fn rows(seed: u64, count: usize, ties: bool) -> Vec<Row> {
     let r = &mut Random(seed);
     (0..count)
         .map(|_| {
@@ -43,11 +43,11 @@ fn rows(seed: u64, count: usize, ties: bool) -> Vec<Row> {
 }
 
 /// A log with these rows under one action.
-fn log_of(rows: &[Row]) -> Log {
+pub(crate) fn log_of(rows: &[Row]) -> Log {
     log_toward(rows, Direction::Cost)
 }
 
-fn log_toward(rows: &[Row], direction: Direction) -> Log {
+pub(crate) fn log_toward(rows: &[Row], direction: Direction) -> Log {
     let mut values: Vec<f64> = rows.iter().map(|r| r.1).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -65,17 +65,17 @@ fn log_toward(rows: &[Row], direction: Direction) -> Log {
     Log::new(space, actions, Arc::new(outcomes), values, direction, entries).unwrap()
 }
 
-fn plain(log: &Log, model: &Model) -> Vec<f64> {
+pub(crate) fn plain(log: &Log, model: &Model) -> Vec<f64> {
     let values = model.values(log, Wasserstein.at(0.0), Unseen::Mean, Settings::default()).unwrap();
     values.matrix().cells().to_vec()
 }
 
-fn fit(log: &Log, recipe: &Recipe) -> Vec<f64> {
+pub(crate) fn fit(log: &Log, recipe: &Recipe) -> Vec<f64> {
     plain(log, &recipe.fit(log, Watch::NOBODY).unwrap())
 }
 
 /// One tree on the log's own rows.
-fn lone(max_depth: usize, min_samples_leaf: f64) -> Recipe {
+pub(crate) fn lone(max_depth: usize, min_samples_leaf: f64) -> Recipe {
     Recipe::Forest(ForestSettings {
         trees: 1,
         features: Some(3),
@@ -86,18 +86,24 @@ fn lone(max_depth: usize, min_samples_leaf: f64) -> Recipe {
     })
 }
 
-fn mean(rows: &[Row]) -> f64 {
+pub(crate) fn mean(rows: &[Row]) -> f64 {
     rows.iter().map(|r| r.1).sum::<f64>() / rows.len() as f64
 }
 
-fn squares(rows: &[Row]) -> f64 {
+pub(crate) fn squares(rows: &[Row]) -> f64 {
     let mean = mean(rows);
     rows.iter().map(|r| (r.1 - mean).powi(2)).sum()
 }
 
 /// A tree by definition: every set of levels that a cut can make is tried, and its error taken from
 /// the rows themselves. Fills in the value of every context that comes this way.
-fn slow(rows: &[Row], among: Vec<[u32; 3]>, depth: usize, least: usize, values: &mut [f64]) {
+pub(crate) fn slow(
+    rows: &[Row],
+    among: Vec<[u32; 3]>,
+    depth: usize,
+    least: usize,
+    values: &mut [f64],
+) {
     let position = [1.0, 2.0, 4.0, 5.0, 9.0, 10.0, 20.0];
     let mut best: Option<(f64, usize, Vec<u32>)> = None;
     for k in 0..3 {
@@ -145,7 +151,7 @@ fn slow(rows: &[Row], among: Vec<[u32; 3]>, depth: usize, least: usize, values: 
     }
 }
 
-fn all_contexts() -> Vec<[u32; 3]> {
+pub(crate) fn all_contexts() -> Vec<[u32; 3]> {
     let each = |a| (0..LEVELS[1]).flat_map(move |b| (0..LEVELS[2]).map(move |c| [a, b, c]));
     (0..LEVELS[0]).flat_map(each).collect()
 }
@@ -234,7 +240,7 @@ proptest! {
 }
 
 /// The minimum of squared errors and penalty, by Gaussian elimination with the mean unpenalised.
-fn dense(rows: &[Row], penalty: f64) -> Vec<f64> {
+pub(crate) fn dense(rows: &[Row], penalty: f64) -> Vec<f64> {
     // Mean; 7 ages; 5 sites; 3 stages and missing; 6 groups of ages by 5 sites.
     let mut counts = [0.0; 7];
     rows.iter().for_each(|r| counts[r.0[0] as usize] += 1.0);
@@ -292,7 +298,7 @@ fn dense(rows: &[Row], penalty: f64) -> Vec<f64> {
 }
 
 /// Seven levels in six runs: the definition by quantiles, once more.
-fn coarse_steps(counts: &[f64; 7]) -> Vec<usize> {
+pub(crate) fn coarse_steps(counts: &[f64; 7]) -> Vec<usize> {
     let mut left: f64 = counts.iter().sum();
     let (mut run, mut taken, mut steps) = (0, 0.0, Vec::new());
     for n in counts {
@@ -308,7 +314,7 @@ fn coarse_steps(counts: &[f64; 7]) -> Vec<usize> {
 }
 
 /// A log of two actions on a grid of 6 features, a smooth truth and noise.
-fn trial(rows: usize, seed: u64, effect: f64) -> Log {
+pub(crate) fn trial(rows: usize, seed: u64, effect: f64) -> Log {
     let r = &mut Random(seed);
     let counts = [3, 2, 9, 2, 23, 4];
     let columns: Vec<Vec<f64>> =
@@ -434,217 +440,6 @@ fn the_smoothest_of_the_penalties_that_cannot_be_told_apart_is_taken() {
             };
             let within = penalties.iter().zip(&all).filter(|(_, e)| as_good(e)).map(|(p, _)| *p);
             assert_eq!(found.settings.penalty, within.fold(0.0, f64::max));
-        }
-    }
-}
-
-#[test]
-fn additive_models_find_the_pair_that_matters_and_tell_their_parts() {
-    let log = trial(6000, 4, 1.0);
-    let choice = choose_additive(&log, &AdditiveSearch::default(), 5, Watch::NOBODY).unwrap();
-    for c in &choice {
-        assert_eq!(c.settings.pairs.first(), Some(&(0, 1)), "{c:?}");
-    }
-    let recipe = Recipe::Additive(choice.into_iter().map(|c| c.settings).collect());
-    let Model::Additive(model) = recipe.fit(&log, Watch::NOBODY).unwrap() else { unreachable!() };
-    for action in 0..2 {
-        let effects = model.effects(action);
-        assert_eq!(effects[2].steps.len(), 9);
-        assert_eq!(effects[2].steps[4].levels, ["4"]);
-        for effect in &effects {
-            let rows: f64 = effect.steps.iter().map(|s| s.rows).sum();
-            assert_eq!(rows, log.action_totals()[action]);
-            let mean: f64 = effect.steps.iter().map(|s| s.rows * s.effect).sum::<f64>() / rows;
-            assert!(mean.abs() < 1e-9, "{mean}");
-        }
-    }
-}
-
-/// The variance of the direct method's mean over draws of the outcomes, contexts as they are, is
-/// what the additive model and the forest say it is.
-#[test]
-fn the_noise_that_models_tell_is_the_noise_there_is() {
-    let log = trial(600, 5, 0.5);
-    let additive = Recipe::Additive(vec![AdditiveSettings::default(); 2]);
-    // A forest whose trees do not depend on the outcomes: no splits.
-    let forest = lone(0, 1.0);
-    for recipe in [additive, forest] {
-        let noise = |log: &Log| {
-            let log = log.clone().shared();
-            let options = FitOptions { unseen: Unseen::Mean, ..FitOptions::default() };
-            let fitted =
-                Evaluator::new(&log, &recipe, &Propensity::Cells, options, Watch::NOBODY).unwrap();
-            let policy = Policy::constant(&log, "a").unwrap();
-            let found = fitted.nominal(&policy, Watch::NOBODY).unwrap().dm;
-            // Without the sampling of contexts, which is not redrawn here.
-            let direct: Vec<f64> = plain(&log, fitted.model()).chunks(2).map(|v| v[0]).collect();
-            let rows = log.total();
-            let weigh = |of: &dyn Fn(f64) -> f64| -> f64 {
-                log.entries().iter().map(|e| e.weight * of(direct[e.context as usize])).sum()
-            };
-            let mean = weigh(&|v| v) / rows;
-            let contexts = weigh(&|v| (v - mean).powi(2)) / (rows - 1.0) / rows;
-            (found.value, found.se.powi(2) - contexts)
-        };
-        let mut told = 0.0;
-        let mut means = Vec::new();
-        let r = &mut Random(6);
-        let values = log.values().len();
-        for _ in 0..300 {
-            // Outcomes of pure noise, so that nothing is smoothed away.
-            let entries =
-                log.entries().iter().map(|e| Entry { outcome: r.below(values) as u32, ..*e });
-            let (contexts, outcomes) = (log.contexts().clone(), log.outcomes().clone());
-            let (actions, entries) = (log.actions().to_vec(), entries.collect());
-            let drawn = Log::new(
-                contexts,
-                actions,
-                outcomes,
-                log.values().to_vec(),
-                Direction::Cost,
-                entries,
-            );
-            let (mean, variance) = noise(&drawn.unwrap());
-            told += variance / 300.0;
-            means.push(mean);
-        }
-        let mean: f64 = means.iter().sum::<f64>() / 300.0;
-        let true_variance: f64 = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / 299.0;
-        let ratio = told / true_variance;
-        assert!((0.75..1.3).contains(&ratio), "{:?}: {told} {true_variance}", recipe.kind());
-    }
-}
-
-#[test]
-fn values_without_outcomes_refuse_a_cost_radius_by_name() {
-    let log = trial(500, 7, 1.0);
-    let recipes = [
-        Recipe::Additive(vec![AdditiveSettings::default(); 2]),
-        Recipe::Boosted(vec![BoostedSettings { rounds: 3, ..Default::default() }; 2]),
-    ];
-    for recipe in recipes {
-        let model = recipe.fit(&log, Watch::NOBODY).unwrap();
-        let found = model.values(&log, Wasserstein.at(0.1), Unseen::Error, Settings::default());
-        let message = found.unwrap_err().to_string();
-        assert!(message.contains("cost radius is 0.1") && message.contains("forest"), "{message}");
-    }
-}
-
-/// The simplest of those within a standard error of the best, by fitting everything again.
-#[test]
-fn of_settings_that_cannot_be_told_apart_the_simplest_is_taken() {
-    for seed in 0..6 {
-        let log = trial(400, 10 + seed, 0.5);
-        let mut offered = Vec::new();
-        for max_depth in [4, 1, 2, 3] {
-            for min_share in [0.0, 0.05] {
-                for ccp_alpha in [0.0, 0.02] {
-                    offered.push(TreeSettings {
-                        max_depth,
-                        min_share,
-                        ccp_alpha,
-                        min_samples_leaf: 5.0,
-                        ..TreeSettings::default()
-                    });
-                }
-            }
-        }
-        let found = choose(&log, &[offered.clone(), offered.clone()], 4, Watch::NOBODY).unwrap();
-        let dealt = log.folds(4).unwrap();
-        for (action, found) in found.iter().enumerate() {
-            let mut tried: Vec<(f64, f64, f64, TreeSettings)> = Vec::new();
-            for settings in &offered {
-                let (mut errors, mut all, mut leaves) = (Vec::new(), (0.0, 0.0), 0);
-                for fold in 0..4 {
-                    let others = dealt.without(fold).unwrap();
-                    let model =
-                        Recipe::Tree(vec![*settings; 2]).fit(&others, Watch::NOBODY).unwrap();
-                    let tree = &model.leaves().unwrap().trees()[action];
-                    leaves += (0..tree.len()).filter(|n| tree.split(*n).is_none()).count();
-                    let (mut rows, mut squares) = (0.0, 0.0);
-                    for (i, e) in log.entries().iter().enumerate() {
-                        if e.action as usize == action {
-                            let node = tree.leaf(log.contexts(), e.context as usize);
-                            let error = (log.value(e) - tree.summary(node).1).powi(2);
-                            squares += dealt.weight(i, fold) * error;
-                            rows += dealt.weight(i, fold);
-                        }
-                    }
-                    errors.push(squares / rows);
-                    all = (all.0 + squares, all.1 + rows);
-                }
-                let mean: f64 = errors.iter().sum::<f64>() / 4.0;
-                let spread: f64 = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / 3.0;
-                tried.push((
-                    all.0 / all.1,
-                    (spread / 4.0).sqrt(),
-                    f64::from(leaves as u32),
-                    *settings,
-                ));
-            }
-            let best = tried.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-            let within = tried.iter().filter(|t| t.0 <= best.0 + best.1);
-            let simplest = within
-                .min_by(|a, b| {
-                    a.2.total_cmp(&b.2)
-                        .then(b.3.min_share.total_cmp(&a.3.min_share))
-                        .then(a.3.max_depth.cmp(&b.3.max_depth))
-                        .then(b.3.ccp_alpha.total_cmp(&a.3.ccp_alpha))
-                })
-                .unwrap();
-            assert_eq!(found.settings, simplest.3);
-            assert!((found.error - simplest.0).abs() < 1e-12);
-            assert!((found.lowest - best.0).abs() < 1e-12);
-            assert!((found.se - best.1).abs() < 1e-12);
-        }
-    }
-}
-
-#[test]
-fn a_share_of_the_rows_bounds_leaves_and_scales_with_them() {
-    let log = trial(1000, 8, 1.0);
-    let settings = TreeSettings { max_depth: 10, min_share: 0.1, ..TreeSettings::default() };
-    let half = log.folds(2).unwrap().only(0).unwrap();
-    for log in [&log, &half] {
-        let model = Recipe::Tree(vec![settings; 2]).fit(log, Watch::NOBODY).unwrap();
-        let totals = log.action_totals();
-        let leaves = model.leaves().unwrap().all();
-        assert!(leaves.iter().all(|l| l.weight() >= 0.1 * totals[l.action]));
-        assert!(leaves.iter().any(|l| l.weight() < 0.2 * totals[l.action]));
-    }
-}
-
-#[test]
-fn auto_compares_on_the_same_folds_and_takes_the_simplest_of_the_best() {
-    let log = trial(3000, 9, 1.0);
-    let found = auto(&log, &AutoSearch::default(), Watch::NOBODY).unwrap();
-    let kinds: Vec<ModelKind> = found.table.iter().map(|c| c.kind()).collect();
-    use ModelKind::{Additive, Boosted, Forest, Tree};
-    assert_eq!(kinds, [Tree, Additive, Forest, Boosted]);
-    let chosen = found.table.iter().position(|c| c.chosen).unwrap();
-    assert!(found.table[..chosen].iter().all(|c| c.above > c.above_se));
-    assert_eq!(found.table[chosen].kind(), found.recipe.kind());
-    assert_eq!(found.recipe.kind(), Additive, "{:?}", found.table);
-    // With a pure step, a tree does as well as anything.
-    let again = compare(&log, vec![found.recipe.clone(), found.recipe], 5, Watch::NOBODY).unwrap();
-    assert!(again[0].chosen && !again[1].chosen && again[1].above == 0.0);
-}
-
-/// Costs, and rewards that are their opposites: every tree model is the other's opposite, also at levels
-/// that its nodes do not hold.
-#[test]
-fn rewards_are_the_opposite_of_costs() {
-    for seed in crate::common::cases(40) {
-        // Few rows of five sites: most nodes lack some.
-        let own = rows(seed, 60, false);
-        let opposite: Vec<Row> = own.iter().map(|(levels, y)| (*levels, -y)).collect();
-        let (costs, rewards) = (log_of(&own), log_toward(&opposite, Direction::Reward));
-        let tree = TreeSettings { max_depth: 4, min_samples_leaf: 3.0, ..TreeSettings::default() };
-        let boosted = BoostedSettings { rounds: 12, ..BoostedSettings::default() };
-        for recipe in [Recipe::Tree(vec![tree]), lone(4, 3.0), Recipe::Boosted(vec![boosted])] {
-            for (a, b) in fit(&costs, &recipe).iter().zip(fit(&rewards, &recipe)) {
-                assert!((a + b).abs() < 1e-9, "{recipe:?}, seed {seed}: {a} and {b}");
-            }
         }
     }
 }

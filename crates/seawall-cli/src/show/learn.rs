@@ -20,6 +20,30 @@ pub fn print(
     written: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
+    policy(answer, out)?;
+    value(answer, out)?;
+    certificate(answer, out)?;
+    bounds(answer, out)?;
+    details(answer, out)?;
+    honest(answer, out)?;
+    by_group(answer, out)?;
+    if let Some(path) = outputs.out.as_ref().filter(|_| written) {
+        writeln!(
+            out,
+            "The policy is in {0}: `seawall evaluate {1} --policy {0}`.",
+            path.display(),
+            study.display()
+        )?;
+    }
+    if let Some(path) = outputs.trace.as_ref().filter(|_| written) {
+        let picture = path.with_extension("svg");
+        writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
+    }
+    Ok(())
+}
+
+/// What was learned, line by line.
+fn policy(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
     let cost = match answer.shift.cost_radius {
         0.0 => String::new(),
         radius => format!(", {} costs of radius {}", answer.shift.cost_set.name(), number(radius)),
@@ -42,114 +66,103 @@ pub fn print(
     if answer.kept.words.len() > LINES {
         writeln!(out, "  … {} more lines", answer.kept.words.len() - LINES)?;
     }
-    let (better, bound, floor, weaker) = match answer.value.direction {
-        Direction::Cost => ("below", answer.value.worst.lower, "Floor", "a lower"),
-        Direction::Reward => ("above", answer.value.worst.upper, "Ceiling", "an upper"),
-    };
-    let worst = match &answer.details.against {
-        None => "Worst case".to_owned(),
-        Some(against) => format!("Worst difference to {}", super::label(&against.policy)),
-    };
-    let nominal = answer
-        .details
-        .against
-        .as_ref()
-        .map_or(answer.value.nominal_value, |a| a.nominal_difference);
+    Ok(())
+}
+
+/// Its worst case, and its value without a shift.
+fn value(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
+    let against = answer.details.against.as_ref();
+    let worst = against.map_or("Worst case".to_owned(), |against| {
+        format!("Worst difference to {}", super::label(&against.policy))
+    });
+    let nominal = against.map_or(answer.value.nominal_value, |a| a.nominal_difference);
     let place = if answer.shift.in_target { "In the target itself" } else { "If nothing shifts" };
-    let kind = if answer.details.against.is_some() { "worst difference" } else { "worst case" };
+    let (value, nominal) = (number(answer.value.worst.value), number(nominal));
     match (answer.value.exact_lower, answer.value.exact_upper) {
         (Some(lower), Some(upper)) => writeln!(
             out,
-            "\n{worst}, smoothed: {} (alone no bound); exact: {} to {}. {place}: {}.",
-            number(answer.value.worst.value),
+            "\n{worst}, smoothed: {value} (alone no bound); exact: {} to {}. {place}: {nominal}.",
             number(lower),
-            number(upper),
-            number(nominal)
-        )?,
-        _ => writeln!(
+            number(upper)
+        ),
+        _ => writeln!(out, "\n{worst}: {value}. {place}: {nominal}."),
+    }
+}
+
+/// Whether it is certified to be no worse than what it was learned against.
+fn certificate(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
+    let Some(against) = &answer.details.against else { return Ok(()) };
+    let name = super::label(&against.policy);
+    let radius = number(answer.shift.radius);
+    let among = match (answer.shift.set.needs_known(), answer.shift.radius.is_finite()) {
+        (false, _) => format!("within {radius}"),
+        (true, true) => format!("that meets what is known within {radius}"),
+        (true, false) => "that meets what is known".to_owned(),
+    };
+    if !against.no_worse {
+        return writeln!(out, "Not certified: in some population {among} it is worse than {name}.");
+    }
+    writeln!(
+        out,
+        "Certified for the fitted values: no worse than {name} in any population {among}."
+    )?;
+    let sign = answer.value.direction.sign();
+    match answer.held_out.honest.as_ref().filter(|h| sign * h.value > 0.0) {
+        Some(honest) => writeln!(
             out,
-            "\n{worst}: {}. {}: {}.",
-            number(answer.value.worst.value),
-            place,
-            number(nominal)
-        )?,
+            "On rows that did not choose it the worst difference is {}: some of the certificate is noise.",
+            number(honest.value)
+        ),
+        None => Ok(()),
     }
-    if let Some(against) = &answer.details.against {
-        let name = super::label(&against.policy);
-        let among = match (answer.shift.set.needs_known(), answer.shift.radius.is_finite()) {
-            (false, _) => format!("within {}", number(answer.shift.radius)),
-            (true, true) => {
-                format!("that meets what is known within {}", number(answer.shift.radius))
-            }
-            (true, false) => "that meets what is known".to_owned(),
-        };
-        let words = if against.no_worse {
-            format!(
-                "Certified for the fitted values: no worse than {name} in any population {among}."
-            )
-        } else {
-            format!("Not certified: in some population {among} it is worse than {name}.")
-        };
-        writeln!(out, "{words}")?;
-        let sign = answer.value.direction.sign();
-        if let Some(honest) =
-            answer.held_out.honest.as_ref().filter(|h| sign * h.value > 0.0 && against.no_worse)
-        {
-            writeln!(
-                out,
-                "On rows that did not choose it the worst difference is {}: some of the certificate is noise.",
-                number(honest.value)
-            )?;
-        }
-    }
+}
+
+/// What no policy of its kind can beat, and what no policy whatever can.
+fn bounds(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
+    let (better, bound, floor) = match answer.value.direction {
+        Direction::Cost => ("below", answer.value.worst.lower, "Floor"),
+        Direction::Reward => ("above", answer.value.worst.upper, "Ceiling"),
+    };
+    let kind = if answer.details.against.is_some() { "worst difference" } else { "worst case" };
+    let (joint, least) = (answer.shift.set.needs_actions(), number(answer.value.greedy_floor));
+    let (iterations, seconds) = (answer.value.iterations, answer.seconds);
     match (&answer.question.policy, answer.method) {
-        (Spec::Greedy, _) => writeln!(
-            out,
-            "No policy whatever has a {kind} {better} {}{}.",
-            number(answer.value.greedy_floor),
+        (Spec::Greedy, _) => {
             // Under a set of people with their outcomes another is best at another radius.
-            if answer.shift.set.needs_actions() { "" } else { ", at any radius greedy is best" }
-        )?,
+            let always = if joint { "" } else { ", at any radius greedy is best" };
+            return writeln!(out, "No policy whatever has a {kind} {better} {least}{always}.");
+        }
         (_, Method::Exact) => writeln!(
             out,
-            "No policy of this kind{} has a {kind} {better} {}: gap {}, {}, {} iterations, \
-             {:.2} s.",
+            "No policy of this kind{} has a {kind} {better} {}: gap {}, {}, {iterations} iterations, \
+             {seconds:.2} s.",
             // What nobody got there has no outcomes to be weighed anew.
-            if answer.shift.set.needs_actions() {
-                " that does only what rows alike have"
-            } else {
-                ""
-            },
+            if joint { " that does only what rows alike have" } else { "" },
             number(bound),
             gap(answer.value.worst.gap),
             answer.value.worst.status,
-            answer.value.iterations,
-            answer.seconds
         )?,
         (_, Method::Bsgd) => writeln!(
             out,
-            "Stochastic: {} steps in all, {:.2} s; there is no certificate but the floor.",
-            answer.value.iterations, answer.seconds
+            "Stochastic: {iterations} steps in all, {seconds:.2} s; there is no certificate but the floor."
         )?,
         _ => writeln!(
             out,
-            "A local optimum: {} iterations, {:.2} s; there is no certificate but the floor.",
-            answer.value.iterations, answer.seconds
+            "A local optimum: {iterations} iterations, {seconds:.2} s; there is no certificate but the floor."
         )?,
     }
-    if answer.question.policy != Spec::Greedy {
-        writeln!(
-            out,
-            "{floor}: no policy whatever has a {kind} {better} {} ({}).",
-            number(answer.value.greedy_floor),
-            if answer.shift.set.needs_actions() {
-                "what no row alike has counts as nobody there"
-            } else {
-                "the greedy one"
-            }
-        )?;
-    }
+    let whose =
+        if joint { "what no row alike has counts as nobody there" } else { "the greedy one" };
+    writeln!(out, "{floor}: no policy whatever has a {kind} {better} {least} ({whose}).")
+}
+
+/// What only some ways of learning give.
+fn details(answer: &LearnedPolicy, out: &mut dyn Write) -> Result<()> {
     if answer.shift.support == LearnSupport::Sampled {
+        let weaker = match answer.value.direction {
+            Direction::Cost => "a lower",
+            Direction::Reward => "an upper",
+        };
         writeln!(
             out,
             "The combinations of levels are too many to list: they were drawn from, and the worst \
@@ -177,20 +190,6 @@ pub fn print(
             number(runs.sd),
             number(runs.lambda)
         )?;
-    }
-    honest(answer, out)?;
-    by_group(answer, out)?;
-    if let Some(path) = outputs.out.as_ref().filter(|_| written) {
-        writeln!(
-            out,
-            "The policy is in {0}: `seawall evaluate {1} --policy {0}`.",
-            path.display(),
-            study.display()
-        )?;
-    }
-    if let Some(path) = outputs.trace.as_ref().filter(|_| written) {
-        let picture = path.with_extension("svg");
-        writeln!(out, "The runs are in {} and {}.", path.display(), picture.display())?;
     }
     Ok(())
 }

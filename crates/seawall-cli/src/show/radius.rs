@@ -21,6 +21,20 @@ pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
         ]);
     }
     writeln!(out, "{shown}\n")?;
+    distances(answer, out)?;
+    if !answer.comparisons.is_empty() {
+        writeln!(out)?;
+    }
+    for c in &answer.comparisons {
+        wrapped(&c.sentence(label), out)?;
+    }
+    writeln!(out)?;
+    wrapped(&format!("Recommended: {}. For the study file, under [robust]:", answer.words), out)?;
+    writeln!(out, "{}", answer.line)
+}
+
+/// Which distances there are to compare a radius with.
+fn distances(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
     if !answer.unused_columns.is_empty() {
         let list = |all: &[String]| all.iter().map(|c| label(c)).collect::<Vec<_>>().join(", ");
         wrapped(
@@ -78,13 +92,5 @@ pub fn print(answer: &SuggestedRadii, out: &mut dyn Write) -> Result<()> {
             out,
         )?;
     }
-    if !answer.comparisons.is_empty() {
-        writeln!(out)?;
-    }
-    for c in &answer.comparisons {
-        wrapped(&c.sentence(label), out)?;
-    }
-    writeln!(out)?;
-    wrapped(&format!("Recommended: {}. For the study file, under [robust]:", answer.words), out)?;
-    writeln!(out, "{}", answer.line)
+    Ok(())
 }

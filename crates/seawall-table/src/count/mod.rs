@@ -249,54 +249,70 @@ fn kinds(readings: &[Reading], columns: &[usize]) -> (usize, usize) {
     (columns.len() - numbers, numbers)
 }
 
+/// The columns that are read, and how; each once.
+struct WantedColumns {
+    counted: bool,
+    names: Vec<String>,
+    readings: Vec<Reading>,
+}
+
+impl WantedColumns {
+    fn place(&mut self, name: &str, reading: Reading) -> usize {
+        let known = |&at: &usize| self.names[at] == name && self.readings[at] == reading;
+        if let Some(at) = (0..self.names.len()).find(known) {
+            return at;
+        }
+        self.names.push(name.to_owned());
+        self.readings.push(reading);
+        self.names.len() - 1
+    }
+
+    /// The column that plays a role, which a counted table calls by that.
+    fn of_role(&mut self, role: Role, name: &str, reading: Reading) -> usize {
+        if self.counted {
+            self.place(&role.column(name), reading)
+        } else {
+            self.place(name, reading)
+        }
+    }
+
+    /// Conditions of rows; those of a counted table were looked at when it was made.
+    fn checks(&mut self, data: &DataSpec, conditions: &[(String, Condition)]) -> Vec<Check> {
+        let conditions = if self.counted { &[] } else { conditions };
+        let check = |(name, condition): &(String, Condition)| {
+            Check::new(self.place(name, Reading::Values), condition, data.has_levels(name))
+        };
+        conditions.iter().map(check).collect()
+    }
+}
+
 impl<'s> Counter<'s> {
     /// `named` are the columns that there are: what a counted table need not have is read if it is there.
     fn new(data: &'s DataSpec, named: &[String]) -> Self {
-        let mut names: Vec<String> = Vec::new();
-        let mut readings: Vec<Reading> = Vec::new();
-        let mut place_of = |name: &str, reading: Reading| match (0..names.len())
-            .find(|&at| names[at] == name && readings[at] == reading)
-        {
-            Some(at) => at,
-            None => {
-                names.push(name.to_owned());
-                readings.push(reading);
-                names.len() - 1
-            }
-        };
+        let (counted, names, readings) = (data.counted, Vec::new(), Vec::new());
+        let mut wanted = WantedColumns { counted, names, readings };
         let table = data.counted.then(|| {
-            let n = place_of(N, Reading::Numbers);
-            TableColumns::new(n, place_of(LEFT_OUT, Reading::Values))
+            let n = wanted.place(N, Reading::Numbers);
+            TableColumns::new(n, wanted.place(LEFT_OUT, Reading::Values))
         });
-        let mut checks = |conditions: &[(String, Condition)]| -> Vec<Check> {
-            let check = |(name, condition): &(String, Condition)| {
-                Check::new(place_of(name, Reading::Values), condition, data.has_levels(name))
-            };
-            // They were looked at when a counted table was made.
-            conditions.iter().filter(|_| !data.counted).map(check).collect()
-        };
-        let filters = checks(&data.rows.filters);
+        let filters = wanted.checks(data, &data.rows.filters);
         let (mut rules, mut action_names) = (Vec::new(), Vec::new());
         if let Actions::Rules(all) = &data.actions {
             for (name, conditions) in all {
-                rules.push(checks(conditions));
+                rules.push(wanted.checks(data, conditions));
                 action_names.push(name.clone());
             }
         }
-        let mut column_of = |role: Role, name: &str, reading: Reading| {
-            if data.counted {
-                place_of(&role.column(name), reading)
-            } else {
-                place_of(name, reading)
-            }
-        };
         let (mut action_column, mut propensity) = (None, None);
         if let Actions::Column { column, propensity: p } = &data.actions {
-            action_column = Some(column_of(Role::Action, column, Reading::Values));
-            propensity = p.as_ref().map(|p| column_of(Role::Propensity, p, Reading::Numbers));
+            action_column = Some(wanted.of_role(Role::Action, column, Reading::Values));
+            let of = |p: &String| wanted.of_role(Role::Propensity, p, Reading::Numbers);
+            propensity = p.as_ref().map(of);
         }
         let rule_column = (data.counted && action_column.is_none())
-            .then(|| column_of(Role::Action, "", Reading::Values));
+            .then(|| wanted.of_role(Role::Action, "", Reading::Values));
+        let mut column_of =
+            |role: Role, name: &str, reading: Reading| wanted.of_role(role, name, reading);
         let rows = RowColumns::new(data, propensity, &mut column_of);
         let context = |c: &Context| column_of(Role::Context, &c.name, reading(c));
         let contexts: Vec<usize> = data.contexts.iter().map(context).collect();
@@ -306,7 +322,11 @@ impl<'s> Counter<'s> {
         let outcomes: Vec<usize> = data.outcome.terms.iter().map(outcome).collect();
         let predicted =
             Predicted::new(data, |name| column_of(Role::Prediction, name, Reading::Numbers));
+        let WantedColumns { names, readings, .. } = wanted;
         let (of_context, of_outcome) = (kinds(&readings, &contexts), kinds(&readings, &outcomes));
+        // Predictions are averaged by the number that a context has.
+        let shards = if predicted.is_some() { 1 } else { SHARDS };
+        let memory = counting(data.memory);
         Counter {
             data,
             filters,
@@ -314,14 +334,7 @@ impl<'s> Counter<'s> {
             action_column,
             rule_column,
             action_names,
-            tally: Tally::new(
-                of_context,
-                rows.tells_apart(),
-                rows.fractional,
-                counting(data.memory),
-                // Predictions are averaged by the number that a context has.
-                if predicted.is_some() { 1 } else { SHARDS },
-            ),
+            tally: Tally::new(of_context, rows.tells_apart(), rows.fractional, memory, shards),
             predicted,
             outcome_ids: Tuples::new(of_outcome.0, of_outcome.1),
             numbers: Vec::new(),

@@ -10,9 +10,9 @@
 //! The lower bound does not trust the master problem's solver: its multipliers only say how to
 //! mix the cuts, and the least of a mixture over the simplices is worked out directly.
 
-use super::Task;
 use super::class::{Convex, Polytope, add_scaled, dot};
 use super::master::{CuttingPlane, least, nearest};
+use super::{Task, Worst};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage, Watch, inside};
@@ -76,11 +76,34 @@ pub(super) struct SearchLimits {
     pub(super) cuts: Vec<Proof>,
 }
 
+/// The method as it stands.
+struct CutSearch<'a> {
+    task: &'a Task<'a>,
+    class: &'a dyn Convex,
+    polytope: Polytope,
+    kept: Vec<Kept>,
+    /// The best worst case so far, and its parameters.
+    best: Option<(f64, Vec<f64>)>,
+    lower: f64,
+    /// What proves the lower bound: a population and its constant.
+    proof: Option<(Vec<f64>, f64)>,
+    iterations: usize,
+    /// Solves since the last progress.
+    stuck: usize,
+}
+
+/// Where to go next.
+enum Next {
+    To(Vec<f64>),
+    /// The bounds meet, or nothing moves them any more.
+    Done,
+}
+
 /// Finds the parameters of the least worst case.
 pub(super) fn minimise(
     task: &Task<'_>,
     class: &dyn Convex,
-    mut polytope: Polytope,
+    polytope: Polytope,
     limits: &[WorstLimit<'_>],
     search: &SearchLimits,
     settings: Settings<'_>,
@@ -88,111 +111,155 @@ pub(super) fn minimise(
     let bounded = !limits.is_empty() || !polytope.rows.is_empty();
     let safe =
         if bounded { safest(task, &polytope, limits, settings)? } else { search.starts[0].clone() };
-    let cut = |proof: &Proof| Kept {
-        cut: CuttingPlane {
-            constant: proof.constant,
-            row: class.slopes(&search.starts[0], &proof.population),
-        },
-        population: proof.population.clone(),
-        mattered: 0,
-    };
-    let mut kept: Vec<Kept> = search.cuts.par_iter().map(cut).collect();
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    // The nominal population proves a first bound, unless it may not be in the set: then the first
-    // one that is found does.
-    let (mut lower, mut proof) = (search.floor, None);
-    if task.within.set.contains_nominal() {
-        let (first, bound) = nominal_bound(task, class, &polytope, &search.starts[0]);
-        (lower, proof) = (lower.max(bound), Some(first));
-    }
+    let mut state = CutSearch::new(task, class, polytope, search);
     let mut queue: Vec<Vec<f64>> = search.starts.iter().rev().cloned().collect();
     queue.push(safe.clone());
-    let (mut iterations, mut stuck, size) = (0, 0, task.size());
     let mut progress = Progress::at(Stage::Learning);
     let stopped = loop {
         let theta = match queue.pop() {
             Some(theta) => theta,
             None => {
-                let (upper, centre) =
-                    best.as_ref().ok_or_else(|| Error::config("no policy meets every limit"))?;
-                let gap = upper - lower;
-                let done = gap <= search.tolerance * size;
-                if done || iterations >= MOST || stuck >= STUCK {
+                progress = progress.done(state.iterations).gap(state.gap()?);
+                if state.is_finished(search.tolerance)? {
                     break false;
                 }
-                progress = progress.done(iterations).gap(gap);
                 if !settings.watch.go_on(progress) {
                     break true;
                 }
-                let cuts: Vec<CuttingPlane> = kept.iter().map(|k| k.cut.clone()).collect();
-                let Some(answer) = least(&polytope, &cuts) else { break false };
-                let before = lower;
-                let mix = mixture(&answer.cuts);
-                let bound = bound(&polytope, &cuts, &mix, &answer.rows);
-                if bound > lower {
-                    lower = bound;
-                    let constants = kept.iter().zip(&mix).map(|(k, share)| share * k.cut.constant);
-                    proof = Some((mixed(&kept, &mix), constants.sum()));
+                match state.step()? {
+                    Next::To(theta) => theta,
+                    Next::Done => break false,
                 }
-                for (kept, share) in kept.iter_mut().zip(&mix) {
-                    if *share > 1e-9 {
-                        kept.mattered = iterations;
-                    }
-                }
-                stuck = if lower > before { 0 } else { stuck + 1 };
-                let close = upper - lower <= CLOSE * size;
-                let level = lower + LEVEL * (upper - lower);
-                let near = if close { None } else { nearest(&polytope, &cuts, level, centre) };
-                polytope.tidy(&near.unwrap_or(answer).theta)
             }
         };
-        iterations += 1;
+        state.iterations += 1;
         let quiet = inside(settings.watch, progress);
         let settings = settings.watched(Watch::new(&quiet));
-        let solved =
-            within(task, limits, &safe, &mut polytope, theta, settings).and_then(|theta| {
-                let costs = class.costs(&theta);
-                let worst = task.worst(&costs, Detail::Population, settings)?;
-                Ok((theta, worst))
-            });
-        let (theta, worst) = match solved {
-            Ok(solved) => solved,
+        let kept = within(task, limits, &safe, &mut state.polytope, theta, settings);
+        let solved = kept.and_then(|theta| {
+            let worst = task.worst(&class.costs(&theta), Detail::Population, settings)?;
+            Ok((theta, worst))
+        });
+        match solved {
+            Ok((theta, worst)) => state.add(theta, worst),
             // Stopped in the middle of a solve: what is known stands.
-            Err(error) if error.is_stopped() && best.is_some() => break true,
+            Err(error) if error.is_stopped() && state.best.is_some() => break true,
             Err(error) => return Err(error),
+        }
+    };
+    state.found(stopped)
+}
+
+impl<'a> CutSearch<'a> {
+    fn new(
+        task: &'a Task<'_>,
+        class: &'a dyn Convex,
+        polytope: Polytope,
+        search: &SearchLimits,
+    ) -> Self {
+        let cut = |proof: &Proof| Kept {
+            cut: CuttingPlane {
+                constant: proof.constant,
+                row: class.slopes(&search.starts[0], &proof.population),
+            },
+            population: proof.population.clone(),
+            mattered: 0,
         };
-        let row = class.slopes(&theta, &worst.population);
+        let kept = search.cuts.par_iter().map(cut).collect();
+        // The nominal population proves a first bound, unless it may not be in the set: then the first
+        // one that is found does.
+        let nominal = task.within.set.contains_nominal();
+        let nominal = nominal.then(|| nominal_bound(task, class, &polytope, &search.starts[0]));
+        let lower = nominal.as_ref().map_or(search.floor, |(_, bound)| search.floor.max(*bound));
+        CutSearch {
+            task,
+            class,
+            polytope,
+            kept,
+            best: None,
+            lower,
+            proof: nominal.map(|(proof, _)| proof),
+            iterations: 0,
+            stuck: 0,
+        }
+    }
+
+    fn best(&self) -> Result<&(f64, Vec<f64>)> {
+        self.best.as_ref().ok_or_else(|| Error::config("no policy meets every limit"))
+    }
+
+    fn gap(&self) -> Result<f64> {
+        Ok(self.best()?.0 - self.lower)
+    }
+
+    fn is_finished(&self, tolerance: f64) -> Result<bool> {
+        let done = self.gap()? <= tolerance * self.task.size();
+        Ok(done || self.iterations >= MOST || self.stuck >= STUCK)
+    }
+
+    /// The lower bound of the cuts so far, and the point nearest to the best one where they are low enough.
+    fn step(&mut self) -> Result<Next> {
+        let (upper, centre) = self.best()?.clone();
+        let cuts: Vec<CuttingPlane> = self.kept.iter().map(|k| k.cut.clone()).collect();
+        let Some(answer) = least(&self.polytope, &cuts) else { return Ok(Next::Done) };
+        let before = self.lower;
+        let mix = mixture(&answer.cuts);
+        let bound = bound(&self.polytope, &cuts, &mix, &answer.rows);
+        if bound > self.lower {
+            self.lower = bound;
+            let constants = self.kept.iter().zip(&mix).map(|(k, share)| share * k.cut.constant);
+            self.proof = Some((mixed(&self.kept, &mix), constants.sum()));
+        }
+        for (kept, share) in self.kept.iter_mut().zip(&mix) {
+            if *share > 1e-9 {
+                kept.mattered = self.iterations;
+            }
+        }
+        self.stuck = if self.lower > before { 0 } else { self.stuck + 1 };
+        let close = upper - self.lower <= CLOSE * self.task.size();
+        let level = self.lower + LEVEL * (upper - self.lower);
+        let near = if close { None } else { nearest(&self.polytope, &cuts, level, &centre) };
+        Ok(Next::To(self.polytope.tidy(&near.unwrap_or(answer).theta)))
+    }
+
+    /// Takes in the worst case of some parameters: perhaps a better policy, and a cut.
+    fn add(&mut self, theta: Vec<f64>, worst: Worst) {
+        let row = self.class.slopes(&theta, &worst.population);
         let constant = worst.lower - dot(&row, &theta);
-        if best.as_ref().is_none_or(|(value, _)| worst.upper < *value)
-            && polytope.holds(&theta, 1e-9)
-        {
-            best = Some((worst.upper, theta));
-            stuck = 0;
+        let better = self.best.as_ref().is_none_or(|(value, _)| worst.upper < *value);
+        if better && self.polytope.holds(&theta, 1e-9) {
+            self.best = Some((worst.upper, theta));
+            self.stuck = 0;
         }
         // Of an exact set the population's mean is the bound; what is left is rounding.
         let constant = if constant.abs() <= 1e-13 * worst.lower.abs() { 0.0 } else { constant };
-        if proof.is_none() {
-            let prices = vec![0.0; polytope.rows.len()];
-            lower = lower.max(constant + polytope.lower_bound(&row, &prices));
-            proof = Some((worst.population.clone(), constant));
+        if self.proof.is_none() {
+            let prices = vec![0.0; self.polytope.rows.len()];
+            self.lower = self.lower.max(constant + self.polytope.lower_bound(&row, &prices));
+            self.proof = Some((worst.population.clone(), constant));
         }
-        kept.push(Kept {
+        self.kept.push(Kept {
             cut: CuttingPlane { constant, row },
             population: worst.population,
-            mattered: iterations,
+            mattered: self.iterations,
         });
-        if kept.len() > polytope.len() + SPARE {
-            let oldest = kept.iter().enumerate().min_by_key(|(_, k)| k.mattered).map(|(at, _)| at);
-            kept.remove(oldest.unwrap_or(0));
+        if self.kept.len() > self.polytope.len() + SPARE {
+            let all = self.kept.iter().enumerate();
+            let oldest = all.min_by_key(|(_, k)| k.mattered).map(|(at, _)| at);
+            self.kept.remove(oldest.unwrap_or(0));
         }
-    };
-    let (upper, theta) = best.ok_or_else(|| Error::config("no policy meets every limit"))?;
-    let (population, constant) = proof
-        .ok_or_else(|| Error::internal("a policy without a population that it was held to"))?;
-    let recent = kept.into_iter().filter(|k| k.mattered + RECENT >= iterations);
-    let proof = |k: Kept| Proof { population: k.population, constant: k.cut.constant };
-    let cuts = recent.map(proof).collect();
-    Ok(Found { theta, lower, upper, iterations, stopped, population, constant, cuts })
+    }
+
+    fn found(self, stopped: bool) -> Result<Found> {
+        let CutSearch { best, kept, proof, lower, iterations, .. } = self;
+        let (upper, theta) = best.ok_or_else(|| Error::config("no policy meets every limit"))?;
+        let (population, constant) = proof
+            .ok_or_else(|| Error::internal("a policy without a population that it was held to"))?;
+        let recent = kept.into_iter().filter(|k| k.mattered + RECENT >= iterations);
+        let proof = |k: Kept| Proof { population: k.population, constant: k.cut.constant };
+        let cuts = recent.map(proof).collect();
+        Ok(Found { theta, lower, upper, iterations, stopped, population, constant, cuts })
+    }
 }
 
 /// What the nominal population proves: it and what its mean may be too high by, and the bound.

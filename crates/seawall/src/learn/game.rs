@@ -6,16 +6,13 @@
 //! bound is answered with a new tree until none is better. That brackets the best **mixture**:
 //! no mixture, and so no single tree, does better than the best tree against that population.
 //!
-//! The best **single** tree: only trees that cost less than the best one so far against that
-//! population can be better. They are listed cheapest first, in growing windows, and each is
-//! solved unless a population already met rules it out. When the list ends below the best
-//! value, that is the optimum; when there are too many, the gap says so.
+//! The best **single** tree is then searched for below that mixture's bound ([`super::single`]).
 
 use super::class::{Convex, Polytope, add_scaled, dot};
-use super::cutting_plane::{SearchLimits, minimise};
+use super::cutting_plane::{self, Proof, SearchLimits, minimise};
 use super::node::Node;
-use super::rivals::Rivals;
-use super::search::{Costs, Listing, RankedPoints, Window};
+use super::search::{Costs, RankedPoints};
+use super::single::SingleSearch;
 use super::{Ending, Learned, Method, Mixture, Task, Worst, check_tolerance};
 use crate::ambiguity::{Detail, Settings};
 use crate::error::{Error, Field, Result};
@@ -23,21 +20,11 @@ use crate::policy::{Policy, Rule};
 use crate::progress::{Progress, Stage, Watch, inside};
 use crate::space::Space;
 use rayon::prelude::*;
-use std::collections::VecDeque;
 
 /// Trees of the game at most.
 const ROUNDS: usize = 400;
 /// How exactly mixtures are found, as a share of the game's gap.
 const ROUGH: f64 = 0.1;
-/// Trees listed in one window at most.
-const LISTED: usize = 100_000;
-/// Trees of the list looked at together.
-const CHUNK: usize = 512;
-
-/// A tree's costs in its worst population, and that worst case.
-type SolvedTree = Result<(Vec<f64>, Worst)>;
-/// Trees solved at most in the search for the best single one.
-const SOLVED: usize = 3000;
 
 /// What is asked of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,27 +85,27 @@ impl Convex for Mixed<'_> {
 }
 
 /// The game as it stands.
-struct Game<'a, 't> {
-    task: &'a Task<'t>,
-    asked: Trees,
-    points: RankedPoints,
-    all: Vec<u32>,
-    mass: Vec<f64>,
-    trees: Vec<Node>,
+pub(super) struct Game<'a, 't> {
+    pub(super) task: &'a Task<'t>,
+    pub(super) asked: Trees,
+    pub(super) points: RankedPoints,
+    pub(super) all: Vec<u32>,
+    pub(super) mass: Vec<f64>,
+    pub(super) trees: Vec<Node>,
     /// The trees' costs at every point.
-    columns: Vec<Vec<f64>>,
-    settings: Settings<'a>,
-    iterations: usize,
+    pub(super) columns: Vec<Vec<f64>>,
+    pub(super) settings: Settings<'a>,
+    pub(super) iterations: usize,
 }
 
 /// Bounds of the best mixture, and what proves the lower one.
-struct MixtureBounds {
-    lower: f64,
+pub(super) struct MixtureBounds {
+    pub(super) lower: f64,
     upper: f64,
     shares: Vec<f64>,
-    population: Vec<f64>,
-    constant: f64,
-    stopped: bool,
+    pub(super) population: Vec<f64>,
+    pub(super) constant: f64,
+    pub(super) stopped: bool,
 }
 
 /// Learns the best tree and the best mixture of trees.
@@ -137,8 +124,10 @@ pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Le
         iterations: 0,
     };
     let bracket = game.mixture()?;
-    let (node, lower, upper, stopped) = game.single(&bracket)?;
-    let stopped = stopped || bracket.stopped;
+    let single = SingleSearch::new(&game, &bracket)?.best()?;
+    game.iterations = single.iterations;
+    let stopped = single.stopped || bracket.stopped;
+    let (node, lower, upper) = (single.node, single.lower, single.upper);
     let policy = game.policy("tree", &node)?;
     let bounds = (lower.max(bracket.lower), upper);
     let ending = Ending { iterations: game.iterations, tolerance: asked.tolerance, stopped };
@@ -156,12 +145,12 @@ pub fn trees(task: &Task<'_>, asked: Trees, settings: Settings<'_>) -> Result<Le
 }
 
 impl Game<'_, '_> {
-    fn progress(&self) -> Progress<'static> {
+    pub(super) fn progress(&self) -> Progress<'static> {
         Progress::at(Stage::Searching)
     }
 
     /// What every point costs under every action, weighted by a population.
-    fn weighted(&self, population: &[f64]) -> Vec<f64> {
+    pub(super) fn weighted(&self, population: &[f64]) -> Vec<f64> {
         let mut all = Vec::with_capacity(population.len() * self.task.costs.len());
         for (i, q) in population.iter().enumerate() {
             all.extend(self.task.costs.iter().map(|c| q * c[i]));
@@ -170,7 +159,7 @@ impl Game<'_, '_> {
     }
 
     /// The least mass of a leaf; a share that is exactly met may be a little below by rounding.
-    fn least(&self) -> f64 {
+    pub(super) fn least(&self) -> f64 {
         (self.asked.least_share - 1e-9).max(0.0)
     }
 
@@ -200,7 +189,7 @@ impl Game<'_, '_> {
     }
 
     /// A tree's costs at every point, and their worst case.
-    fn solved(&self, node: &Node) -> Result<(Vec<f64>, Worst)> {
+    pub(super) fn solved(&self, node: &Node) -> Result<(Vec<f64>, Worst)> {
         let column = self.column(node);
         let worst = self.task.worst(&column, Detail::Population, self.settings)?;
         Ok((column, worst))
@@ -235,26 +224,7 @@ impl Game<'_, '_> {
         let (mut cuts, mut tolerance) = (Vec::new(), ROUGH);
         loop {
             self.iterations += 1;
-            let count = self.columns.len();
-            let mut start = best.shares.clone();
-            start.resize(count, 0.0);
-            if best.shares.is_empty() {
-                start[0] = 1.0;
-            }
-            let mut only_new = vec![0.0; count];
-            only_new[count - 1] = 1.0;
-            let search = SearchLimits {
-                starts: vec![only_new, start],
-                floor: f64::NEG_INFINITY,
-                tolerance,
-                cuts: std::mem::take(&mut cuts),
-            };
-            let class = Mixed { columns: &self.columns };
-            let polytope = Polytope::simplices(&[count]);
-            let progress = self.progress().done(self.iterations).gap(best.upper - best.lower);
-            let quiet = inside(self.settings.watch, progress);
-            let settings = self.settings.watched(Watch::new(&quiet));
-            let found = match minimise(self.task, &class, polytope, &[], &search, settings) {
+            let found = match self.restricted(&best, std::mem::take(&mut cuts), tolerance) {
                 Ok(found) => found,
                 // Stopped in the middle of a solve: the game stands as it is.
                 Err(error) if error.is_stopped() && !best.shares.is_empty() => {
@@ -304,135 +274,35 @@ impl Game<'_, '_> {
         Ok(best)
     }
 
+    /// The best mixture of the trees so far, to a tolerance.
+    fn restricted(
+        &self,
+        best: &MixtureBounds,
+        cuts: Vec<Proof>,
+        tolerance: f64,
+    ) -> Result<cutting_plane::Found> {
+        let count = self.columns.len();
+        let mut start = best.shares.clone();
+        start.resize(count, 0.0);
+        if best.shares.is_empty() {
+            start[0] = 1.0;
+        }
+        let mut only_new = vec![0.0; count];
+        only_new[count - 1] = 1.0;
+        let starts = vec![only_new, start];
+        let search = SearchLimits { starts, floor: f64::NEG_INFINITY, tolerance, cuts };
+        let class = Mixed { columns: &self.columns };
+        let polytope = Polytope::simplices(&[count]);
+        let progress = self.progress().done(self.iterations).gap(best.upper - best.lower);
+        let quiet = inside(self.settings.watch, progress);
+        let settings = self.settings.watched(Watch::new(&quiet));
+        minimise(self.task, &class, polytope, &[], &search, settings)
+    }
+
     /// The best tree that asks nothing.
     fn best_action(&self, population: &[f64]) -> Node {
         let cost = |a: usize| dot(&self.task.costs[a], population);
         let actions = 0..self.task.costs.len();
         Node::Action(actions.min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0))
-    }
-
-    /// The best single tree, a lower bound of any, its worst case, and whether it was stopped.
-    fn single(&mut self, bracket: &MixtureBounds) -> Result<(Node, f64, f64, bool)> {
-        let mut rivals = Rivals::new(&self.points, &self.task.costs, self.asked.depth);
-        rivals.add(bracket.constant, &bracket.population);
-        let mut best: Option<(f64, Node)> = None;
-        for (node, column) in self.trees.iter().zip(&self.columns) {
-            if let Some((upper, node)) = &best
-                && !self
-                    .settings
-                    .watch
-                    .go_on(self.progress().done(self.iterations).gap(upper - bracket.lower))
-            {
-                return Ok((node.clone(), bracket.lower, *upper, true));
-            }
-            let worst = match (self.task.worst(column, Detail::Population, self.settings), &best) {
-                (Ok(worst), _) => worst,
-                (Err(error), Some((upper, node))) if error.is_stopped() => {
-                    return Ok((node.clone(), bracket.lower, *upper, true));
-                }
-                (Err(error), _) => return Err(error),
-            };
-            let constant = worst.lower - dot(column, &worst.population);
-            if best.as_ref().is_none_or(|(value, _)| worst.upper < *value) {
-                best = Some((worst.upper, node.clone()));
-            }
-            rivals.add(constant, &worst.population);
-        }
-        let (mut upper, mut node) =
-            best.ok_or_else(|| Error::numeric("no tree was found to begin with"))?;
-        if bracket.stopped {
-            return Ok((node, bracket.lower, upper, true));
-        }
-        let costs = self.weighted(&bracket.population);
-        let costs = Costs { costs: &costs, mass: &self.mass, least: self.least() };
-        let floor = self.task.greedy_worst(self.settings)?.0;
-        let (mut lower, mut solved, mut share) = (bracket.lower.max(floor), 0, 0.05);
-        let before = self.iterations;
-        let mut seen = 0;
-        loop {
-            let gap = upper - lower;
-            if gap <= self.asked.tolerance * self.task.size() || bracket.stopped {
-                return Ok((node, lower, upper, bracket.stopped));
-            }
-            let value =
-                if share >= 1.0 { upper } else { bracket.lower + share * (upper - bracket.lower) };
-            let window = Window { limit: value - bracket.constant, most: LISTED };
-            let progress = self.progress().done(before + solved).gap(gap);
-            let watch = self.settings.watch;
-            let go_on = || watch.go_on(progress);
-            let listed = match self.points.list(&costs, &self.all, self.asked.depth, window, &go_on)
-            {
-                Listing::All(listed) => listed,
-                Listing::TooMany => return Ok((node, lower, upper, false)),
-                Listing::Stopped => return Ok((node, lower, upper, true)),
-            };
-            for some in listed[seen.min(listed.len())..].chunks(CHUNK) {
-                // Most are ruled out by a population already met: in parallel, with those so far.
-                let ruling_out: Option<Vec<Option<usize>>> = some
-                    .par_iter()
-                    .map(|(_, tree)| go_on().then(|| rivals.ruling_out(tree, upper)))
-                    .collect();
-                let Some(ruling_out) = ruling_out else { return Ok((node, lower, upper, true)) };
-                let known = rivals.len();
-                // The next ones that are left are solved side by side; one that an earlier one of them
-                // rules out is passed over, so the answer is the same as one after the other.
-                let mut ahead: VecDeque<(usize, SolvedTree)> = VecDeque::new();
-                for (at, (cost, candidate)) in some.iter().enumerate() {
-                    if cost + bracket.constant >= upper {
-                        break;
-                    }
-                    if ruling_out[at].is_some() {
-                        continue;
-                    }
-                    let found = ahead.pop_front_if(|(solved, _)| *solved == at);
-                    if rivals.newer_rules_out(known, candidate, upper) {
-                        continue;
-                    }
-                    if solved >= SOLVED {
-                        return Ok((node, lower.max(cost + bracket.constant), upper, false));
-                    }
-                    let progress = self.progress().done(before + solved).gap(upper - lower);
-                    if !self.settings.watch.go_on(progress) {
-                        return Ok((node, lower, upper, true));
-                    }
-                    solved += 1;
-                    let found = match found {
-                        Some((_, found)) => Some(found),
-                        None => {
-                            let left = (at..some.len()).filter(|&k| {
-                                ruling_out[k].is_none()
-                                    && some[k].0 + bracket.constant < upper
-                                    && !rivals.newer_rules_out(known, &some[k].1, upper)
-                            });
-                            let next: Vec<usize> =
-                                left.take(rayon::current_num_threads()).collect();
-                            let solve = |at: usize| (at, self.solved(&some[at].1));
-                            ahead = next.into_par_iter().map(solve).collect();
-                            ahead.pop_front().map(|(_, found)| found)
-                        }
-                    };
-                    let found = found.unwrap_or_else(|| self.solved(candidate));
-                    let (column, worst) = match found {
-                        Ok(found) => found,
-                        Err(error) if error.is_stopped() => return Ok((node, lower, upper, true)),
-                        Err(error) => return Err(error),
-                    };
-                    let constant = worst.lower - dot(&column, &worst.population);
-                    if worst.upper < upper {
-                        (upper, node) = (worst.upper, candidate.clone());
-                    }
-                    rivals.add(constant, &worst.population);
-                }
-                rivals.learn(&ruling_out);
-            }
-            seen = listed.len();
-            self.iterations = before + solved;
-            // Whatever is not listed costs at least the window.
-            lower = lower.max(value.min(upper));
-            if share >= 1.0 {
-                return Ok((node, upper.min(lower), upper, false));
-            }
-            share = (2.0 * share).min(1.0);
-        }
     }
 }

@@ -48,12 +48,14 @@ mod game;
 mod gradient;
 mod groups;
 mod joint;
+mod listing;
 mod master;
 mod node;
 mod ranks;
 mod regret;
 mod rivals;
 mod search;
+mod single;
 
 pub use bsgd::{Bsgd, Class, Descent, Run, Schedule, State, TracePoint, bsgd};
 pub use game::{Trees, trees};

@@ -19,20 +19,9 @@ use crate::policy::Branch;
 use crate::space::Space;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Asked between questions: false means stop.
 pub(super) type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
-
-/// Trees and their costs, cheapest first.
-pub(super) type Listed = Vec<(f64, Node)>;
-
-/// What became of a list of trees.
-pub(super) enum Listing {
-    All(Listed),
-    TooMany,
-    Stopped,
-}
 
 /// The points of a support with their features' levels ranked.
 pub(super) struct RankedPoints {
@@ -53,15 +42,6 @@ pub(super) struct Costs<'c> {
     pub(super) mass: &'c [f64],
     /// The mass of a leaf, at least.
     pub(super) least: f64,
-}
-
-/// Which trees to list.
-#[derive(Clone, Copy)]
-pub(super) struct Window {
-    /// Those that cost less than this.
-    pub(super) limit: f64,
-    /// So many at most.
-    pub(super) most: usize,
 }
 
 /// Root questions of one feature are searched in so many parts at most.
@@ -116,7 +96,7 @@ impl RankedPoints {
     }
 
     /// Whether a leaf of these sums may take an action.
-    fn takes(&self, sums: &[f64], action: usize) -> bool {
+    pub(super) fn takes(&self, sums: &[f64], action: usize) -> bool {
         let seen = &sums[self.actions + 2..];
         seen.is_empty() || seen[action] > 0.0 || seen.iter().all(|n| *n == 0.0)
     }
@@ -136,7 +116,7 @@ impl RankedPoints {
     }
 
     /// Every question that can tell two points apart.
-    fn questions(&self) -> impl Iterator<Item = RankQuestion> {
+    pub(super) fn questions(&self) -> impl Iterator<Item = RankQuestion> {
         self.features.iter().enumerate().flat_map(|(feature, f)| {
             (0..f.questions()).map(move |rank| RankQuestion { feature, rank })
         })
@@ -164,7 +144,7 @@ impl RankedPoints {
         }
     }
 
-    fn histogram(&self, costs: &Costs<'_>, points: &[u32]) -> Histogram {
+    pub(super) fn histogram(&self, costs: &Costs<'_>, points: &[u32]) -> Histogram {
         let few = points.len() * self.features.len() * self.width() <= FEW;
         let of_feature = |f: &FeatureRanks| {
             let mut bins = vec![0.0; f.len() * self.width()];
@@ -176,7 +156,7 @@ impl RankedPoints {
         each.collect::<Vec<Vec<f64>>>().concat()
     }
 
-    fn totals(&self, histogram: &[f64]) -> Vec<f64> {
+    pub(super) fn totals(&self, histogram: &[f64]) -> Vec<f64> {
         let width = self.width();
         let mut sums = vec![0.0; width];
         for bin in histogram.chunks_exact(width).take(self.features[0].len()) {
@@ -186,7 +166,7 @@ impl RankedPoints {
     }
 
     /// The cheapest action that may be taken.
-    fn action(&self, sums: &[f64]) -> (f64, usize) {
+    pub(super) fn action(&self, sums: &[f64]) -> (f64, usize) {
         let mut best = (0..self.actions).find(|&a| self.takes(sums, a)).unwrap_or(0);
         for a in best + 1..self.actions {
             if sums[a] < sums[best] && self.takes(sums, a) {
@@ -197,13 +177,13 @@ impl RankedPoints {
     }
 
     /// Whether both sides of a question hold points and enough mass.
-    fn divides(&self, left: &[f64], right: &[f64], least: f64) -> bool {
+    pub(super) fn divides(&self, left: &[f64], right: &[f64], least: f64) -> bool {
         let enough = |side: &[f64]| self.count(side) > 0.0 && self.mass(side) >= least;
         enough(left) && enough(right)
     }
 
     /// Calls `visit` with every question that divides a histogram, and the sums of its sides.
-    fn each_division(
+    pub(super) fn each_division(
         &self,
         histogram: &[f64],
         least: f64,
@@ -246,7 +226,7 @@ impl RankedPoints {
     /// Calls `visit` with every question that divides the points, and the histograms of its
     /// sides, part by part of the questions, each with something of its own, until it says no; what
     /// becomes of those, in the order of the questions. None if it was stopped.
-    fn each_split<T: Send>(
+    pub(super) fn each_split<T: Send>(
         &self,
         (costs, points): (&Costs<'_>, &[u32]),
         whole: &[f64],
@@ -287,7 +267,7 @@ impl RankedPoints {
     }
 
     /// The best tree of at most one question, from a histogram.
-    fn stump(&self, histogram: &[f64], least: f64) -> (f64, Node) {
+    pub(super) fn stump(&self, histogram: &[f64], least: f64) -> (f64, Node) {
         let (cost, action) = self.action(&self.totals(histogram));
         let mut best = (cost, Node::Action(action));
         self.each_division(histogram, least, |question, left, right| {
@@ -348,7 +328,7 @@ impl RankedPoints {
     }
 
     /// The points on either side of a question; None if one side is empty or too light.
-    fn divide(
+    pub(super) fn divide(
         &self,
         costs: &Costs<'_>,
         points: &[u32],
@@ -361,125 +341,6 @@ impl RankedPoints {
                 && side.iter().map(|&i| costs.mass[i as usize]).sum::<f64>() >= costs.least
         };
         (heavy(&left) && heavy(&right)).then_some((left, right))
-    }
-
-    /// Every tree of a depth that costs less than the window's limit, cheapest first.
-    pub(super) fn list(
-        &self,
-        costs: &Costs<'_>,
-        points: &[u32],
-        depth: usize,
-        window: Window,
-        go_on: GoOn<'_>,
-    ) -> Listing {
-        let whole = self.histogram(costs, points);
-        if depth <= 1 {
-            return self.stumps(&whole, costs.least, depth, window);
-        }
-        let mut all = self.leaves(&self.totals(&whole), window.limit);
-        // How many there are so far, whoever found them: too many once are too many.
-        let count = AtomicUsize::new(all.len());
-        let joined = |question, (yes, no): (Listing, Listing), own: &mut Listed| {
-            let before = own.len();
-            match (yes, no) {
-                (Listing::Stopped, _) | (_, Listing::Stopped) => Some(Listing::Stopped),
-                (Listing::All(yes), Listing::All(no)) => {
-                    let fits = join(question, &yes, &no, window, own);
-                    let more = own.len() - before;
-                    let fits =
-                        fits && count.fetch_add(more, Ordering::Relaxed) + more <= window.most;
-                    (!fits).then_some(Listing::TooMany)
-                }
-                _ => Some(Listing::TooMany),
-            }
-        };
-        let gone = || count.load(Ordering::Relaxed) > window.most;
-        let found: Vec<Listing> = if depth == 2 {
-            let least = costs.least;
-            let visit = |own: &mut Listing, question, (left, right): (&[f64], &[f64])| {
-                let (a, b) = (self.stump(left, least).0, self.stump(right, least).0);
-                if a + b >= window.limit {
-                    return true;
-                }
-                let stumps = |side: &[f64], other: f64| {
-                    let limit = window.limit - other;
-                    self.stumps(side, least, 1, Window { limit, ..window })
-                };
-                let Listing::All(listed) = own else { return false };
-                match joined(question, (stumps(left, b), stumps(right, a)), listed) {
-                    _ if gone() => *own = Listing::TooMany,
-                    None => return true,
-                    Some(end) => *own = end,
-                }
-                false
-            };
-            let begin = || Listing::All(Vec::new());
-            match self.each_split((costs, points), &whole, go_on, begin, visit) {
-                Some(found) => found,
-                None => return Listing::Stopped,
-            }
-        } else {
-            let below = |question: RankQuestion| {
-                let mut own = Vec::new();
-                let Some((left, right)) = self.divide(costs, points, question) else {
-                    return Listing::All(own);
-                };
-                let best = |side: &[u32]| self.best(costs, side, depth - 1, go_on);
-                let (Some((a, _)), Some((b, _))) = (best(&left), best(&right)) else {
-                    return Listing::Stopped;
-                };
-                if a + b >= window.limit {
-                    return Listing::All(own);
-                }
-                let list = |side: &[u32], other: f64| {
-                    if gone() {
-                        Listing::TooMany
-                    } else {
-                        let window = Window { limit: window.limit - other, ..window };
-                        self.list(costs, side, depth - 1, window, go_on)
-                    }
-                };
-                let sides = (list(&left, b), list(&right, a));
-                joined(question, sides, &mut own).unwrap_or(Listing::All(own))
-            };
-            let questions: Vec<RankQuestion> = self.questions().collect();
-            questions.into_par_iter().map(below).collect()
-        };
-        let stopped = found.iter().any(|part| matches!(part, Listing::Stopped));
-        for part in found {
-            match part {
-                Listing::All(own) => all.extend(own),
-                _ if stopped => return Listing::Stopped,
-                _ => return Listing::TooMany,
-            }
-        }
-        sorted(all)
-    }
-
-    /// Every action that may be taken and costs less than a limit, in order.
-    fn leaves(&self, sums: &[f64], limit: f64) -> Listed {
-        let actions = (0..self.actions).filter(|&a| sums[a] < limit && self.takes(sums, a));
-        actions.map(|a| (sums[a], Node::Action(a))).collect()
-    }
-
-    /// Every tree of at most `depth` ≤ 1 questions that costs less than the window's limit, from
-    /// a histogram.
-    fn stumps(&self, histogram: &[f64], least: f64, depth: usize, window: Window) -> Listing {
-        let mut all = self.leaves(&self.totals(histogram), window.limit);
-        let mut fits = all.len() <= window.most;
-        if depth == 1 {
-            self.each_division(histogram, least, |question, left, right| {
-                let (a, b) = (self.action(left).0, self.action(right).0);
-                if fits && a + b < window.limit {
-                    let mut yes = self.leaves(left, window.limit - b);
-                    let mut no = self.leaves(right, window.limit - a);
-                    yes.sort_by(|x, y| x.0.total_cmp(&y.0));
-                    no.sort_by(|x, y| x.0.total_cmp(&y.0));
-                    fits = join(question, &yes, &no, window, &mut all);
-                }
-            });
-        }
-        if fits { sorted(all) } else { Listing::TooMany }
     }
 
     /// The action of a point.
@@ -500,7 +361,7 @@ impl RankedPoints {
         self.grown(&node.collapsed())
     }
 
-    fn grown(&self, node: &Node) -> Branch {
+    pub(super) fn grown(&self, node: &Node) -> Branch {
         match node {
             Node::Action(action) => {
                 Branch::Leaf((0..self.actions).map(|a| f64::from(u8::from(a == *action))).collect())
@@ -519,162 +380,4 @@ fn first_best(first: (f64, Node), others: Vec<Option<(f64, Node)>>) -> (f64, Nod
     let cheaper =
         |best: (f64, Node), other: (f64, Node)| if other.0 < best.0 { other } else { best };
     others.into_iter().flatten().fold(first, cheaper)
-}
-
-/// Adds every pair of sides that costs less than the limit; false if that is too many.
-fn join(
-    question: RankQuestion,
-    yes: &Listed,
-    no: &Listed,
-    window: Window,
-    all: &mut Listed,
-) -> bool {
-    for (a, yes) in yes {
-        for (b, no) in no.iter().take_while(|(b, _)| a + b < window.limit) {
-            // The same on both sides is no question at all.
-            if yes == no {
-                continue;
-            }
-            all.push((a + b, Node::ask(question, yes.clone(), no.clone())));
-            if all.len() > window.most {
-                return false;
-            }
-        }
-    }
-    true
-}
-
-fn sorted(mut all: Listed) -> Listing {
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Listing::All(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::rivals::Rivals;
-    use super::*;
-    use crate::space::Feature;
-    use proptest::prelude::*;
-
-    fn space() -> Space {
-        Space::grid([
-            Feature::numeric("u").levels([0.0, 1.0, 2.0, 4.0]),
-            Feature::nominal("v", ["a", "b", "c"]),
-            Feature::ordinal("w", ["low", "high"]),
-        ])
-        .unwrap()
-    }
-
-    /// Every tree of a depth whose questions divide the points, none with alike sides.
-    fn every(points: &RankedPoints, of: &[u32], depth: usize) -> Vec<Node> {
-        let mut all: Vec<Node> = (0..points.actions).map(Node::Action).collect();
-        for question in points.questions().filter(|_| depth > 0) {
-            let (left, right): (Vec<u32>, Vec<u32>) =
-                of.iter().partition(|&&i| points.holds(question, i as usize));
-            if left.is_empty() || right.is_empty() {
-                continue;
-            }
-            let rights = every(points, &right, depth - 1);
-            for yes in every(points, &left, depth - 1) {
-                let others = rights.iter().filter(|no| **no != yes);
-                all.extend(others.map(|no| Node::ask(question, yes.clone(), no.clone())));
-            }
-        }
-        all
-    }
-
-    proptest! {
-        #[test]
-        fn leaves_take_only_what_their_points_have(
-            quarters in proptest::collection::vec(0..9u32, 48),
-            rows in proptest::collection::vec(0..4u32, 48),
-            depth in 0..3usize,
-        ) {
-            let seen: Vec<bool> = rows.iter().map(|n| *n == 0).collect();
-            let points = RankedPoints::new(&space(), 2).taking_only(seen.clone());
-            let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
-            let all: Vec<u32> = (0..24).collect();
-            let fits = |tree: &Node| allowed(&points, &seen, tree, &all);
-            let cost = |tree: &Node| -> f64 {
-                all.iter().map(|&i| costs[2 * i as usize + points.chosen(tree, i as usize)]).sum()
-            };
-            let every = every(&points, &all, depth);
-            let least = every.iter().filter(|t| fits(t)).map(cost).fold(f64::INFINITY, f64::min);
-            let given = Costs { costs: &costs, mass: &[1.0; 24], least: 0.0 };
-            let best = points.best(&given, &all, depth, &|| true);
-            prop_assert_eq!(best.as_ref().map(|b| b.0), Some(least));
-            prop_assert!(best.is_some_and(|b| fits(&b.1)));
-        }
-    }
-
-    /// Whether every leaf takes what some of its points have, or has none that have anything.
-    fn allowed(points: &RankedPoints, seen: &[bool], tree: &Node, of: &[u32]) -> bool {
-        match tree {
-            Node::Action(a) => {
-                let has = |a: usize| of.iter().any(|&i| seen[2 * i as usize + a]);
-                has(*a) || !(has(0) || has(1))
-            }
-            Node::Ask(question, yes, no) => {
-                let (left, right): (Vec<u32>, Vec<u32>) =
-                    of.iter().partition(|&&i| points.holds(*question, i as usize));
-                allowed(points, seen, yes, &left) && allowed(points, seen, no, &right)
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_list_holds_every_tree_below_its_limit(
-            quarters in proptest::collection::vec(0..9u32, 48),
-            depth in 1..3usize,
-            share in 0.0..1.0f64,
-        ) {
-            let points = RankedPoints::new(&space(), 2);
-            let costs: Vec<f64> = quarters.iter().map(|q| f64::from(*q) / 4.0).collect();
-            let all: Vec<u32> = (0..24).collect();
-            let cost = |tree: &Node| -> f64 {
-                all.iter().map(|&i| costs[2 * i as usize + points.chosen(tree, i as usize)]).sum()
-            };
-            let every = every(&points, &all, depth);
-            let least = every.iter().map(cost).fold(f64::INFINITY, f64::min);
-            let most = every.iter().map(cost).fold(0.0, f64::max);
-            let window = Window { limit: least + share * (most - least), most: usize::MAX };
-            let given = Costs { costs: &costs, mass: &[1.0; 24], least: 0.0 };
-            let Listing::All(listed) = points.list(&given, &all, depth, window, &|| true) else {
-                return Err(TestCaseError::fail("the list was not finished"));
-            };
-            // Quarters add up exactly, whatever the order.
-            prop_assert!(listed.iter().all(|(c, tree)| *c == cost(tree)));
-            prop_assert!(listed.is_sorted_by(|a, b| a.0 <= b.0));
-            let expected = every.iter().filter(|tree| cost(tree) < window.limit);
-            prop_assert_eq!(listed.len(), expected.clone().count());
-            prop_assert!(expected.clone().all(|tree| listed.iter().any(|(_, t)| t == tree)));
-            let best = points.best(&given, &all, depth, &|| true);
-            prop_assert_eq!(best.map(|b| b.0), Some(least));
-
-            // What rivals read off their sums is what the points add up to.
-            let columns: Vec<Vec<f64>> =
-                (0..2).map(|a| costs.iter().skip(a).step_by(2).copied().collect()).collect();
-            let mut rivals = Rivals::new(&points, &columns, depth);
-            rivals.add(1.0, &[1.0; 24]);
-            for tree in &every {
-                prop_assert!(rivals.ruling_out(tree, 1.0 + cost(tree)).is_some());
-                prop_assert!(rivals.ruling_out(tree, 1.25 + cost(tree)).is_none());
-            }
-        }
-    }
-
-    #[test]
-    fn questions_whose_sides_are_alike_are_not_asked() {
-        let points = RankedPoints::new(&space(), 2);
-        let asked = |feature: usize, yes: Node, no: Node| {
-            Node::ask(RankQuestion { feature, rank: 0 }, yes, no)
-        };
-        let leaf = Node::Action;
-        let stump = || asked(1, leaf(0), leaf(1));
-        let alike = asked(0, stump(), asked(2, stump(), stump()));
-        assert_eq!(points.branch(&alike), points.branch(&stump()));
-        assert_eq!(points.branch(&asked(0, leaf(1), leaf(1))), Branch::Leaf(vec![0.0, 1.0]));
-        assert_eq!(points.branch(&stump()), points.grown(&stump()));
-    }
 }

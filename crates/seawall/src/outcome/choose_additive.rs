@@ -7,7 +7,7 @@
 //! and it stays if the error falls by more than the standard error of that fall over the folds. With
 //! pairs, the penalty is chosen once more.
 
-use super::additive::{AdditiveDesign, AdditiveSettings, COARSE, Normal, level_rows};
+use super::additive_design::{AdditiveDesign, AdditiveSettings, COARSE, Normal, level_rows};
 use super::axes::Axes;
 use super::choose::standard_error;
 use super::folding::{FoldPlan, HeldOut};

@@ -50,10 +50,10 @@ impl Predictions {
     }
 
     pub(super) fn unseen(&self) -> Vec<usize> {
-        super::unseen_in(&self.0)
+        super::values::unseen_in(&self.0)
     }
 
     pub(super) fn values(&self, log: &Log, costs: Shift, fill: &[f64]) -> Result<Values> {
-        super::filled("predicted values", &self.0, log, costs, fill)
+        super::values::filled("predicted values", &self.0, log, costs, fill)
     }
 }

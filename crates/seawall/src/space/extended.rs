@@ -3,7 +3,7 @@
 //! Positions and weights stay as they are, so no distance between old places changes. Not here:
 //! which values are new, and whether they are meant.
 
-use super::feature::{Checked, Codes};
+use super::checked::{Checked, Codes};
 use super::{Grid, Layout, Points, Space, Value, bits, check_dearest};
 use crate::error::{Error, Result};
 use std::collections::HashMap;

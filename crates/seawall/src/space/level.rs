@@ -1,6 +1,6 @@
 //! The part of a space with one level of a feature.
 
-use super::feature::Checked;
+use super::checked::Checked;
 use super::{Grid, Layout, Points, Space};
 use crate::error::{Error, Result};
 

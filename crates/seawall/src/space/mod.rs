@@ -11,6 +11,7 @@
 //! Not here: reading columns, binning, or choosing a feature's kind.
 
 mod bins;
+mod checked;
 mod extended;
 mod feature;
 mod grid;
@@ -29,13 +30,12 @@ pub use points::Points;
 
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;
-use feature::Checked;
+use checked::{Checked, check_dearest};
+use feature::check_features;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// A cost beyond this leaves no room for sums and prices.
-const DEAREST: f64 = 1e290;
 /// More points than this cannot be indexed.
 pub(crate) const MOST_POINTS: usize = u32::MAX as usize;
 
@@ -473,36 +473,4 @@ pub(crate) fn bits(x: f64) -> u64 {
 fn in_order(x: f64) -> u64 {
     let bits = x.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
-/// Checks each feature, and that no two have the same name.
-fn check_features(
-    features: impl IntoIterator<Item = Feature>,
-    mut check: impl FnMut(Feature) -> Result<Checked>,
-) -> Result<Vec<Checked>> {
-    let mut checked: Vec<Checked> = Vec::new();
-    for feature in features {
-        if checked.iter().any(|f| f.name == feature.name()) {
-            return Err(Error::config(format!("two features are named {:?}", feature.name())));
-        }
-        checked.push(check(feature)?);
-    }
-    if checked.is_empty() {
-        return Err(Error::config("a space needs at least one feature"));
-    }
-    check_dearest(&checked)?;
-    Ok(checked)
-}
-
-/// Refuses moves so dear that sums and prices of them do not exist.
-fn check_dearest(features: &[Checked]) -> Result<()> {
-    let dearest: f64 = features.iter().map(|f| f.dearest).sum();
-    if dearest < DEAREST {
-        Ok(())
-    } else {
-        Err(Error::config(format!(
-            "moving along every feature at once costs {dearest:e}; expected less than {DEAREST:e}: \
-             lower the weights"
-        )))
-    }
 }

@@ -1,7 +1,7 @@
 //! What the levels of a numeric feature stand for where they are bins: mean and variance of the numbers in
 //! each. Costs go by where a level is, means by what it stands for.
 
-use super::feature::Checked;
+use super::checked::Checked;
 use crate::error::Result;
 
 /// Mean and variance of the numbers that one level of a numeric feature stands for.

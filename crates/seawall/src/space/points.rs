@@ -1,7 +1,7 @@
 //! The layout made of the points listed.
 
 use super::bins::Bins;
-use super::feature::Checked;
+use super::checked::Checked;
 use super::places::Places;
 use super::{MOST_POINTS, Ranks};
 use crate::error::{Error, Result};

@@ -25,20 +25,19 @@
 //! each context only what rows of it have, groups and trees in each group and leaf; softmax policies give
 //! every action a chance. The floor is that of every policy, those included.
 
+mod classes;
 mod softmax;
 
-use super::class::{Polytope, Row, dot};
+use self::classes::{ByContext, ByTree, GroupChances};
+use super::class::{Row, dot};
 use super::groups::bounded;
-use super::master::{CuttingPlane, least};
-use super::node::Node;
-use super::search::{Costs, RankedPoints};
+use super::search::RankedPoints;
 use super::{Bounds, Groups, Learned, Method, Trees, check_tolerance};
 use crate::ambiguity::sets::JointKl;
 use crate::ambiguity::{Detail, Set, Settings, Shift, Status};
 use crate::error::{Error, Field, Result};
 use crate::evaluate::{Evaluator, Robust};
-use crate::matrix::Matrix;
-use crate::policy::{Partition, Policy, Rule};
+use crate::policy::{Partition, Policy};
 use crate::progress::{Progress, Stage};
 
 /// Linear problems that a search may solve.
@@ -61,7 +60,7 @@ pub struct JointTask<'a> {
 }
 
 /// A class of policies: which of them has the least linear cost by point and action.
-trait Linear {
+pub(super) trait Linear {
     /// A policy, and a number that no policy of the class costs less than; None if it was stopped.
     fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>>;
 }
@@ -408,98 +407,4 @@ impl ClassSearch<'_, '_> {
 /// Whether a sum of parts of costs is above 0.
 fn is_positive(sum: f64, costs: &[f64]) -> bool {
     sum > ROUNDING * costs.iter().map(|c| c.abs()).sum::<f64>()
-}
-
-/// Any action in any context.
-struct ByContext<'s, 'a> {
-    task: &'s JointTask<'a>,
-    /// Whether only actions that rows have in a context are taken there.
-    only_seen: bool,
-}
-
-impl Linear for ByContext<'_, '_> {
-    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
-        let (task, actions) = (self.task, self.task.actions);
-        let log = task.fitted.log();
-        // Where nobody is, what the model says is best.
-        let plain = Policy::greedy(log, task.fitted.plain())?;
-        let mut chances = plain.probabilities().clone();
-        let mut total = 0.0;
-        for (at, &x) in task.robust.points().iter().enumerate() {
-            let cells = at * actions..(at + 1) * actions;
-            let some = task.seen[cells.clone()].contains(&true);
-            if !some {
-                continue;
-            }
-            let allowed = cells.filter(|&cell| !self.only_seen || task.seen[cell]);
-            if let Some(cell) = allowed.min_by(|a, b| costs[*a].total_cmp(&costs[*b])) {
-                total += costs[cell];
-                let row = chances.row_mut(x);
-                row.fill(0.0);
-                row[cell % actions] = 1.0;
-            }
-        }
-        Ok(Some((total, table("greedy", task, &chances)?)))
-    }
-}
-
-fn table(name: &str, task: &JointTask<'_>, chances: &Matrix) -> Result<Policy> {
-    let log = task.fitted.log();
-    Policy::table(name, log.contexts(), log.actions(), chances)
-}
-
-/// Probabilities by group.
-struct GroupChances<'s, 'a> {
-    task: &'s JointTask<'a>,
-    by: &'s [Partition],
-    /// The group of each point.
-    group: Vec<usize>,
-    polytope: Polytope,
-}
-
-impl Linear for GroupChances<'_, '_> {
-    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
-        let (actions, log) = (self.task.actions, self.task.fitted.log());
-        let mut row = vec![0.0; self.polytope.len()];
-        for (cell, cost) in costs.iter().enumerate() {
-            row[self.group[cell / actions] * actions + cell % actions] += cost;
-        }
-        let (lower, theta) = if self.polytope.rows.is_empty() {
-            let theta = self.polytope.cheapest(&row);
-            (dot(&row, &theta), theta)
-        } else {
-            let cuts = [CuttingPlane { constant: 0.0, row: row.clone() }];
-            let found = least(&self.polytope, &cuts);
-            let found = found.ok_or_else(|| Error::numeric("a linear program has no answer"))?;
-            let theta = self.polytope.tidy(&found.theta);
-            (self.polytope.lower_bound(&row, &found.rows), theta)
-        };
-        let probabilities = theta.chunks(actions).map(<[f64]>::to_vec).collect();
-        let rule = Rule::Groups { by: self.by.to_vec(), probabilities };
-        Ok(Some((lower, Policy::new("groups", rule, log.contexts(), log.actions())?)))
-    }
-}
-
-/// One action a leaf.
-struct ByTree<'s, 'a> {
-    task: &'s JointTask<'a>,
-    asked: Trees,
-    points: RankedPoints,
-    all: Vec<u32>,
-    settings: Settings<'s>,
-}
-
-impl Linear for ByTree<'_, '_> {
-    fn best(&self, costs: &[f64]) -> Result<Option<(f64, Policy)>> {
-        let mass = self.task.robust.population().weights();
-        let least = (self.asked.least_share - 1e-9).max(0.0);
-        let costs = Costs { costs, mass, least };
-        let go_on = || self.settings.watch.go_on(Progress::at(Stage::Searching));
-        let found: Option<(f64, Node)> =
-            self.points.best(&costs, &self.all, self.asked.depth, &go_on);
-        let Some((cost, node)) = found else { return Ok(None) };
-        let log = self.task.fitted.log();
-        let rule = Rule::Tree { root: self.points.branch(&node) };
-        Ok(Some((cost, Policy::new("tree", rule, log.contexts(), log.actions())?)))
-    }
 }
