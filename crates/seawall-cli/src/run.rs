@@ -50,8 +50,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Command::Backtest(backtest) => cmd::backtest::run(backtest.meaning()),
         Command::Compare(compare) => cmd::compare::run(compare.meaning()?),
         Command::Distance(distance) => {
-            let (asked, eta, json) = distance.meaning()?;
-            cmd::distance::run(&asked, eta, json)
+            let (asked, json) = distance.meaning()?;
+            cmd::distance::run(&asked, json)
         }
         Command::Radius(radius) => cmd::radius::run(&radius.meaning()?),
         Command::Report(report) => cmd::report::run(report.meaning()?),

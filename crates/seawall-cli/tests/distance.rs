@@ -28,23 +28,15 @@ fn two_small_tables_by_hand() {
         "distance a.csv b.csv --context age --context site:nominal:0.1 --weight n --json",
     );
     assert!((number(&found["distance"]) - (0.25 * 1.1 + 0.5 * 0.1)).abs() < 1e-12, "{found}");
-    // On a line, and smoothed: between the bounds.
-    let found = json(path, "distance a.csv b.csv --context age --weight n --eta 50 --json");
-    let exact = number(&found["distance"]);
-    assert!((exact - 0.25).abs() < 1e-12);
-    let soft = &found["entropic"];
-    assert!(
-        number(&soft["exact_lower"]) <= exact && exact <= number(&soft["exact_upper"]) + 1e-9,
-        "{soft}"
-    );
-    assert!(number(&soft["divergence"]) > 0.0);
+    // On a line.
+    let found = json(path, "distance a.csv b.csv --context age --weight n --json");
+    assert!((number(&found["distance"]) - 0.25).abs() < 1e-12);
     for (args, word) in [
         ("distance a.csv b.csv", "--context"),
         ("distance a.csv", "--target"),
         ("distance a.csv b.csv --context agee", "did you mean \"age\""),
         ("distance a.csv b.csv --context site:fixed", "cannot go anywhere"),
         ("distance a.csv none.csv --context age", "none.csv"),
-        ("distance a.csv b.csv --context age --eta 0", "--eta is 0"),
     ] {
         let found = run(path, args);
         assert!(found.code == 2 && found.err.contains(word), "{args}: {}", found.err);
@@ -197,24 +189,4 @@ fn a_target_is_read_as_the_study_reads_its_data() {
     assert!(kl.code == 2 && kl.err.contains("not for kl"), "{}", kl.err);
     let mistaken = run(path, "distance plain.toml data.csv --context x");
     assert!(mistaken.err.contains("--target"), "{}", mistaken.err);
-}
-
-#[test]
-fn smoothed_distances_settle_or_say_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let table = |shift: f64| {
-        let rows = (0..40).map(|k| format!("{},{}\n", (k % 8) as f64 + shift, ["a", "b"][k % 2]));
-        format!("x,site\n{}", rows.collect::<String>())
-    };
-    std::fs::write(path.join("a.csv"), table(0.0)).unwrap();
-    std::fs::write(path.join("b.csv"), table(0.4)).unwrap();
-    for eta in [20, 100, 1000] {
-        let words = format!("distance a.csv b.csv --context x --context site --eta {eta} --json");
-        let found = json(path, &words);
-        let smooth = &found["entropic"];
-        assert_eq!(smooth["settled"], true, "η = {eta}");
-        let (exact, value) = (number(&found["distance"]), number(&smooth["distance"]));
-        assert!(value >= exact - 1e-9, "η = {eta}: {value} below {exact}");
-    }
 }

@@ -350,16 +350,15 @@ impl Study {
     }
 
     /// How far the target is from the log: JSON.
-    #[pyo3(signature = (eta, threads, progress))]
+    #[pyo3(signature = (threads, progress))]
     fn distance(
         &self,
         py: Python<'_>,
-        eta: Option<f64>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         let found = run(py, threads, progress.as_ref(), |watch| {
-            Samples::of_target(&self.loaded)?.distance(eta, watch)
+            Samples::of_target(&self.loaded)?.distance(watch)
         })?;
         json(&found)
     }

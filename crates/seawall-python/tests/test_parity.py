@@ -99,8 +99,8 @@ def test_radius_and_distance_have_the_programs_numbers(program, demo, older, to_
     assert found.to_json() + "\n" == text
     _same(found, json.loads(text))
     assert found.comparisons and all(c.leads and c.sentence for c in found.comparisons)
-    said = json.loads(program("distance", demo / "study.toml", "--target", older, "--eta", 0.5, "--json"))
-    far = study.distance(older, eta=0.5)
+    said = json.loads(program("distance", demo / "study.toml", "--target", older, "--json"))
+    far = study.distance(older)
     assert far.to_dict() | {"seconds": 0} == said | {"seconds": 0}
     _same(dataclasses.replace(far, seconds=said["seconds"]), said)
 
@@ -246,7 +246,7 @@ def _names(result):
         lambda s: s.learn("tree:1", against="uniform"),
         lambda s: s.radius(splits=2),
         lambda s: s.radius(splits=2, target=s.older),
-        lambda s: s.distance(s.older, eta=0.5),
+        lambda s: s.distance(s.older),
         lambda s: s.evaluate(target=s.older, cost_radius=[0.0, 0.01]),
     ],
 )

@@ -237,8 +237,6 @@ def test_bad_targets_of_studies(demo, older):
     ]:
         with pytest.raises(seawall.SeawallError, match=words):
             seawall.Study(frame, **OWN, target=target)
-    with pytest.raises(seawall.ConfigError, match="eta is -1"):
-        seawall.Study(frame, **OWN).distance(older, eta=-1)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "polars lazy", "duckdb"])

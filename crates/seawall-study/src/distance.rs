@@ -3,9 +3,7 @@
 use crate::bound::{Axis, Context};
 use crate::forecast::{self, Forecast};
 use crate::prepare::PreparedStudy;
-use seawall::distance::{
-    Distance, StrataShift, distance, kl, matched, sinkhorn_divergence, total_variation,
-};
+use seawall::distance::{Distance, StrataShift, distance, kl, matched, total_variation};
 use seawall::{DistinctRows, Error, Kind, Population, Result, Space, Status, Watch};
 use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
@@ -44,9 +42,6 @@ pub struct SampleDistance {
     pub from_points: usize,
     /// Points of the second.
     pub to_points: usize,
-    /// The entropic distance and the Sinkhorn divergence, if asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entropic: Option<EntropicDistance>,
     /// How long the solve took.
     pub seconds: f64,
     /// The plan.
@@ -55,24 +50,6 @@ pub struct SampleDistance {
     /// The space that it is on.
     #[serde(skip)]
     pub space: Arc<Space>,
-}
-
-/// An entropic distance, with what it says of the exact one.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EntropicDistance {
-    /// The sharpness.
-    pub eta: f64,
-    /// The entropic distance.
-    pub distance: f64,
-    /// The exact distance is not below this.
-    pub exact_lower: f64,
-    /// The exact distance is not above this.
-    pub exact_upper: f64,
-    /// The Sinkhorn divergence.
-    pub divergence: f64,
-    /// Whether the potentials settled.
-    pub settled: bool,
 }
 
 /// Two populations to be told apart, on one space.
@@ -135,17 +112,14 @@ impl Samples {
         Ok(Samples { from, to, whole: None })
     }
 
-    /// What their distance will take, if that is long. Refuses what does not fit into memory.
-    pub fn forecast(&self, eta: Option<f64>) -> Result<Option<Forecast>> {
-        forecast::transport(&self.from, &self.to, eta)
+    /// What their distance will take, if that is long.
+    pub fn forecast(&self) -> Option<Forecast> {
+        forecast::transport(&self.from, &self.to)
     }
 
-    /// How far apart they are; with `eta` by the entropic distance, too.
-    pub fn distance(&self, eta: Option<f64>, watch: Watch<'_>) -> Result<SampleDistance> {
+    /// How far apart they are.
+    pub fn distance(&self, watch: Watch<'_>) -> Result<SampleDistance> {
         let (from, to) = (&self.from, &self.to);
-        // First what may be refused.
-        self.forecast(eta)?;
-        let entropic = eta.map(|eta| entropic(from, to, eta, watch)).transpose()?;
         let start = Instant::now();
         let plan = distance(from, to, watch)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -168,30 +142,11 @@ impl Samples {
             strata: self.whole.as_ref().map(|(_, _, shift)| shift.clone()),
             from_points: from.observed(),
             to_points: to.observed(),
-            entropic,
             seconds,
             plan,
             space,
         })
     }
-}
-
-/// The entropic distance.
-fn entropic(
-    from: &Population,
-    to: &Population,
-    eta: f64,
-    watch: Watch<'_>,
-) -> Result<EntropicDistance> {
-    let found = sinkhorn_divergence(from, to, eta, watch)?;
-    Ok(EntropicDistance {
-        eta,
-        distance: found.distance,
-        exact_lower: found.exact_lower,
-        exact_upper: found.exact_upper,
-        divergence: found.value,
-        settled: found.settled,
-    })
 }
 
 /// The divergence of one population from another, or why it is infinite.

@@ -25,7 +25,6 @@ use seawall::{
     Detail, EngineKind, Error, Geometry, Log, Population, Problem, Progress, Result, Set, Settings,
     Shift, Stage, Status, Wasserstein, Watch, distance,
 };
-use seawall_table::memory;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,9 +55,6 @@ const SUMS: f64 = 2e8;
 /// Pairs of points that an exact distance takes in a second, all its rounds together: from 5 to 80
 /// million.
 const PAIRS: f64 = 1.5e7;
-/// Rounds of an entropic distance over all its pairs, about, and pairs that a thread takes in a second.
-const ROUNDS: f64 = 400.0;
-const SOFT_PAIRS: f64 = 2e8;
 /// Worst cases until a set's radius covers what it is to cover, about.
 const COVERING: f64 = 20.0;
 
@@ -108,8 +104,6 @@ pub enum Work {
     Trees(usize),
     /// A plan is found to the places of a second population, so many.
     Plan(usize),
-    /// All pairs with a second population's places, so many, are gone over again and again.
-    SoftPlan(usize),
 }
 
 /// What an evaluation will take, if that is long.
@@ -164,38 +158,12 @@ pub fn learning(
     Ok(Some(longest).filter(|f| f.seconds >= SHORT))
 }
 
-/// What the distance of two populations will take, if that is long; with `eta` the entropic one, too.
-/// Refuses pairs that do not fit into memory.
-pub fn transport(from: &Population, to: &Population, eta: Option<f64>) -> Result<Option<Forecast>> {
-    if eta.is_some() {
-        room_for_pairs(from, to)?;
-    }
+/// What the distance of two populations will take, if that is long.
+pub fn transport(from: &Population, to: &Population) -> Option<Forecast> {
     let (points, columns) = (from.observed(), from.space().names().len());
-    let exact = distance::work(from, to) / PAIRS;
-    let threads = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
-    let soft = match eta {
-        Some(_) => ROUNDS * pairs(from, to).iter().sum::<f64>() / (threads * SOFT_PAIRS),
-        None => 0.0,
-    };
-    let work = if soft > exact { Work::SoftPlan(to.observed()) } else { Work::Plan(to.observed()) };
-    let seconds = exact + soft;
-    Ok((seconds >= SHORT).then_some(Forecast { seconds, points, columns, work }))
-}
-
-/// Refuses an entropic distance whose pairs do not fit into memory.
-fn room_for_pairs(from: &Population, to: &Population) -> Result<()> {
-    // A cost each, and once more where a step of Newton's method has their masses. The larger population
-    // has most pairs: those with itself.
-    let most = from.observed().max(to.observed());
-    let bytes = 16.0 * (most as f64).powi(2);
-    let what = format!("{most} × {most} pairs of contexts take");
-    memory::needs(bytes, &what, "the exact distance, without eta, looks at few of them")
-}
-
-/// Pairs of points with mass that a Sinkhorn divergence goes over: across, and within each population.
-fn pairs(from: &Population, to: &Population) -> [f64; 3] {
-    let (a, b) = (from.observed() as f64, to.observed() as f64);
-    [a * b, a * a, b * b]
+    let seconds = distance::work(from, to) / PAIRS;
+    let work = Work::Plan(to.observed());
+    (seconds >= SHORT).then_some(Forecast { seconds, points, columns, work })
 }
 
 /// What comparing sets will take, if that is long: as long as the longest of those asked for by name;

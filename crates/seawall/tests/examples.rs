@@ -49,7 +49,7 @@ fn policy_from_arrays() {
         &printed("policy_from_arrays"),
         &[
             "treat: 4.02 days in the data (standard error 1.20); 5.37 in the worst population, gap 0e0",
-            "wait: 4.86 days in the data (standard error 0.61); 5.13 in the worst population, gap 0e0",
+            "wait: 4.86 days in the data (standard error 0.62); 5.13 in the worst population, gap 0e0",
         ],
     );
 }

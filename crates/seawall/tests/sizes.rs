@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common::{Random, case, log};
-use seawall::distance::{distance, entropic, kl, sinkhorn_divergence, total_variation};
+use seawall::distance::{distance, kl, total_variation};
 use seawall::evaluate::{Evaluator, FitOptions, Propensity, Robust, Rows, Support};
 use seawall::inference::Constants;
 use seawall::learn::{
@@ -392,8 +392,6 @@ fn distances_between_different_spaces() {
         for (from, to) in [(&a, &b), (&b, &a)] {
             let all = [
                 refused(distance(from, to, Watch::NOBODY), "distance"),
-                refused(entropic(from, to, 3.0, Watch::NOBODY), "entropic"),
-                refused(sinkhorn_divergence(from, to, 3.0, Watch::NOBODY), "Sinkhorn"),
                 refused(kl(from, to), "KL"),
                 refused(total_variation(from, to), "total variation"),
             ];

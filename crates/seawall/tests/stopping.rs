@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::Random;
-use seawall::distance::{distance, entropic};
+use seawall::distance::distance;
 use seawall::evaluate::{Robust, Support, logistic};
 use seawall::learn::{Bsgd, Class, Gradient, Groups, Schedule, Task, bsgd, groups, softmax};
 use seawall::outcome::{Recipe, TreeSettings, Unseen, Values, choose};
@@ -30,7 +30,6 @@ const WORKS: [(&str, Work); 12] = [
     ("a smoothed worst case", smoothed),
     ("a curve", curve),
     ("a distance", exact_distance),
-    ("an entropic distance", entropic_distance),
     ("values over outcomes", outcome_values),
     ("groups", by_group),
     ("softmax", by_softmax),
@@ -172,14 +171,6 @@ fn exact_distance(watch: Watch<'_>) -> bool {
     let from = Population::from_weights(space.clone(), half(true)).unwrap();
     let to = Population::from_weights(space, half(false)).unwrap();
     is_stopped(distance(&from, &to, watch))
-}
-
-fn entropic_distance(watch: Watch<'_>) -> bool {
-    let r = &mut Random(5);
-    let space = cloud(r, 1000);
-    let from = Population::from_weights(space.clone(), noise(r, 1000)).unwrap();
-    let to = Population::from_weights(space, noise(r, 1000)).unwrap();
-    is_stopped(entropic(&from, &to, 1e4, watch))
 }
 
 fn outcome_values(watch: Watch<'_>) -> bool {

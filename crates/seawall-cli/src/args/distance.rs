@@ -33,9 +33,6 @@ pub struct Distance {
     /// With a study: a sample of the other population, without actions or outcomes
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
-    /// Also the entropic distance of this sharpness, and the Sinkhorn divergence
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    eta: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -70,10 +67,7 @@ impl Radius {
 
 impl Distance {
     /// What the words ask for.
-    pub fn meaning(self) -> Result<(DistanceRequest, Option<f64>, bool), Failure> {
-        if let Some(eta) = self.eta.filter(|e| !(*e > 0.0 && e.is_finite())) {
-            return Err(Failure::usage(format!("--eta is {eta}; expected a finite number > 0")));
-        }
+    pub fn meaning(self) -> Result<(DistanceRequest, bool), Failure> {
         let asked = match (self.to, self.target) {
             (None, target)
                 if self.context.is_empty()
@@ -108,6 +102,6 @@ impl Distance {
                 ));
             }
         };
-        Ok((asked, self.eta, self.json))
+        Ok((asked, self.json))
     }
 }

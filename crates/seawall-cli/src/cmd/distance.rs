@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Answers and prints.
-pub fn run(asked: &DistanceRequest, eta: Option<f64>, json: bool) -> Result<(), Failure> {
+pub fn run(asked: &DistanceRequest, json: bool) -> Result<(), Failure> {
     let wait = show::Wait::new();
     let follow = wait.follow();
     let watch = Watch::new(&follow);
@@ -24,8 +24,8 @@ pub fn run(asked: &DistanceRequest, eta: Option<f64>, json: bool) -> Result<(), 
             (Samples::of_target(&loaded)?, study.clone(), own.unwrap_or_default())
         }
     };
-    show::forecast::say(samples.forecast(eta)?);
-    let answer = samples.distance(eta, watch)?;
+    show::forecast::say(samples.forecast());
+    let answer = samples.distance(watch)?;
     drop(follow);
     drop(wait);
     let mut out = show::terminal();

@@ -32,19 +32,6 @@ pub fn print(answer: &SampleDistance, from: &Path, to: &Path, out: &mut dyn Writ
         (None, None) => "infinite".to_owned(),
     };
     writeln!(out, "KL: {divergence}. Total variation: {}.\n", number(answer.total_variation))?;
-    if let Some(e) = &answer.entropic {
-        writeln!(
-            out,
-            "Entropic distance, η = {}: {}{} (so the exact one is between {} and {}); Sinkhorn \
-             divergence {}.\n",
-            number(e.eta),
-            number(e.distance),
-            if e.settled { "" } else { ", not settled, so too low" },
-            number(e.exact_lower),
-            number(e.exact_upper),
-            number(e.divergence)
-        )?;
-    }
     if let Some(strata) = &answer.strata {
         writeln!(
             out,

@@ -154,11 +154,6 @@ fn words(forecast: &Forecast) -> String {
             format!("a plan to {} others is found", grouped(others)),
             "wider bins or fewer columns, so that rows coincide, take less",
         ),
-        Work::SoftPlan(others) => (
-            "points",
-            format!("all pairs with {} others are gone over again and again", grouped(others)),
-            "without --eta the exact distance looks at few of them",
-        ),
     };
     format!(
         "about {}: {points} {place} in {columns}, {how}; {else_there_is}",

@@ -51,7 +51,6 @@ __all__ = [
     "DifferenceValueFields",
     "DoublyRobust",
     "Effect",
-    "EntropicDistance",
     "Estimate",
     "EvaluationFields",
     "ExplainedAction",
@@ -976,34 +975,6 @@ class Effect(Part):
     features: list[str]
     in_order: bool
     steps: list[Step]
-
-
-@dataclass(frozen=True)
-class EntropicDistance(Part):
-    """An entropic distance, with what it says of the exact one.
-
-    Attributes
-    ----------
-    eta
-        The sharpness.
-    distance
-        The entropic distance.
-    exact_lower
-        The exact distance is not below this.
-    exact_upper
-        The exact distance is not above this.
-    divergence
-        The Sinkhorn divergence.
-    settled
-        Whether the potentials settled.
-    """
-
-    eta: float
-    distance: float
-    exact_lower: float
-    exact_upper: float
-    divergence: float
-    settled: bool
 
 
 @dataclass(frozen=True)
@@ -2194,8 +2165,6 @@ class SampleDistanceFields(Part):
         Why it is infinite.
     strata
         How the strata of fixed columns shift, which the distance does not count.
-    entropic
-        The entropic distance and the Sinkhorn divergence, if asked for.
     """
 
     distance: float
@@ -2211,7 +2180,6 @@ class SampleDistanceFields(Part):
     seconds: float
     kl_reason: str | None = None
     strata: StrataShift | None = None
-    entropic: EntropicDistance | None = None
 
 
 @dataclass(frozen=True)

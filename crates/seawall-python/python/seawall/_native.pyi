@@ -121,7 +121,7 @@ class Study:
         progress: _Progress | None,
     ) -> tuple[str, list[str]]: ...
     def distance(
-        self, eta: float | None, threads: int | None, progress: _Progress | None
+        self, threads: int | None, progress: _Progress | None
     ) -> str: ...
     def report(
         self,

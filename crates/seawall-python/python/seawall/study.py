@@ -539,13 +539,9 @@ class Study(_Elsewhere):
         found = self._toward(target).radius(count, asked.seed, **self._workers())
         return Radius._of(*found, self.direction)
 
-    def distance(
-        self, target: Target | Sample | None = None, *, eta: float | None = None
-    ) -> SampleDistance:
-        """How far a target is from the data, in the study's own distance; with `eta` also the entropic
-        distance of that sharpness."""
-        sharpness = _given.maybe_real("eta", eta)
-        return SampleDistance._of(self._toward(target).distance(sharpness, **self._workers()))
+    def distance(self, target: Target | Sample | None = None) -> SampleDistance:
+        """How far a target is from the data, in the study's own distance."""
+        return SampleDistance._of(self._toward(target).distance(**self._workers()))
 
     def report(
         self,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall import _answers
-from seawall._answers import ActionCoverage, BeyondFacts, Coverage, EntropicDistance, StrataShift, TargetFacts
+from seawall._answers import ActionCoverage, BeyondFacts, Coverage, StrataShift, TargetFacts
 from seawall._result import _Result
 
-__all__ = ["ActionCoverage", "BeyondFacts", "Coverage", "EntropicDistance", "SampleDistance", "StrataShift", "TargetFacts"]
+__all__ = ["ActionCoverage", "BeyondFacts", "Coverage", "SampleDistance", "StrataShift", "TargetFacts"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,11 +30,9 @@
 
 mod divergence;
 mod line;
-mod sinkhorn;
 mod strata;
 
 pub use divergence::{kl, total_variation};
-pub use sinkhorn::{Divergence, Sinkhorn, entropic, sinkhorn_divergence};
 pub use strata::{StrataShift, matched, on_features};
 
 use crate::ambiguity::{Geometry, Move, Status};

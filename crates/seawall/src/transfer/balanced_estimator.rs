@@ -49,7 +49,7 @@ use crate::progress::Watch;
 /// let older = Known::new(log.contexts().clone(), vec![Fact::exact(0, Quantity::Mean, 70.0)])?;
 /// let balance = Balance::new(&log, &older, EFFECTIVE)?;
 /// let centre = BalancedEstimator::new(&fitted, &balance, Watch::NOBODY)?;
-/// let found = centre.estimate(&Policy::constant(&log, "wait")?)?;
+/// let found = centre.estimate(&Policy::constant(&log, "wait")?)?.expect("the data have rows of it");
 /// assert!((found.value - 2.5).abs() < 1e-9);
 /// # Ok::<(), seawall::Error>(())
 /// ```

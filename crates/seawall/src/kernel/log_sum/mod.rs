@@ -24,7 +24,7 @@ mod line;
 mod sums;
 mod tile;
 
-pub use sums::{RunningMoments, exp_sum, log_sum, log_sum_columns, log_sum_less};
+pub use sums::{RunningMoments, exp_sum, log_sum};
 
 use super::exp::exp;
 use super::lines;
