@@ -104,9 +104,12 @@ pub use self::{
         Problem, ScaledValues, Settings, Smoothed, Solver, Sums, Takes, least_radius,
     },
     error::{Wording, quoted},
+    kernel::exact_sum::{ExactSum, two_sum},
     log::Folds,
     matrix::Matrix,
     population::{DistinctRows, Population},
     shares::{sum_to_one, wilson_interval},
-    space::{Extension, Grid, Layout, LevelMoments, NewLevel, Points, Value},
+    space::{
+        Extension, Grid, Layout, LevelMoments, NewLevel, Points, Value, mean_cost, mean_square,
+    },
 };

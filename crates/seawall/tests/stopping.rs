@@ -24,7 +24,7 @@ const MANY: usize = 10 * QUESTIONS;
 /// A piece of work; it says whether it was stopped.
 type Work = fn(Watch<'_>) -> bool;
 
-const WORKS: [(&str, Work); 12] = [
+const WORKS: [(&str, Work); 11] = [
     ("a worst case", worst_case),
     ("the plan of a worst case", plan),
     ("a smoothed worst case", smoothed),

@@ -134,20 +134,21 @@ fn table(found: &Bound) -> Table {
                 None => answer.set.name().to_owned(),
             },
             answer.radius.to_string(),
-            number(answer.value),
-            number(answer.lower),
-            number(answer.upper),
-            gap(answer.gap),
-            answer.lambda.map_or("infinite".to_owned(), number),
-            answer.status.to_string(),
+            number(answer.worst.value),
+            number(answer.worst.lower),
+            number(answer.worst.upper),
+            gap(answer.worst.gap),
+            answer.solve.lambda.map_or("infinite".to_owned(), number),
+            answer.worst.status.to_string(),
         ];
         if entropic {
             row.extend(
-                [answer.exact_lower, answer.exact_upper].map(|x| x.map_or(String::new(), number)),
+                [answer.solve.exact_lower, answer.solve.exact_upper]
+                    .map(|x| x.map_or(String::new(), number)),
             );
         }
-        row.push(percent(answer.unobserved_mass));
-        row.push(answer.evaluations.to_string());
+        row.push(percent(answer.solve.unobserved_mass));
+        row.push(answer.solve.evaluations.to_string());
         row.push(format!("{:.1} ms", 1e3 * answer.seconds));
         table.add_row(row);
     }

@@ -9,11 +9,11 @@ mod support;
 
 pub(crate) use axis::Axis;
 
-use crate::evaluate::{check_radii, set_name};
+use crate::evaluate::{SolveFacts, check_radii, set_name};
 use crate::words::number;
 use seawall::{
-    Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population, Problem,
-    Progress, Result, Set, Settings, Shift, Stage, Status, Watch, WorstCase,
+    CertifiedValue, Curve, Detail, Direction, EngineKind, Error, Field, Geometry, Kind, Population,
+    Problem, Progress, Result, Set, Settings, Shift, Stage, Status, Watch, WorstCase,
 };
 use seawall_table::read::{Order, Reading, Table, tables};
 use serde::Serialize;
@@ -89,30 +89,14 @@ pub struct RadiusBound {
     pub radius: f64,
     /// The sharpness of an entropic set.
     pub eta: Option<f64>,
-    /// The worst-case mean.
-    pub value: f64,
-    /// The truth is not below this.
-    pub lower: f64,
-    /// The truth is not above this.
-    pub upper: f64,
-    /// How far apart the bounds are.
-    pub gap: f64,
-    /// How fast the worst case worsens with the radius; None where it is infinite.
-    pub lambda: Option<f64>,
-    /// How the solve ended.
-    pub status: Status,
-    /// Evaluations of the dual.
-    pub evaluations: usize,
-    /// The share of the worst-case population on rows of weight 0.
-    pub unobserved_mass: f64,
+    /// The worst-case mean with its bounds.
+    #[serde(flatten)]
+    pub worst: CertifiedValue,
+    /// How it was solved.
+    #[serde(flatten)]
+    pub solve: SolveFacts,
     /// How long the solve took.
     pub seconds: f64,
-    /// For an entropic set: the exact worst case is not below this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_lower: Option<f64>,
-    /// For an entropic set: the exact worst case is not above this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exact_upper: Option<f64>,
     /// For an entropic set: the mean entropy of where a unit of mass goes, in nats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entropy: Option<f64>,
@@ -248,24 +232,15 @@ fn solve(
     })
 }
 
-fn radius_bound(within: Shift, worst: &WorstCase, seconds: f64) -> RadiusBound {
-    let smoothed = worst.smoothed();
+fn radius_bound(within: Shift, case: &WorstCase, seconds: f64) -> RadiusBound {
     RadiusBound {
         set: within.set,
         radius: within.radius,
         eta: within.set.parameter("eta"),
-        value: worst.value(),
-        lower: worst.lower(),
-        upper: worst.upper(),
-        gap: worst.gap(),
-        lambda: Some(worst.lambda()).filter(|l| l.is_finite()),
-        status: worst.status(),
-        evaluations: worst.evaluations(),
-        unobserved_mass: worst.unobserved_mass(),
+        worst: case.certified(),
+        solve: SolveFacts::new(case, 0.0),
         seconds,
-        exact_lower: smoothed.map(|s| s.exact_lower),
-        exact_upper: smoothed.map(|s| s.exact_upper),
-        entropy: smoothed.map(|s| s.entropy),
+        entropy: case.smoothed().map(|s| s.entropy),
     }
 }
 

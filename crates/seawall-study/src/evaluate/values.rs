@@ -166,18 +166,14 @@ impl ShiftFacts {
     }
 }
 
-impl SolvedShift {
-    pub(super) fn new(
-        shift: ShiftFacts,
-        case: &WorstCase,
-        safe_side: f64,
-        estimate: Option<JointEstimate>,
-    ) -> Self {
+impl SolveFacts {
+    /// Of a worst case whose costs may be smoothed by so much, on the safe side.
+    pub(crate) fn new(case: &WorstCase, safe_side: f64) -> Self {
         let smoothed = case.smoothed();
         let (lower, upper) =
             smoothed.map_or((case.lower(), case.upper()), |s| (s.exact_lower, s.exact_upper));
         let smoothed = smoothed.is_some() || safe_side != 0.0;
-        let solve = SolveFacts {
+        SolveFacts {
             lambda: Some(case.lambda()).filter(|l| l.is_finite()),
             engine: case.engine(),
             evaluations: case.evaluations(),
@@ -185,7 +181,18 @@ impl SolvedShift {
             best_coupling: case.best_coupling(),
             exact_lower: smoothed.then(|| lower + safe_side.min(0.0)),
             exact_upper: smoothed.then(|| upper + safe_side.max(0.0)),
-        };
+        }
+    }
+}
+
+impl SolvedShift {
+    pub(super) fn new(
+        shift: ShiftFacts,
+        case: &WorstCase,
+        safe_side: f64,
+        estimate: Option<JointEstimate>,
+    ) -> Self {
+        let solve = SolveFacts::new(case, safe_side);
         SolvedShift { shift, worst: case.certified(), solve, estimate }
     }
 }

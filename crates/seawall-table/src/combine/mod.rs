@@ -1,12 +1,10 @@
 //! What counting is made of: numbers for combinations of values as they appear, sums that are rounded once,
 //! and what the rows have in each bin.
 
-mod exact_sum;
 mod moments;
 mod pairs;
 mod tuples;
 
-pub(crate) use exact_sum::ExactSum;
 pub use moments::BinMoments;
 pub(crate) use moments::{BinColumn, BinSums, NumbersFrom, Sums};
 pub use pairs::Combinations;

@@ -8,10 +8,9 @@
 //! moments are rounded to twelve digits, so that neither the order of rows nor how they are grouped in a
 //! counted table shows.
 
-use super::exact_sum::two_sum;
 use super::pairs::Pairs;
 use crate::read::{Bins, Columns};
-use seawall::{Entry, LevelMoments, Result, Space};
+use seawall::{Entry, LevelMoments, Result, Space, two_sum};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 //!
 //! A context without rows has no prediction. Rows that weigh nothing need none.
 
-use crate::combine::ExactSum;
 use crate::read::{Columns, named};
 use crate::spec::{DataSpec, PredictionColumns};
+use seawall::ExactSum;
 use seawall::{Error, Matrix, Result, Space};
 use std::path::Path;
 

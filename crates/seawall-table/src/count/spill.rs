@@ -7,8 +7,8 @@
 
 use super::row::RowFacts;
 use super::tally::{Counted, Counts};
-use crate::combine::ExactSum;
 use crate::memory::{rounded_up, size};
+use seawall::ExactSum;
 use seawall::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

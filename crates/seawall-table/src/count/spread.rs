@@ -1,19 +1,7 @@
-//! The spread scale: two people drawn at random are 1 apart in each column, on average.
-//!
-//! ```text
-//! w_k = 1 / E[c_k(X, X')],   X and X' two independent rows of the log
-//! ```
-//!
-//! with the mean at least a tenth of the largest that it could be, so that a rare flag is not made
-//! infinitely dear. A column's unit and its kind no longer matter, and a radius of 0.1 buys drawing
-//! one column anew for a tenth of the people.
+//! The weight of an axis whose columns are scaled by the spread of their rows.
 
 use super::axis::Axis;
-use crate::combine::ExactSum;
-use seawall::{Kind, Space};
-
-/// Of the largest mean that a column could have, at least this share.
-const LEAST: f64 = 0.1;
+use seawall::{ExactSum, mean_cost, mean_square};
 
 impl Axis {
     /// Weighs the axis by the spread of its rows, given how many each point has. A weight that was given
@@ -22,68 +10,24 @@ impl Axis {
         if self.weighed {
             return;
         }
-        let total = exact_sum(rows.iter().copied());
-        if self.levels.is_none() {
-            let shares: Vec<f64> = rows.iter().map(|n| n / total).collect();
-            return self.weigh(squares(&self.at, &shares));
-        }
-        // The feature alone, as a space of its levels, knows its own costs.
-        let Ok(space) = Space::grid([self.feature.clone()]) else { return };
-        let mut sums = vec![ExactSum::ZERO; space.len()];
-        self.at.iter().zip(rows).for_each(|(level, count)| sums[*level as usize].add(*count));
-        let shares: Vec<f64> = sums.iter().map(|sum| sum.value() / total).collect();
-        let mean = match space.kind(0) {
-            Kind::Fixed => return,
-            Kind::Nominal => {
-                let most = 1.0 - 1.0 / shares.len() as f64;
-                let same: f64 = shares.iter().map(|p| p * p).sum();
-                (1.0 - same).max(LEAST * most)
+        let mut total = ExactSum::ZERO;
+        rows.iter().for_each(|n| total.add(*n));
+        let total = total.value();
+        let mean = match self.levels {
+            None => {
+                let shares: Vec<f64> = rows.iter().map(|n| n / total).collect();
+                Some(mean_square(&self.at, &shares))
             }
-            Kind::Numeric => squares(&space.positions(0), &shares),
-            // A weight multiplies what the levels' squared differences cost without one.
-            Kind::Ordinal => {
-                let positions = space.positions(0);
-                let last = positions.iter().rposition(|x| !x.is_nan()).unwrap_or(0);
-                let apart = (positions[last] - positions[0]).powi(2);
-                squares(&positions, &shares) * space.feature_cost(0, 0, last) / apart
+            Some(levels) => {
+                let mut sums = vec![ExactSum::ZERO; levels];
+                let each = self.at.iter().zip(rows);
+                each.for_each(|(level, count)| sums[*level as usize].add(*count));
+                let shares: Vec<f64> = sums.iter().map(|sum| sum.value() / total).collect();
+                mean_cost(&self.feature, &shares)
             }
         };
-        self.weigh(mean);
-    }
-
-    /// Makes a mean cost 1.
-    fn weigh(&mut self, mean: f64) {
-        if mean > 0.0 && mean.is_finite() {
+        if let Some(mean) = mean.filter(|mean| *mean > 0.0 && mean.is_finite()) {
             self.feature = self.feature.clone().weight(1.0 / mean);
         }
     }
-}
-
-/// The mean squared difference of two draws; a missing value is as far from every other as the two
-/// ends are from each other.
-fn squares(positions: &[f64], shares: &[f64]) -> f64 {
-    let present = || positions.iter().zip(shares).filter(|(x, _)| !x.is_nan());
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    present()
-        .filter(|(_, p)| **p > 0.0)
-        .for_each(|(x, _)| (low, high) = (low.min(*x), high.max(*x)));
-    if high <= low {
-        return 0.0;
-    }
-    let range = (high - low).powi(2);
-    // Points are in the order in which their values appeared, which must not matter.
-    let mass = exact_sum(present().map(|(_, p)| *p));
-    let mean = exact_sum(present().map(|(x, p)| p * x)) / mass;
-    let variance = exact_sum(present().map(|(x, p)| p * (x - mean).powi(2)));
-    let missing = 2.0 * mass * (1.0 - mass) * range;
-    // Half at each end; or a third at each and a third missing.
-    let most = if positions.iter().any(|x| x.is_nan()) { 2.0 / 3.0 } else { 0.5 } * range;
-    (2.0 * mass * variance + missing).max(LEAST * most)
-}
-
-/// A sum in any order.
-fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
-    let mut sum = ExactSum::ZERO;
-    terms.for_each(|x| sum.add(x));
-    sum.value()
 }

@@ -7,10 +7,11 @@
 
 use super::row::RowFacts;
 use super::spill::{Runs, ordered};
-use crate::combine::{ExactSum, Pairs, Tuples};
+use crate::combine::{Pairs, Tuples};
 use crate::read::Distinct;
 use foldhash::fast::FixedState;
 use rayon::prelude::*;
+use seawall::ExactSum;
 use seawall::Result;
 use std::collections::HashMap;
 

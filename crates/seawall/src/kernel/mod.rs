@@ -4,7 +4,7 @@
 //! kernels plain numbers. Every kernel's answer is the same on any number of threads: work is
 //! split by position, never by thread, and sums are taken in a fixed order.
 //!
-//! Modules, each importing only from those before it: `order`, `metric`, `exp`, `sum`, `random`, `lines`,
+//! Modules, each importing only from those before it: `order`, `metric`, `exact_sum`, `exp`, `sum`, `random`, `lines`,
 //! `envelope`, `max_plus`, `pass`, `pull`, `layers`, `kd_tree`, `packet`, `scan`, `screen`, `log_sum`, `bracket`,
 //! `cholesky`, `eigen`, `cones`, `gram`, `double_double`, `program`, `precise`, `newton`, `interior`, `quadratic`,
 //! `gub_simplex`, `flow`, `lbfgs`, `isotonic`, `plateaus`, `quantile`.
@@ -15,6 +15,7 @@ pub mod cones;
 mod double_double;
 pub mod eigen;
 pub mod envelope;
+pub mod exact_sum;
 pub mod exp;
 pub mod flow;
 pub mod gram;

@@ -19,6 +19,7 @@ mod level;
 mod moments;
 mod places;
 mod points;
+mod spread;
 
 pub(crate) use bins::Bins;
 pub use extended::{Extension, NewLevel};
@@ -27,6 +28,7 @@ pub use grid::Grid;
 pub use moments::LevelMoments;
 pub(crate) use places::Places;
 pub use points::Points;
+pub use spread::{mean_cost, mean_square};
 
 use crate::error::{Error, Result};
 use crate::kernel::metric::Metric;

@@ -10,7 +10,7 @@
 
 /// A sum of floats, exact until it is asked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ExactSum {
+pub struct ExactSum {
     /// The sum but for `more`: all there is as long as nothing was lost.
     first: f64,
     /// Smallest first; empty while every sum so far was exact.
@@ -19,12 +19,12 @@ pub(crate) struct ExactSum {
 
 impl ExactSum {
     /// The sum of nothing.
-    pub(crate) const ZERO: ExactSum = ExactSum { first: 0.0, more: Vec::new() };
+    pub const ZERO: ExactSum = ExactSum { first: 0.0, more: Vec::new() };
     /// About how many bytes one takes: most have at most four floats more.
-    pub(crate) const BYTES: usize = size_of::<ExactSum>() + 4 * size_of::<f64>();
+    pub const BYTES: usize = size_of::<ExactSum>() + 4 * size_of::<f64>();
 
     /// Adds one term.
-    pub(crate) fn add(&mut self, term: f64) {
+    pub fn add(&mut self, term: f64) {
         if self.more.is_empty() {
             let (sum, lost) = two_sum(self.first, term);
             if lost == 0.0 {
@@ -48,7 +48,7 @@ impl ExactSum {
     }
 
     /// Adds a product.
-    pub(crate) fn add_product(&mut self, a: f64, b: f64) {
+    pub fn add_product(&mut self, a: f64, b: f64) {
         let (product, lost) = two_product(a, b);
         self.add(product);
         if lost != 0.0 {
@@ -57,7 +57,7 @@ impl ExactSum {
     }
 
     /// Adds a product of three.
-    pub(crate) fn add_product3(&mut self, a: f64, b: f64, c: f64) {
+    pub fn add_product3(&mut self, a: f64, b: f64, c: f64) {
         let (product, lost) = two_product(a, b);
         self.add_product(product, c);
         if lost != 0.0 {
@@ -66,18 +66,18 @@ impl ExactSum {
     }
 
     /// Adds another sum.
-    pub(crate) fn merge(&mut self, other: &ExactSum) {
+    pub fn merge(&mut self, other: &ExactSum) {
         other.parts().for_each(|x| self.add(x));
     }
 
     /// Floats whose sum it is: at least one.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = f64> + '_ {
+    pub fn parts(&self) -> impl Iterator<Item = f64> + '_ {
         let first = (self.first != 0.0 || self.more.is_empty()).then_some(self.first);
         first.into_iter().chain(self.more.iter().copied())
     }
 
     /// The sum, rounded once.
-    pub(crate) fn value(&self) -> f64 {
+    pub fn value(&self) -> f64 {
         let Some((&last, rest)) = self.more.split_last() else { return self.first };
         let mut left = rest.iter().rev().copied();
         let (mut sum, mut lost) = (last, 0.0);
@@ -102,7 +102,7 @@ impl ExactSum {
 }
 
 /// `a + b` and what rounding loses of it.
-pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let of_b = sum - a;
     (sum, (a - (sum - of_b)) + (b - of_b))
