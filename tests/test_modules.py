@@ -1,6 +1,9 @@
 """Modules import only from those before them, in the order that each crate documents; exceptions are listed and
 may only become fewer."""
 
+import subprocess
+import sys
+
 import modules
 import pytest
 
@@ -52,6 +55,11 @@ def test_without_the_listed_imports_nothing_goes_round(folders):
     for name, folder in folders.items():
         edges = {edge for edge in folder.uses() if f"{name}: {edge[0]} -> {edge[1]}" not in allowed()}
         assert not modules.cycles(edges), f"{name}: modules that import each other: {modules.cycles(edges)}"
+
+
+def test_the_picture_shows_them():
+    done = subprocess.run([sys.executable, modules.ROOT / "scripts/modules", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_imports_are_read_as_rust_reads_them(tmp_path):
