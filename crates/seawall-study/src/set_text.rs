@@ -37,7 +37,7 @@ const REWEIGHTS: SetText = SetText {
     ..MOVES
 };
 
-const TEXTS: [SetText; 16] = [
+const TEXTS: &[SetText] = &[
     SetText { name: "wasserstein", method: "Wasserstein, solved exactly", ..MOVES },
     SetText { name: "entropic", method: "entropic Wasserstein, η = {eta}", ..MOVES },
     SetText {

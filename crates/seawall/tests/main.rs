@@ -16,6 +16,7 @@ mod coverage;
 mod difference;
 mod distance;
 mod entropic;
+mod every_set;
 mod exact;
 mod examples;
 mod extremes;

@@ -1,6 +1,6 @@
 //! The words of `seawall bound`.
 
-use super::{SET, set_text};
+use super::{SET, is_plain, set_help, set_text};
 use crate::failure::Failure;
 use crate::request::BoundOutputs;
 use clap::{Args as ClapArgs, ValueEnum};
@@ -58,9 +58,8 @@ pub struct Bound {
         allow_negative_numbers = true
     )]
     radius: Vec<f64>,
-    /// The set of populations: wasserstein, entropic, sinkhorn:kappa=X, kl, tv, chi2, cressie-read:k=X,
-    /// hellinger, burg, cvar, moments:gamma1=X,gamma2=X or mmd[:kernel=NAME,bandwidth=X]
-    #[arg(long, value_name = SET, value_parser = set_text, default_value = "wasserstein")]
+    #[arg(long, value_name = SET, value_parser = set_text, default_value = "wasserstein",
+          help = set_help("The set of populations", is_plain))]
     set: String,
     /// The sharpness of the entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]

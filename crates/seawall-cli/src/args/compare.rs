@@ -2,7 +2,7 @@
 
 use super::known::KnownArgs;
 use super::transfer::HistoryArgs;
-use super::{SET, set_text};
+use super::{SET, set_help, set_text};
 use crate::failure::Failure;
 use crate::request::CompareRequest;
 use clap::Args as ClapArgs;
@@ -33,6 +33,10 @@ Examples:
     seawall compare study.toml --by COUNTRY --group UK --containing --set wasserstein --set tv";
 
 /// The arguments of `seawall compare`. What is not said is as in the study file.
+/// What an option for several sets says.
+const SETS: &str = "A set of populations; may be given several times, a parameter that is not given being an example of \
+                    it. If not said, every set whose value bounds the worst case and that needs nothing but the log";
+
 #[derive(Debug, ClapArgs)]
 pub struct Compare {
     /// The study file
@@ -42,12 +46,7 @@ pub struct Compare {
     /// whose value radii cover
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,
-    /// A set of populations; may be given several times: wasserstein, entropic, sinkhorn, kl, tv, chi2,
-    /// cressie-read, hellinger, burg, cvar, moments, mmd, couplings (with something known of a target),
-    /// joint-kl, joint-kl-dr, joint-wasserstein. A parameter that it needs and that is not said is an
-    /// example of it (sinkhorn:kappa=0.1). If not said, every set whose value bounds the worst case and
-    /// that needs nothing but the log
-    #[arg(long, value_name = SET, value_parser = set_text)]
+    #[arg(long, value_name = SET, value_parser = set_text, help = set_help(SETS, |_| true))]
     set: Vec<String>,
     /// A sample of another population (the context columns are enough): what is to be covered
     #[arg(long, value_name = "FILE", conflicts_with = "group")]

@@ -3,7 +3,7 @@
 use super::known::KnownArgs;
 use super::study::SupportName;
 use super::transfer::HistoryArgs;
-use super::{SET, set_text};
+use super::{SET, set_help, set_text};
 use crate::failure::Failure;
 use crate::request::LearnOutputs;
 use clap::{Args as ClapArgs, ValueEnum};
@@ -49,10 +49,8 @@ pub struct Learn {
     /// How far the population of contexts may be; the study's first radius if not said
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     radius: Option<f64>,
-    /// The set of populations of contexts: wasserstein, entropic, sinkhorn:kappa=X, kl, tv, chi2,
-    /// cressie-read:k=X, hellinger, burg, cvar, moments:gamma1=X,gamma2=X, mmd[:kernel=NAME,bandwidth=X],
-    /// couplings (those that meet what is known of a target, with a radius or without one), joint-kl
-    #[arg(long, value_name = SET, value_parser = set_text)]
+    #[arg(long, value_name = SET, value_parser = set_text,
+          help = set_help("The set of populations of contexts (couplings: with facts of a target)", is_learned))]
     set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
@@ -252,4 +250,9 @@ impl Learn {
         outputs.groups = self.history.groups(self.level)?;
         Ok((self.study, changes, outputs))
     }
+}
+
+/// Whether policies are learned under a set of this name.
+fn is_learned(name: &str) -> bool {
+    !["joint-kl-dr", "joint-wasserstein"].contains(&name)
 }

@@ -109,6 +109,18 @@ pub enum Command {
 /// How a set of populations is typed.
 const SET: &str = "NAME[:PARAMETER=X]";
 
+/// What an option for a set says of itself, and every set as it is written.
+fn set_help(about: &str, fits: impl Fn(&str) -> bool) -> String {
+    let name = |text: &String| text.split([':', '[']).next().is_some_and(&fits);
+    let all: Vec<String> = Set::spellings().filter(name).collect();
+    format!("{about}: {}", all.join(", "))
+}
+
+/// Whether a set shifts contexts alone and asks nothing of a target: all that a table of values has.
+fn is_plain(name: &str) -> bool {
+    Set::example(name, &[]).is_ok_and(|set| !set.needs_actions() && !set.needs_known())
+}
+
 /// Refuses a set that there is not, before any work. What parameters it needs is looked at later,
 /// for `--eta` may give one.
 fn set_text(text: &str) -> Result<String, String> {

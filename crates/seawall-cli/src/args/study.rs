@@ -1,7 +1,7 @@
 //! The words of the commands that take a study: demo, init, check, evaluate.
 
 use super::known::KnownArgs;
-use super::{SET, set_text};
+use super::{SET, set_help, set_text};
 use crate::failure::Failure;
 use crate::request::EvaluateOutputs;
 use crate::request::Toward;
@@ -146,11 +146,8 @@ pub struct Evaluate {
     /// How far the population of contexts may be
     #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
     radius: Vec<f64>,
-    /// The set of populations of contexts: wasserstein, entropic, sinkhorn:kappa=X, kl, tv, chi2,
-    /// cressie-read:k=X, hellinger, burg, cvar, moments:gamma1=X,gamma2=X, mmd[:kernel=NAME,bandwidth=X],
-    /// couplings (those that meet what is known of a target, with a radius or without one), joint-kl, joint-kl-dr,
-    /// joint-wasserstein:kappa=X
-    #[arg(long, value_name = SET, value_parser = set_text)]
+    #[arg(long, value_name = SET, value_parser = set_text,
+          help = set_help("The set of populations of contexts (couplings: with facts of a target)", |_| true))]
     set: Option<String>,
     /// The sharpness of an entropic set, in units of 1/value
     #[arg(long, value_name = "E", allow_negative_numbers = true)]

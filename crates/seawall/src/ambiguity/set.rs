@@ -77,7 +77,7 @@ pub(super) struct SetRow {
 }
 
 /// Every name of a set, in order.
-pub(super) const TABLE: [SetRow; 16] = [
+pub(super) const TABLE: &[SetRow] = &[
     SetRow { about: &Wasserstein::ABOUT, make: |_| Wasserstein.into() },
     SetRow { about: &Entropic::ABOUT, make: |given| Entropic { eta: given.number(0) }.into() },
     SetRow { about: &Kl::ABOUT, make: |_| Kl.into() },
@@ -117,21 +117,17 @@ pub(super) const TABLE: [SetRow; 16] = [
     },
 ];
 
-impl ContextSet {
-    pub(super) fn solvable(&self) -> &dyn SolvableSet {
-        match self {
-            ContextSet::Wasserstein(set) => set,
-            ContextSet::Entropic(set) => set,
-            ContextSet::Kl(set) => set,
-            ContextSet::TotalVariation(set) => set,
-            ContextSet::Power(set) => set,
-            ContextSet::Cvar(set) => set,
-            ContextSet::Couplings(set) => set,
-            ContextSet::Sinkhorn(set) => set,
-            ContextSet::Moments(set) => set,
-            ContextSet::Mmd(set) => set,
+/// Each variant's own set.
+macro_rules! solvable {
+    ($($kind:ident::$variant:ident($name:ident),)+) => {
+        impl ContextSet {
+            pub(super) fn solvable(&self) -> &dyn SolvableSet {
+                match self {
+                    $($kind::$variant(set) => set,)+
+                }
+            }
         }
-    }
+    };
 }
 
 impl From<ContextSet> for Set {
@@ -145,6 +141,25 @@ impl From<JointSet> for Set {
         Set::Joint(set)
     }
 }
+
+/// Every type of set of contexts, handed to a macro: the one list of them.
+macro_rules! context_sets {
+    ($of:ident) => {
+        $of! {
+            ContextSet::Wasserstein(Wasserstein),
+            ContextSet::Entropic(Entropic),
+            ContextSet::Kl(Kl),
+            ContextSet::TotalVariation(TotalVariation),
+            ContextSet::Power(PowerDivergence),
+            ContextSet::Cvar(Cvar),
+            ContextSet::Couplings(Couplings),
+            ContextSet::Sinkhorn(Sinkhorn),
+            ContextSet::Moments(Moments),
+            ContextSet::Mmd(Mmd),
+        }
+    };
+}
+pub(super) use context_sets;
 
 /// The way from each type of set to the enums, and the set with a radius.
 macro_rules! into_set {
@@ -172,17 +187,9 @@ macro_rules! into_set {
     };
 }
 
+context_sets!(into_set);
+context_sets!(solvable);
 into_set! {
-    ContextSet::Wasserstein(Wasserstein),
-    ContextSet::Entropic(Entropic),
-    ContextSet::Kl(Kl),
-    ContextSet::TotalVariation(TotalVariation),
-    ContextSet::Power(PowerDivergence),
-    ContextSet::Cvar(Cvar),
-    ContextSet::Couplings(Couplings),
-    ContextSet::Sinkhorn(Sinkhorn),
-    ContextSet::Moments(Moments),
-    ContextSet::Mmd(Mmd),
     JointSet::Kl(JointKl),
     JointSet::Wasserstein(JointWasserstein),
 }

@@ -39,6 +39,11 @@ impl Solution {
 
 /// A dual function of the price λ that shows its value and its slope: each price gives a point of the
 /// concave curve `V(ε)` and a line of slope λ above it, so that one refinement follows every such curve.
+///
+/// Heights are values as the solver sees them: larger is worse, and the largest size is in [1, 2)
+/// ([`ValueUnits`] turns them back). A [`Vertex`] is a price with what its population spends (`cost`, in the units
+/// of the radius) and reaches (`height`). A plan lists moves of mass with what each costs: masses sum to 1, and
+/// `Σ mass · cost` is what was spent; with [`Detail::Value`](super::settings::Detail::Value) it may be empty.
 pub(super) trait PriceOracle: Send {
     /// What turns values into heights.
     fn units(&self) -> ValueUnits;

@@ -12,7 +12,7 @@ use super::moments::Moments;
 use super::parameters::Argument;
 use super::power::PowerDivergence;
 use super::problem::Problem;
-use super::set::{ContextSet, Set, Shift};
+use super::set::{ContextSet, Set, Shift, context_sets};
 use super::settings::Settings;
 use super::sinkhorn::Sinkhorn;
 use super::solve::{PricedSolver, Solve};
@@ -101,7 +101,7 @@ impl Shift {
 
 /// A solver of each type of set, without the way through the enum.
 macro_rules! solvers {
-    ($($name:ty),+ $(,)?) => {
+    ($($kind:ident::$variant:ident($name:ident),)+) => {
         $(
             impl $name {
                 /// A solver of a problem, to be asked at any number of radii.
@@ -117,9 +117,7 @@ macro_rules! solvers {
     };
 }
 
-solvers! {
-    Wasserstein, Entropic, Kl, TotalVariation, PowerDivergence, Cvar, Couplings, Sinkhorn, Moments, Mmd,
-}
+context_sets!(solvers);
 
 impl JointWasserstein {
     /// A solver for people and a policy.

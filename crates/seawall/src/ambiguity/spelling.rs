@@ -1,7 +1,7 @@
 //! How a set is written and read: its name and, after a colon, its parameters: `wasserstein`,
 //! `entropic:eta=100`.
 
-use super::parameters::{Argument, Given, Parameter, misfit, parameter_field};
+use super::parameters::{Argument, Given, Parameter, Takes, misfit, parameter_field};
 use super::set::{Set, SetRow, TABLE};
 use crate::error::{Error, Field, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +12,28 @@ impl Set {
     /// The names of all sets, in the table's order.
     pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
         TABLE.iter().map(|row| row.about.name)
+    }
+
+    /// How each set is written: its name and its parameters, those that it does without in brackets.
+    pub fn spellings() -> impl ExactSizeIterator<Item = String> {
+        TABLE.iter().map(|row| {
+            let word = |p: &Parameter| match p.takes {
+                Takes::Word(_) => format!("{}=NAME", p.name),
+                _ => format!("{}=X", p.name),
+            };
+            let (optional, needed): (Vec<&Parameter>, Vec<&Parameter>) =
+                row.about.parameters.iter().partition(|p| p.optional);
+            let list =
+                |all: &[&Parameter]| all.iter().map(|p| word(p)).collect::<Vec<_>>().join(",");
+            let mut text = row.about.name.to_owned();
+            if !needed.is_empty() {
+                text.push_str(&format!(":{}", list(&needed)));
+            }
+            if !optional.is_empty() {
+                text.push_str(&format!("[:{}]", list(&optional)));
+            }
+            text
+        })
     }
 
     /// The parameters of a set by name; None if there is no such set.
