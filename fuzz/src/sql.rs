@@ -97,11 +97,11 @@ fn quoted(text: &str, quote: char, rules: Quotes) -> Result<(String, &str), Stri
             }
         } else if letter == quote {
             if rules.doubles && rest.as_str().starts_with(quote) {
-rest.next();
-                    meant.push(quote);
-} else  {
-return Ok((meant, rest.as_str()))
-}
+                rest.next();
+                meant.push(quote);
+            } else {
+                return Ok((meant, rest.as_str()));
+            }
         } else {
             meant.push(letter);
         }

@@ -81,12 +81,12 @@ fn study(given: &[String], rules: bool) -> Option<Study> {
         return None;
     };
     let actions = if rules {
-format!(
+        format!(
             "{arm} = {{ {action} = {one} }}\nother = {{ {filter} = {{ not = [{text}, {two}] }} }}"
         )
-} else  {
-format!("column = {action}")
-};
+    } else {
+        format!("column = {action}")
+    };
     let path = toml(&format!("{}.csv", given[0]));
     let toml = format!(
         "[data]\npath = {path}\ncluster = {cluster}\n[data.where]\n{filter} = [{one}, {two}]\n\
