@@ -69,17 +69,20 @@ class Comparison(_Result, _answers.ComparisonFields):
         return [r.verdict for r in self.results]
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Estimate | None:
         """The difference if nothing shifts, or in the target if there is one: doubly robust, else
         direct."""
         there = self.target or self.nominal
-        return there.direct if math.isnan(there.dr.value) else there.dr
+        return there.dr or there.direct
 
     @property
     def leads(self) -> bool:
         """Whether the policy is the better of the two if nothing shifts, or in the target if there is
         one."""
-        value = (self.target or self.nominal).direct.value
+        there = (self.target or self.nominal).direct
+        if there is None:
+            return False
+        value = there.value
         return value <= 0 if self.direction == "lower is better" else value >= 0
 
     def to_json(self) -> str:

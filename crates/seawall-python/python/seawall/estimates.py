@@ -40,8 +40,8 @@ class Nominal(_answers.NominalFields):
 
 
 class NominalDifference(_answers.NominalDifferenceFields):
-    """By how much a policy's value is above another's if nothing shifts; the doubly robust estimate is
-    NaN where the log is too small to fold."""
+    """By how much a policy's value is above another's if nothing shifts; there is no doubly robust estimate
+    where the log is too small to fold."""
 
     @property
     def direct(self) -> Estimate:
@@ -52,11 +52,11 @@ class NominalDifference(_answers.NominalDifferenceFields):
 class Transported(_answers.TransportedFields):
     """A policy, or one less another, in the target: the direct method, inverse odds weighting and
     doubly robust transport; and how many rows the reweighted log is worth. The last two estimates are
-    NaN where the log has no row of what a policy does. Without a sample of the target, only known
+    None where the log has no row of what a policy does. Without a sample of the target, only known
     columns, the doubly robust one is all there is: by the log made like what is known."""
 
     @property
-    def direct(self) -> Estimate:
+    def direct(self) -> Estimate | None:
         """The direct estimate; without a sample the doubly robust one."""
         return self.dm or self.dr
 
@@ -69,7 +69,7 @@ def _shown(
     """The interval beside a value: the limits, or the estimate's; and the value itself, which of a smoothed set may be beyond the limits of the exact worst case."""
     if limits is not None:
         low, high = limits.lower, limits.upper
-    elif estimate is not None:
+    elif estimate is not None and estimate.lower is not None and estimate.upper is not None:
         low, high = estimate.lower, estimate.upper
     else:
         return None

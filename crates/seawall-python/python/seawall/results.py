@@ -136,11 +136,11 @@ class PolicyResult(_answers.PolicyResultFields):
     `chosen_here` the policy was chosen on the very rows that value it: everything is too good."""
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Estimate | None:
         """The estimate if nothing shifts, or in the target if there is one: doubly robust, else
         direct."""
         there = self.target or self.nominal
-        return there.direct if math.isnan(there.dr.value) else there.dr
+        return there.dr or there.direct
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,7 +188,7 @@ class Evaluation(_Result, _answers.EvaluationFields):
             "unobserved_mass": [float(r.unobserved_mass) for _, r in rows],
         }
         if self.target is not None or self.balance is not None:
-            columns["target"] = [p.estimate.value for p, _ in rows]
+            columns["target"] = [None if p.estimate is None else p.estimate.value for p, _ in rows]
         if any(r.exact_lower is not None for _, r in rows):
             columns["exact_lower"] = [r.exact_lower for _, r in rows]
             columns["exact_upper"] = [r.exact_upper for _, r in rows]

@@ -57,7 +57,7 @@ class ByLevel(_Result, _answers.ByLevelFields):
             "policy": [p.name for _, p, _ in rows],
             "radius": [float(r.radius) for _, _, r in rows],
             "cost_radius": [float(r.cost_radius) for _, _, r in rows],
-            "estimate": [p.estimate.value for _, p, _ in rows],
+            "estimate": [None if p.estimate is None else p.estimate.value for _, p, _ in rows],
             "value": [r.value for _, _, r in rows],
         }
         return columns | _shown_columns([r.shown for _, _, r in rows], [r.honest for _, _, r in rows])
