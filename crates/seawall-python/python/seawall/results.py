@@ -235,7 +235,8 @@ class Evaluation(_Result, _answers.EvaluationFields):
         # Where nothing shifts the worst case is the estimate itself, if nothing else is added to it.
         if points[0][0] > 0 and rows[0].cost_radius == 0 and rows[0].eta is None and self.balance is None:
             here = found.target.direct if found.target else found.nominal.dm
-            points.insert(0, (0.0, here.value))
+            if here is not None:
+                points.insert(0, (0.0, here.value))
         return Line(found.name, points, False, bars)
 
     def _foot(self) -> list[str]:
