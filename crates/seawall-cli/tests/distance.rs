@@ -124,7 +124,7 @@ fn radii_intervals_and_bounds_on_the_demo() {
             c["results"].as_array().unwrap().iter().zip(turned["results"].as_array().unwrap());
         for (own, other) in both {
             assert_eq!(number(&own["worst"]), -number(&other["best"]));
-            assert_eq!(number(&own["honest"]["se"]), number(&other["best_honest"]["se"]));
+            assert_eq!(number(&own["held_out"]["se"]), number(&other["best_held_out"]["se"]));
             assert!(number(&own["lower"]) <= number(&own["upper"]));
         }
     }

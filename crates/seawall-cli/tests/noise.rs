@@ -77,7 +77,7 @@ fn brackets(found: &Value) -> Vec<(f64, &Value, &Value)> {
         let all = found[key].as_array().into_iter().flatten();
         let results = all.flat_map(|p| p["results"].as_array().unwrap());
         let shown = |r: &Value| r[safe].as_f64().unwrap_or_else(|| number(&r[value]));
-        results.map(|r| (shown(r), &r["honest"], &r["limits"])).collect()
+        results.map(|r| (shown(r), &r["held_out"], &r["limits"])).collect()
     };
     let mut all = lists("policies", "value", "exact_upper");
     all.extend(lists("comparisons", "worst", "upper"));
@@ -157,7 +157,7 @@ fn below_30_effective_rows_no_limits_are_given() {
     }
     for result in found["comparisons"][0]["results"].as_array().unwrap() {
         assert!(result["limits"].is_null() && result["best_limits"].is_null(), "{result}");
-        assert_eq!(result["verdict"], "too close to call");
+        assert_eq!(result["verdict"], "undecided");
     }
     let shown = run(path, asked).out;
     assert!(!shown.contains("95% confidence"), "{shown}");
@@ -198,7 +198,10 @@ fn halves_are_seeded_threaded_and_can_be_left_out() {
     let report = run(there.path(), "report s.toml --no-learn --halves 3");
     assert_eq!(report.code, 0, "{}", report.err);
     let page = std::fs::read_to_string(there.path().join("report.html")).unwrap();
-    assert!(page.contains("95% limits") && page.contains("With 95% confidence no population"));
+    assert!(
+        page.contains("95% limits")
+            && page.contains("95% confidence, assuming that no two columns")
+    );
 }
 
 /// Sentences to quote, both directions, on the screen and in full.
@@ -209,24 +212,21 @@ fn claims_are_said() {
     std::fs::write(there.path().join("s.toml"), fine).unwrap();
     let found = run(there.path(), "evaluate s.toml");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("no population within 0.05 of the data costs more than"), "{text}");
     assert!(
-        text.contains("with 95% confidence no population within 0.05 costs more than"),
+        text.contains("(95% confidence, assuming that no three columns act together"),
         "{text}"
     );
-    assert!(text.contains("there is a population within 0.05 that costs at least"), "{text}");
-    assert!(
-        text.contains("of it may be noise of the outcome model; try larger leaves or a forest")
-    );
+    assert!(text.contains("ome population within 0.05 of the data costs at least"), "{text}");
+    assert!(text.contains("of it may be overfitting; try larger leaves or a forest"), "{text}");
     let rewards = STUDY.replace("cost = \"y\"", "reward = \"y\"");
     std::fs::write(there.path().join("r.toml"), rewards).unwrap();
     let found = run(there.path(), "evaluate r.toml --full --level 0.9");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("With 90% confidence no population within 0.05 brings less than"),
-        "{text}"
-    );
-    assert!(text.contains("there is a population within 0.05 that brings at most"), "{text}");
-    assert!(text.contains("90% limits") && text.contains("honest (se)"), "{text}");
+    assert!(text.contains("o population within 0.05 of the data brings less than"), "{text}");
+    assert!(text.contains("ome population within 0.05 of the data brings at most"), "{text}");
+    assert!(text.contains("(90% confidence)"), "{text}");
+    assert!(text.contains("90% limits") && text.contains("held-out (se)"), "{text}");
 }
 
 /// What one subgroup says is what a study of its rows alone says.
@@ -402,7 +402,7 @@ fn the_stroke_trial_by_size_of_leaves() {
         let found = json(there.path(), "evaluate leaf.toml --json --radius 0.03 --halves 20");
         let at = &found["policies"][0]["results"][0];
         assert!((number(&at["value"]) - fitted).abs() < 6e-4, "{leaf}: {}", at["value"]);
-        let own = number(&at["honest"]["value"]);
+        let own = number(&at["held_out"]["value"]);
         assert!((own - honest).abs() <= 0.03, "{leaf}: {own}, expected about {honest}");
     }
 }

@@ -127,9 +127,7 @@ fn twenty_columns_of_any_numbers() {
     let nominal = number(&found["policies"][0]["nominal"]["dm"]["value"]);
     assert!(number(&result["value"]) > nominal);
     let limits = &result["limits"];
-    assert!(
-        number(&limits["lower"]) <= number(&limits["upper"]) && number(&limits["smoothing"]) >= 0.0
-    );
+    assert!(number(&limits["lower"]) <= number(&limits["upper"]) && limits["pairwise"].is_null());
     let words = run(here.path(), "evaluate s.toml --full --halves 0");
     assert_eq!(words.code, 0, "{}", words.err);
     assert!(words.out.contains("just above 0."), "{}", words.out);

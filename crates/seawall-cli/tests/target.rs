@@ -191,11 +191,11 @@ fn a_target_unlike_the_log_settles_nothing() {
     let near = json(there.path(), &format!("{words} --json"));
     assert_eq!(near["comparisons"][0]["results"][0]["verdict"], "better");
     let far = json(there.path(), &format!("{words} --target t.csv --json"));
-    assert_eq!(far["comparisons"][0]["results"][0]["verdict"], "too close to call");
+    assert_eq!(far["comparisons"][0]["results"][0]["verdict"], "undecided");
     assert_eq!(number(&far["target"]["coverage"]["effective_rows"]), 0.0);
     let shown = run(there.path(), &format!("{words} --target t.csv"));
     for words in [
-        "undecided. The effective sample size after reweighting to the target is 0, below 30",
+        "undecided. The effective sample size in the target is 0, below 30",
         "no confidence limits are given",
         "100.0% of people (age)",
     ] {

@@ -82,13 +82,10 @@ impl Evaluation {
         sentences(&self.found.comparisons)
     }
 
-    /// For each policy and result: what can be claimed with confidence, and how much may be noise.
-    #[allow(clippy::type_complexity)]
-    fn claims(&self) -> Vec<Vec<(Option<[String; 2]>, Option<String>)>> {
+    /// For each policy and result: how much of the worst case may be noise, in words.
+    fn noise(&self) -> Vec<Vec<Option<String>>> {
         let (direction, model) = (self.found.direction, self.found.diagnostics.facts.model.kind);
-        let of = |r: &RobustValue| {
-            (r.claims(direction, self.found.has_target(), model), r.noise(direction, model))
-        };
+        let of = |r: &RobustValue| r.noise(direction, model);
         self.found.policies.iter().map(|p| p.results.iter().map(of).collect()).collect()
     }
 

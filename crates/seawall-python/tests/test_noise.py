@@ -124,10 +124,11 @@ def test_the_same_on_any_number_of_threads(rows, more):
 def test_without_halves_there_is_nothing_of_them(demo):
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=0.02, splits=0)
     for r in found.policies[0].results:
-        assert (r.honest, r.limits, r.doubly_robust, r.claims, r.noise) == (None,) * 5
+        assert (r.held_out, r.limits, r.noise, r.claims) == (None, None, None, [])
+        assert "the rows were not split" in r.no_claim
         assert r.shown is None
     for r in found.comparisons[0].results:
-        assert (r.honest, r.limits, r.best_honest, r.best_limits, r.doubly_robust) == (None,) * 5
+        assert (r.held_out, r.limits, r.best_held_out, r.best_limits, r.claims) == (None, None, None, None, [])
         assert r.shown is None and r.best_shown is None
     assert "interval_lower" not in found._columns() and "limits" not in repr(found)
 
@@ -149,7 +150,7 @@ def test_a_value_is_in_the_interval_beside_it(rows, reward, asked):
         low, high = r.shown
         assert low <= r.value <= high
         if r.limits:
-            assert r.limits.level == 0.95 and r.limits.smoothing >= 0
+            assert r.limits.level == 0.95
             assert low <= r.limits.lower and r.limits.upper <= high
             if asked.get("set") != "entropic":
                 assert (low, high) == (r.limits.lower, r.limits.upper)
@@ -166,12 +167,15 @@ def test_claims_and_noise_are_in_the_programs_words(program, demo):
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=[0.0, 0.02])
     for policy in found.policies:
         at = policy.results[1]
-        no_more, at_least = at.claims
-        assert f"{policy.name}: {no_more}, and {at_least}." in text
+        none_worse, strict, some_as_bad = at.claims
+        assert all(f"{claim.sentence}." in text for claim in at.claims)
         assert at.noise is None or f"The worst case is {at.noise}." in text
-    assert no_more.startswith("With 95% confidence no population within 0.02 costs more than")
+        assert (none_worse.assumes, strict.assumes, some_as_bad.assumes) == ("additive", "pairwise", None)
+        assert strict.value >= none_worse.value > some_as_bad.value
+        assert none_worse.conditions == ["stable-outcomes", "random-by-design", "overlap"]
+    assert none_worse.sentence.startswith("No population within 0.02 of the data costs more than")
     first = found.policies[0].results[1]
-    assert first.claims[0] in repr(found) and first.claims[1] in found._repr_html_()
+    assert first.claims[0].sentence in repr(found) and first.claims[1].sentence in found._repr_html_()
     assert "95% limits" in repr(found)
 
 
@@ -180,8 +184,8 @@ def test_a_noisy_model_is_told(rows):
     data = pd.concat([rows.assign(arm=arm) for arm in ("treat", "control")])
     data["y"] = 3 * draw.normal(size=len(data))
     at = study(data, model="cells").evaluate("constant:treat", radius=0.2, splits=20).policies[0].results[0]
-    assert at.value > at.honest.value + at.honest.se
-    assert at.noise.startswith("between ") and at.noise.endswith("try a tree or a forest")
+    assert at.value > at.held_out.value + at.held_out.se
+    assert " plug-in, " in at.noise and at.noise.endswith("try a tree or a forest")
 
 
 def test_models_are_beside_each_other(rows):
@@ -189,12 +193,12 @@ def test_models_are_beside_each_other(rows):
     models = found.diagnostics.models
     assert [m.chosen for m in models].count(True) == 1 and len(models) > 2
     for m in models:
-        assert m.gap == pytest.approx(m.as_fitted - m.honest, abs=1e-12)
+        assert m.gap == pytest.approx(m.plug_in - m.held_out, abs=1e-12)
     chosen, at = next(m for m in models if m.chosen), found.policies[0].results[0]
-    assert (chosen.as_fitted, chosen.honest) == (at.value, at.honest.value)
+    assert (chosen.plug_in, chosen.held_out) == (at.value, at.held_out.value)
     told = study(rows, model="auto").check()
     assert [m.kind for m in told.models] == [m.kind for m in models]
-    assert all(m.as_fitted is None for m in told.models) and f"{chosen.kind} (chosen)" in repr(told)
+    assert all(m.plug_in is None for m in told.models) and f"{chosen.kind} (chosen)" in repr(told)
 
 
 def test_levels_are_asked_by_themselves(rows):

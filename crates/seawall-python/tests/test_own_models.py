@@ -147,7 +147,7 @@ def test_a_tree_of_scikit_learn_is_ours(depth, leaf):
         for r, s in zip(p.results, q.results):
             # Deep trees of few rows have splits that are equally good, of which scikit-learn draws one.
             near = 1e-9 if depth == 2 else 1e-3
-            assert r.honest.value == pytest.approx(s.honest.value, rel=near), "halves refit"
+            assert r.held_out.value == pytest.approx(s.held_out.value, rel=near), "halves refit"
             assert r.limits.upper == pytest.approx(s.limits.upper, rel=near)
     assert b.diagnostics.model == "learner"
     assert not any("leave out its noise" in note for note in b.diagnostics.notes)

@@ -58,11 +58,11 @@ def test_differences_without_a_shift_are_those_of_the_values(study, older):
         assert within.best < plain.worst < within.worst
 
 
-def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
+def test_the_robustness_radius_is_where_the_worst_difference_crosses_zero(study):
     policies = [study.learn("tree:1").policy, "uniform"]
     pair = study.evaluate(policies, curve=True, splits=0).comparison(0, 1)
-    radius = pair.certain_radius.value
-    assert 0 < radius < math.inf and pair.certain_radius.lower <= radius <= pair.certain_radius.upper
+    radius = pair.robustness_radius.value
+    assert 0 < radius < math.inf and pair.robustness_radius.lower <= radius <= pair.robustness_radius.upper
     assert abs(float(pair.curve().at(radius))) < 1e-9
     assert pair.reversed_by in pair.sentence
     near = study.evaluate(policies, radius=[0.0, 1e-4], splits=20).comparison(0, 1)
@@ -75,14 +75,14 @@ def test_the_certain_radius_is_where_the_worst_difference_crosses_zero(study):
 def test_a_policy_that_is_worse_nowhere_is_certain_for_ever(study):
     found = study.evaluate(["greedy", "constant:treat"], radius=0.05, splits=0)
     pair = found.comparison("greedy", "treat")
-    assert pair.certain_radius.value == pair.certain_radius.upper == math.inf
-    assert pair.to_dict()["certain_radius"]["value"] is None
+    assert pair.robustness_radius.value == pair.robustness_radius.upper == math.inf
+    assert pair.to_dict()["robustness_radius"]["value"] is None
     assert pair.verdicts == ["better"] and "within any radius" in pair.sentence
     noisy = study.evaluate(["greedy", "constant:treat"], radius=0.05).comparison("greedy", "treat")
-    assert noisy.certain_radius == pair.certain_radius
-    assert noisy.results[0].shown[0] < 0 < noisy.results[0].shown[1] and noisy.verdicts == ["too close to call"]
+    assert noisy.robustness_radius == pair.robustness_radius
+    assert noisy.results[0].shown[0] < 0 < noisy.results[0].shown[1] and noisy.verdicts == ["undecided"]
     assert "within any radius, but that may be noise" in noisy.sentence
-    assert found.comparison("treat", "greedy").certain_radius.value == 0.0
+    assert found.comparison("treat", "greedy").robustness_radius.value == 0.0
     assert found.comparison("treat", "greedy").sentence == "constant:treat costs more than greedy if nothing shifts."
 
 

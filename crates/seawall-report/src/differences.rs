@@ -164,7 +164,7 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         Verdict::Better => "better in every population",
         Verdict::Worse => "worse in every population",
         Verdict::Depends => "depends on the population",
-        Verdict::TooClose => "too close to call",
+        Verdict::Undecided => "too close to call",
     };
     Row {
         against: c.against.clone(),
@@ -173,7 +173,7 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         best: texts.add(c.results.iter().map(|r| digits(r.bounds.best.value, r))),
         verdict: texts.add((0..c.results.len()).map(|k| words(k).to_owned())),
         nominal: estimate_if(plain.as_ref()),
-        certain: match c.certain_radius.value {
+        certain: match c.robustness_radius.plug_in.value {
             r if r.is_infinite() => "any".to_owned(),
             r => short(r),
         },

@@ -46,7 +46,7 @@ pub(super) fn marks(stops: &Stops, found: &Evaluation) -> Vec<Mark> {
         marks.push(mark(stops, last, words.to_owned()));
     }
     for c in found.comparisons.iter().filter(|c| c.leads()) {
-        let radius = c.certain_radius.value;
+        let radius = c.robustness_radius.plug_in.value;
         if radius > 0.0 && radius <= stops.largest {
             let words = format!(
                 "up to here {} is, as fitted, no worse than {} in every population",

@@ -149,7 +149,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
             "{policy} {verb}s {more} than {against} in every population, by at least {}{interval}.",
             size(at.bounds.best.value)
         ),
-        Verdict::TooClose => format!(
+        Verdict::Undecided => format!(
             "{policy} and {against} are too close to call: in one and the same population {policy} \
              would {verb} from {} {} to {} {}{interval}.",
             size(at.bounds.best.value),

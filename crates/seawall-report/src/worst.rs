@@ -39,7 +39,7 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
     let mut place = |text: &dyn Fn(&RobustValue) -> String| texts.add(results.iter().map(text));
     let digits = |r: &RobustValue| worst_case(policy, r);
     let has_interval = results.iter().any(|r| r.shown().is_some());
-    let has_honest = results.iter().any(|r| r.noise.honest.is_some());
+    let has_honest = results.iter().any(|r| r.noise.held_out.is_some());
     let smoothed = results.iter().any(|r| r.solve.exact_lower.is_some());
     let exact = |r: &RobustValue| match (r.solve.exact_lower, r.solve.exact_upper) {
         (Some(lower), Some(upper)) => {
@@ -53,7 +53,7 @@ pub(super) fn row(policy: &PolicyResult, texts: &mut Texts) -> Row {
         nominal: estimated(plain),
         value: place(&|r| digits(r).of(r.worst.value)),
         honest: has_honest.then(|| {
-            place(&|r| r.noise.honest.map_or(String::new(), |h| supported(h.value, h.se)))
+            place(&|r| r.noise.held_out.map_or(String::new(), |h| supported(h.value, h.se)))
         }),
         interval: has_interval
             .then(|| place(&|r| r.shown().map_or(String::new(), |ends| digits(r).ends(ends)))),

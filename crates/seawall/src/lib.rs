@@ -89,7 +89,7 @@ pub use evaluate::{
     Estimate, Evaluation, Evaluator, FitOptions, Interval, Nominal, Overlap, Propensity, Support,
 };
 pub use known::{Fact, Known, Quantity};
-pub use log::{Entry, Log};
+pub use log::{Entry, Fingerprint, Log};
 pub use outcome::Recipe;
 pub use policy::Policy;
 pub use progress::{Progress, Stage, Watch};

@@ -33,7 +33,7 @@ impl Matrix {
     }
 
     /// The number that a function gives each context and action; there must be an action.
-    pub(crate) fn from_fn(
+    pub fn from_fn(
         contexts: usize,
         actions: usize,
         mut number: impl FnMut(usize, usize) -> f64,
@@ -78,13 +78,22 @@ impl Matrix {
     }
 
     /// Number by number less another's of the same shape.
-    pub(crate) fn minus(&self, other: &Matrix) -> Matrix {
+    pub fn minus(&self, other: &Matrix) -> Matrix {
         let cells = self.cells.iter().zip(&other.cells).map(|(a, b)| a - b).collect();
         Matrix { actions: self.actions, cells }
     }
 
+    /// The factor that makes these numbers of another's, if one does.
+    pub fn multiple_of(&self, other: &Matrix) -> Option<f64> {
+        let (at, first) = other.cells.iter().enumerate().find(|(_, b)| **b != 0.0)?;
+        let factor = self.cells[at] / first;
+        let near = |(a, b): (&f64, &f64)| (a - factor * b).abs() <= 1e-12;
+        let all = factor != 0.0 && self.cells.iter().zip(&other.cells).all(near);
+        all.then_some(factor)
+    }
+
     /// For each context the sum of another's numbers, weighed by these.
-    pub(crate) fn weighing(&self, other: &Matrix) -> Vec<f64> {
+    pub fn weighing(&self, other: &Matrix) -> Vec<f64> {
         let sum = |(p, m): (&[f64], &[f64])| p.iter().zip(m).map(|(p, m)| p * m).sum();
         self.rows().zip(other.rows()).map(sum).collect()
     }

@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn the_certain_radius_is_the_root_of_the_curve(seed in any::<u64>()) {
+    fn the_robustness_radius_is_the_root_of_the_curve(seed in any::<u64>()) {
         let log = log(seed);
         let (a, b) = (random_policy(&log, seed ^ 1), random_policy(&log, seed ^ 2));
         let sign = log.direction().sign();

@@ -118,7 +118,8 @@ fn auto_compares_on_the_same_folds_and_takes_the_simplest_of_the_best() {
     assert_eq!(found.table[chosen].kind(), found.recipe.kind());
     assert_eq!(found.recipe.kind(), Additive, "{:?}", found.table);
     // With a pure step, a tree does as well as anything.
-    let again = compare(&log, vec![found.recipe.clone(), found.recipe], 5, Watch::NOBODY).unwrap();
+    let both = vec![found.recipe.clone().into(), found.recipe.into()];
+    let again = compare(&log, both, 5, Watch::NOBODY).unwrap();
     assert!(again[0].chosen && !again[1].chosen && again[1].above == 0.0);
 }
 

@@ -77,7 +77,9 @@ pub fn print(found: &Evaluation, outputs: &EvaluateOutputs, out: &mut dyn Write)
     super::evaluate::files(found, outputs, out)?;
     let crowned = |c: &Comparison| (0..c.results.len()).any(|k| c.verdict(k) == Verdict::Better);
     if found.question.halves.is_none() && found.comparisons.iter().any(crowned) {
-        wrapped("Verdicts are as fitted: --halves 20 says how much of them is noise.", out)?;
+        let words = "Verdicts rest on the interval without a shift alone: worst cases are plug-in. --halves 20 tells \
+                     their noise.";
+        wrapped(words, out)?;
     }
     writeln!(out, "{} --full prints every table.", certificates(found))
 }
@@ -256,13 +258,18 @@ fn differences(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Res
             row.extend(costs.then(|| number(r.cost_radius)));
             row.extend([supported(r.bounds.worst.value, se), supported(r.bounds.best.value, se)]);
             row.extend(interval.as_ref().map(|_| ends(r.shown(), se)));
-            row.push(verdict(c.verdict(k)).to_owned());
+            row.push(verdict(&r.decision));
             shown.add_row(row);
         }
     }
     writeln!(out, "{shown}")?;
     for c in pairs.iter().take(PAIRS) {
         wrapped(&c.sentence(of), out)?;
+        let mut subgroups =
+            c.results.iter().filter_map(|r| r.decision.reversed_by_subgroup.as_ref());
+        if let Some(subgroup) = subgroups.next_back() {
+            wrapped(&subgroup.sentence(), out)?;
+        }
     }
     if pairs.len() > PAIRS {
         writeln!(out, "({} more pairs: --full)", pairs.len() - PAIRS)?;

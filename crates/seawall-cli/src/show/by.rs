@@ -91,7 +91,7 @@ fn pairs(
                 estimate_if(c.estimate().as_ref()),
             ];
             let radii = found.question.context.radii.len();
-            for (k, r) in c.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
+            for (_, r) in c.results.iter().take(radii).enumerate().filter(|(k, _)| shown(*k)) {
                 let se = r.shown_se().unwrap_or(f64::NAN);
                 let mut row = vec![std::mem::take(&mut first)];
                 row.extend(std::mem::take(&mut own));
@@ -100,7 +100,7 @@ fn pairs(
                     supported(r.bounds.worst.value, se),
                     ends(r.shown(), se),
                 ]);
-                row.push(verdict(c.verdict(k)).to_owned());
+                row.push(verdict(&r.decision));
                 rows.add_row(row);
             }
         }

@@ -124,8 +124,8 @@ pub fn models(found: &Check, out: &mut dyn Write) -> Result<()> {
     }
     // Worst cases by kind, where somebody worked them out.
     let noise: [(&str, Column); 3] = [
-        ("as fitted", |r| r.noise.map(|n| n.as_fitted)),
-        ("honest", |r| r.noise.map(|n| n.honest)),
+        ("plug-in", |r| r.noise.map(|n| n.plug_in)),
+        ("held-out", |r| r.noise.map(|n| n.held_out)),
         ("gap", |r| r.noise.map(|n| n.gap)),
     ];
     let known =

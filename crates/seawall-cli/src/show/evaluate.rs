@@ -178,7 +178,7 @@ fn robust(question: &Question, found: &Evaluation) -> comfy_table::Table {
     shown
 }
 
-/// How much of each worst case may be noise: the value as fitted, the honest one and limits.
+/// How much of each worst case may be noise: plug-in value, held-out value and limits.
 fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result<()> {
     let Some(limits) = question.halves.map(|h| format!("{} limits", level(h.level))) else {
         return Ok(());
@@ -186,8 +186,7 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
     let several_costs = question.cost.radii.iter().any(|r| *r > 0.0);
     let mut header = vec!["policy", "radius"];
     header.extend(several_costs.then_some("cost radius"));
-    header.push("as fitted");
-    header.extend(["honest (se)", &limits, "of it smoothing", "doubly robust (se; rows)"]);
+    header.extend(["plug-in", "held-out (se)", &limits, "allowing for pairs"]);
     let mut shown = table(&header);
     let tell =
         |(value, se): (f64, f64)| format!("{} ({})", supported(value, se), supported(se, se));
@@ -196,13 +195,9 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
             let mut row = vec![label(&policy.name), answer.radius_words()];
             row.extend(several_costs.then(|| number(answer.shift.cost_radius)));
             row.push(number(answer.worst.value));
-            if let (Some(h), Some(l)) = (answer.noise.honest, answer.noise.limits) {
-                let corrected = answer.noise.doubly_robust.map_or(String::new(), |d| {
-                    let told = tell((d.value, d.se)).replace(')', "");
-                    format!("{told}; {})", number(d.effective_rows.round()))
-                });
-                let ends = between((l.lower, l.upper));
-                row.extend([tell((h.value, h.se)), ends, short(l.smoothing), corrected]);
+            if let (Some(h), Some(l)) = (answer.noise.held_out, answer.noise.limits) {
+                let pairs = l.pairwise.map_or(String::new(), |end| supported(end, h.se));
+                row.extend([tell((h.value, h.se)), between((l.lower, l.upper)), pairs]);
             }
             shown.add_row(row);
         }
@@ -216,7 +211,7 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
     }
     writeln!(
         out,
-        "Limits: from the honest value (the worst population found on one half of the rows, valued on the other) to the value as fitted, with their standard errors and what the model may smooth away.\n"
+        "Limits: from the held-out value (the worst population found on one part of the rows, valued on the other) towards the plug-in value, with their standard errors and an allowance for effects of single columns that the model missed; \"allowing for pairs\", also for effects of pairs of columns.\n"
     )
 }
 
@@ -271,7 +266,7 @@ fn comparisons(found: &Evaluation, out: &mut dyn Write) -> Result<()> {
                 r.bounds.status().to_string(),
             ]);
             row.push(r.unobserved_mass.map_or(String::new(), percent));
-            if let (Some(h), Some(l)) = (r.noise.honest, r.noise.limits) {
+            if let (Some(h), Some(l)) = (r.noise.held_out, r.noise.limits) {
                 row.extend([supported(h.value, h.se), between((l.lower, l.upper))]);
             }
             shown.add_row(row);

@@ -145,14 +145,16 @@ pub fn label(text: &str) -> String {
 }
 
 /// What can be said of the first of two policies, in a word or two.
-fn verdict(verdict: seawall_study::evaluate::Verdict) -> &'static str {
+fn verdict(decision: &seawall_study::evaluate::Decision) -> String {
     use seawall_study::evaluate::Verdict;
-    match verdict {
+    let word = match decision.verdict {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
-        Verdict::Depends => "either",
-        Verdict::TooClose => "too close",
-    }
+        Verdict::Depends => "depends",
+        Verdict::Undecided => "undecided",
+    };
+    let assumed = decision.assumes.is_some() && !decision.is_strict();
+    if assumed { format!("{word}, assuming") } else { word.to_owned() }
 }
 
 /// An interval, to one digit of its standard error, rounded outwards.

@@ -14,7 +14,7 @@ population within a stated distance, exactly, with bounds that were proved.
 
 How much of that may be noise, in words to quote:
 
->>> print(found.policies[1].results[0].claims[0])
+>>> print(found.policies[1].results[0].claims[0].sentence)
 With 95% confidence no population within 0.01 costs more than 0.51
 
 Two policies in one and the same population:

@@ -38,19 +38,20 @@ __all__ = [
     "Branch",
     "ByLevelFields",
     "CellsModel",
-    "CertainRadius",
     "CheckFields",
     "Choice",
+    "Claim",
     "ColumnBalance",
     "ComparedFields",
     "ComparedSet",
     "ComparisonFields",
+    "ConfirmedRadius",
     "CostRadius",
     "Coverage",
     "Covers",
     "DifferenceValueFields",
-    "DoublyRobust",
     "Effect",
+    "Estimand",
     "Estimate",
     "EvaluationFields",
     "ExplainedAction",
@@ -63,8 +64,8 @@ __all__ = [
     "GroupBounds",
     "GroupScore",
     "HeldOutDifference",
+    "HeldOutEstimate",
     "Honest",
-    "HonestEstimate",
     "HonestValue",
     "Importance",
     "JointEstimate",
@@ -89,7 +90,9 @@ __all__ = [
     "PropensityFacts",
     "RadiusFields",
     "Range",
+    "ReversingSubgroup",
     "RobustValueFields",
+    "RobustnessRadius",
     "Runs",
     "SampleDistanceFields",
     "Schedule",
@@ -498,30 +501,6 @@ class CellsModel(Part):
 
 
 @dataclass(frozen=True)
-class CertainRadius(Part):
-    """The largest radius within which one policy is no worse than another in every population.
-
-    Attributes
-    ----------
-    cost_radius
-        The cost radius.
-    value
-        The radius: 0 if the policy is worse already, infinite (null) if it is worse nowhere within reach.
-    lower
-        The truth is not below this.
-    upper
-        The truth is not above this.
-    """
-
-    _infinite: ClassVar[tuple[str, ...]] = ("value", "lower", "upper",)
-
-    cost_radius: float
-    value: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
 class CheckFields(Part):
     """The answer to `check`: facts about the data, and what to know before trusting a number.
 
@@ -630,6 +609,45 @@ class Choice(Part):
 
     policy: str
     sets: list[str]
+
+
+@dataclass(frozen=True)
+class Claim(Part):
+    """A confidence statement.
+
+    Attributes
+    ----------
+    estimand
+        What is estimated.
+    populations
+        The populations that it is about: "within 0.03 of the data".
+    statement
+        What is said of them.
+        `"none-worse"`: none is worse than the value; `"some-as-bad"`: one is at least as bad as the value;
+        `"some-as-good"`: one is at least as good as the value.
+    value
+        The number that is not passed.
+    level
+        The confidence, of all that is claimed of policies, or of pairs, together.
+    assumes
+        What is taken for granted of the model; None if nothing is.
+    conditions
+        The conditions under which it holds.
+    simulated
+        Where it was simulated how often such claims are true.
+    sentence
+        All that in a sentence.
+    """
+
+    estimand: Estimand
+    populations: str
+    statement: Literal["none-worse", "some-as-bad", "some-as-good"]
+    value: float
+    level: float
+    assumes: Literal["pairwise", "additive", "constant-effect", "additive-effect", "tree-effect", "model", "no-splits"] | None
+    conditions: list[Literal["stable-outcomes", "random-by-design", "random-given-columns", "overlap"]]
+    simulated: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -756,27 +774,49 @@ class ComparisonFields(Part):
         The other.
     nominal
         By how much its value is above the other's if nothing shifts.
-    certain_radius
+    robustness_radius
         The largest radius within which it is no worse than the other in every population, at the first cost
         radius.
     results
         The differences: every context radius at every cost radius.
     target
         By how much in the target, if there is one.
-    certain_radii
+    effect
+        How the difference is modelled: as an effect of its own; None where it is by the model of outcomes.
+    robustness_radii
         The same at every cost radius, if there are several.
     reversed_by
-        What kind of population would reverse it just beyond the certain radius, in a few words.
+        What kind of population would reverse it just beyond the robustness radius, in a few words.
     """
 
     policy: str
     against: str
     nominal: NominalDifference
-    certain_radius: CertainRadius
+    robustness_radius: RobustnessRadius
     results: list[DifferenceValue]
     target: Transported | None = None
-    certain_radii: list[CertainRadius] = field(default_factory=list)
+    effect: Literal["constant", "additive", "tree"] | None = None
+    robustness_radii: list[RobustnessRadius] = field(default_factory=list)
     reversed_by: str | None = None
+
+
+@dataclass(frozen=True)
+class ConfirmedRadius(Part):
+    """The largest radius within which a policy is better with confidence.
+
+    Attributes
+    ----------
+    in_class
+        Assuming the class of the difference's model.
+    pairwise
+        Also if pairs of columns act together beyond the model; None where that was not worked out.
+    up_to
+        The largest radius that was asked about: a radius that is equal to it may be larger.
+    """
+
+    in_class: float
+    pairwise: float | None
+    up_to: float
 
 
 @dataclass(frozen=True)
@@ -897,22 +937,31 @@ class DifferenceValueFields(Part):
         The best difference is not above this.
     verdict
         What can be said of the policy beside the other.
-        `"better"`: it is better in every population, noise allowed for; `"worse"`: it is worse in every
-        population, noise allowed for; `"depends"`: there is a population for each; `"too close to call"`: noise
-        leaves it open.
+        `"better"`: it is better in every population, with confidence; `"worse"`: it is worse in every
+        population, with confidence; `"depends"`: with confidence there is a population in which it is better,
+        and one in which it is worse; `"undecided"`: none of these is established.
+    claims
+        The claims, that of most use first.
     unobserved_mass
         The share of the worst population on contexts never observed; None where it was not looked at.
-    honest
-        What the population found on one half of the rows makes of the worst difference on the other; None
-        without halves.
+    held_out
+        What the population found on one part of the rows makes of the worst difference on the other; None
+        without splits.
     limits
-        Limits of the worst difference; None without halves.
-    best_honest
+        Confidence limits of the worst difference; None without splits.
+    best_held_out
         The same of the best difference.
     best_limits
         The same of the best difference.
-    doubly_robust
-        The honest worst difference corrected by held-out residuals, where the log covers it.
+    assumes
+        What better or worse takes for granted of the model; with `pairwise` it is the strict verdict.
+    established
+        If undecided: what is established of some population, though not of all.
+    reversed_by_subgroup
+        The largest subgroup by two columns that the model does not have, that would reverse the verdict, and
+        that the data do not exclude.
+    no_claim
+        Why there are none.
     """
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
@@ -927,35 +976,17 @@ class DifferenceValueFields(Part):
     status: Literal["optimal", "inexact", "stopped"]
     best_lower: float
     best_upper: float
-    verdict: Literal["better", "worse", "depends", "too close to call"]
+    verdict: Literal["better", "worse", "depends", "undecided"]
+    claims: list[Claim]
     unobserved_mass: float | None
-    honest: HonestEstimate | None
+    held_out: HeldOutEstimate | None
     limits: Limits | None
-    best_honest: HonestEstimate | None
+    best_held_out: HeldOutEstimate | None
     best_limits: Limits | None
-    doubly_robust: DoublyRobust | None = None
-
-
-@dataclass(frozen=True)
-class DoublyRobust(Part):
-    """An honest value corrected by held-out residuals.
-
-    Attributes
-    ----------
-    value
-        The value.
-    se
-        Its standard error.
-    covered
-        The share of the worst population's choices that the log has rows of.
-    effective_rows
-        How many rows the residuals are worth.
-    """
-
-    value: float
-    se: float
-    covered: float
-    effective_rows: float
+    assumes: Literal["pairwise", "additive", "constant-effect", "additive-effect", "tree-effect", "model", "no-splits"] | None = None
+    established: Literal["somewhere-better", "somewhere-worse"] | None = None
+    reversed_by_subgroup: ReversingSubgroup | None = None
+    no_claim: str | None = None
 
 
 @dataclass(frozen=True)
@@ -975,6 +1006,22 @@ class Effect(Part):
     features: list[str]
     in_order: bool
     steps: list[Step]
+
+
+@dataclass(frozen=True)
+class Estimand(Part):
+    """What a claim is about.
+
+    Attributes
+    ----------
+    policy
+        The policy whose mean outcome it is.
+    against
+        The policy whose mean outcome is subtracted, if it is a difference.
+    """
+
+    policy: str
+    against: str | None = None
 
 
 @dataclass(frozen=True)
@@ -1289,6 +1336,22 @@ class HeldOutDifference(Part):
 
 
 @dataclass(frozen=True)
+class HeldOutEstimate(Part):
+    """What the worst population found on one part of the rows costs on the other, over many sample splits.
+
+    Attributes
+    ----------
+    value
+        The value.
+    se
+        Its standard error.
+    """
+
+    value: float
+    se: float
+
+
+@dataclass(frozen=True)
 class Honest(Part):
     """Held-out values: learned on one half of the rows, valued on the other, in both directions of several sample
     splits.
@@ -1318,22 +1381,6 @@ class Honest(Part):
     halves: list[float]
     best_constant: HonestValue
     baseline: HonestValue
-
-
-@dataclass(frozen=True)
-class HonestEstimate(Part):
-    """What the worst population found on one half of the rows costs on the other, over many halvings.
-
-    Attributes
-    ----------
-    value
-        The value.
-    se
-        Its standard error.
-    """
-
-    value: float
-    se: float
 
 
 @dataclass(frozen=True)
@@ -1592,24 +1639,29 @@ class LevelAnswer(Part):
 
 @dataclass(frozen=True)
 class Limits(Part):
-    """One-sided limits of a worst case: together an interval of their level, each alone of more.
+    """Confidence limits of a worst case: each one-sided, together an interval of their level.
 
     Attributes
     ----------
     lower
         The lower limit.
     upper
-        The upper one.
+        The upper limit.
     level
         Their level.
-    smoothing
-        How much of the limit on the bad side allows for what the model may have smoothed away.
+    in_class
+        The end on the bad side if the class of the fitted model holds: `upper` for costs, `lower` for rewards,
+        is this and an allowance for effects of single columns that the model missed.
+    pairwise
+        The end on the bad side that also allows for effects of pairs of columns; None where those were not
+        computed.
     """
 
     lower: float
     upper: float
     level: float
-    smoothing: float
+    in_class: float
+    pairwise: float | None
 
 
 @dataclass(frozen=True)
@@ -1656,12 +1708,12 @@ class ModelRow(Part):
         The standard error of that.
     chosen
         Whether this kind was chosen.
-    as_fitted
-        The worst case as this kind fits it.
-    honest
-        The same of populations found on one half of the rows and valued on the other.
+    plug_in
+        The plug-in worst case of this kind.
+    held_out
+        The same of populations found on one part of the rows and valued on the other.
     gap
-        How much of the worst case may be noise: as fitted less honest.
+        How much of the worst case may be noise: plug-in less held-out.
     """
 
     kind: Literal["cells", "tree", "forest", "boosted", "additive", "table", "column", "learner"]
@@ -1670,8 +1722,8 @@ class ModelRow(Part):
     above: float
     above_se: float
     chosen: bool
-    as_fitted: float | None = None
-    honest: float | None = None
+    plug_in: float | None = None
+    held_out: float | None = None
     gap: float | None = None
 
 
@@ -2013,6 +2065,28 @@ class Range(Part):
 
 
 @dataclass(frozen=True)
+class ReversingSubgroup(Part):
+    """A subgroup by two columns that the model does not have and that would reverse a verdict.
+
+    Attributes
+    ----------
+    who
+        Who is in it, in words.
+    share
+        Their share of the rows.
+    effect
+        By how much their difference would have to be further to the bad side than the model has it.
+    not_excluded
+        By how much it may be: the end of its 95% confidence interval.
+    """
+
+    who: str
+    share: float
+    effect: float
+    not_excluded: float
+
+
+@dataclass(frozen=True)
 class RobustValueFields(Part):
     """One worst case.
 
@@ -2055,10 +2129,12 @@ class RobustValueFields(Part):
         Evaluations of the dual.
     unobserved_mass
         The share of the worst-case population on contexts never observed.
-    honest
-        What the population found on one half of the rows costs on the other; None without halves.
+    held_out
+        What the population found on one part of the rows costs on the other; None without splits.
     limits
-        Limits of the worst case; None without halves.
+        Confidence limits of the worst case; None without splits.
+    claims
+        The claims, that of most use first.
     column_radii
         What moves along single columns may cost on average, where that is said by column.
     cost_eta
@@ -2073,8 +2149,8 @@ class RobustValueFields(Part):
     estimate
         Under a set of people with their outcomes: the value as an estimate, with its standard error and the
         interval that follows.
-    doubly_robust
-        The honest value corrected by held-out residuals, where the log covers it.
+    no_claim
+        Why there are none.
     """
 
     _infinite: ClassVar[tuple[str, ...]] = ("radius",)
@@ -2094,15 +2170,43 @@ class RobustValueFields(Part):
     engine: str | None
     evaluations: int
     unobserved_mass: float
-    honest: HonestEstimate | None
+    held_out: HeldOutEstimate | None
     limits: Limits | None
+    claims: list[Claim]
     column_radii: dict[str, float] = field(default_factory=dict)
     cost_eta: float | None = None
     best_coupling: float | None = None
     exact_lower: float | None = None
     exact_upper: float | None = None
     estimate: JointEstimate | None = None
-    doubly_robust: DoublyRobust | None = None
+    no_claim: str | None = None
+
+
+@dataclass(frozen=True)
+class RobustnessRadius(Part):
+    """The largest radius within which one policy is no worse than another in every population.
+
+    Attributes
+    ----------
+    cost_radius
+        The cost radius.
+    value
+        The radius: 0 if the policy is worse already, infinite (null) if it is worse nowhere within reach.
+    lower
+        The truth is not below this.
+    upper
+        The truth is not above this.
+    confirmed
+        With confidence; None if not even without a shift, or if nothing tells the noise.
+    """
+
+    _infinite: ClassVar[tuple[str, ...]] = ("value", "lower", "upper",)
+
+    cost_radius: float
+    value: float
+    lower: float
+    upper: float
+    confirmed: ConfirmedRadius | None
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class Check(_Result, _answers.CheckFields):
         lines = [self.balance._title()] if self.balance else []
         for row in self.models:
             parts = [f"squared error {row.error:.4g} on rows left out"]
-            if row.as_fitted is not None and row.honest is not None:
-                parts.append(f"worst case {row.as_fitted:.4g} as fitted, {row.honest:.4g} honest")
+            if row.plug_in is not None and row.held_out is not None:
+                parts.append(f"worst case {row.plug_in:.4g} plug-in, {row.held_out:.4g} held out")
             lines.append(f"{row.kind}{' (chosen)' if row.chosen else ''}: {'; '.join(parts)}")
         return lines
 

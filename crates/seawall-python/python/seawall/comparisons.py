@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from seawall import _answers, _native
-from seawall._answers import CertainRadius
+from seawall._answers import RobustnessRadius
 from seawall._native import Evaluation as NativeEvaluation
 from seawall._result import Shares, _placed, _Result, _shares
 from seawall.estimates import Estimate, _shown, _shown_columns
 
-__all__ = ["CertainRadius", "Comparison", "DifferenceValue"]
+__all__ = ["RobustnessRadius", "Comparison", "DifferenceValue"]
 
 if TYPE_CHECKING:
     from seawall._html import Chart
@@ -27,8 +27,10 @@ class DifferenceValue(_answers.DifferenceValueFields):
     (`best_lower`, `best_upper`).
 
     `verdict` is what can be said of the policy, noise allowed for: `"better"`, `"worse"`, `"depends"`
-    or `"too close to call"`. `honest`, `limits` and `doubly_robust` are of the worst difference,
-    `best_honest` and `best_limits` of the best one; None without halves."""
+    or `"undecided"`. `held_out` and `limits` are of the worst difference,
+    `best_held_out` and `best_limits` of the best one; None without sample splits. `assumes` is what better or worse takes for granted of
+    the model, `established` what is established of some population if undecided, and `reversed_by_subgroup` the
+    largest subgroup that would reverse the verdict and that the data do not exclude."""
 
     @property
     def shown(self) -> tuple[float, float] | None:
@@ -48,7 +50,7 @@ class Comparison(_Result, _answers.ComparisonFields):
     >>> import seawall
     >>> found = seawall.demo().evaluate(["greedy", "constant:treat"], radius=0.01)
     >>> pair = found.comparison("greedy", "treat")
-    >>> pair.certain_radius.value, pair.verdicts
+    >>> pair.robustness_radius.value, pair.verdicts
     (inf, ['too close to call'])
     >>> pair.sentence.endswith("less than constant:treat in every population within any radius, but that may be noise.")
     True
@@ -104,7 +106,7 @@ class Comparison(_Result, _answers.ComparisonFields):
             "status": [r.status for r in rows],
             "verdict": [r.verdict for r in rows],
         }
-        return columns | _shown_columns([r.shown for r in rows], [r.honest for r in rows])
+        return columns | _shown_columns([r.shown for r in rows], [r.held_out for r in rows])
 
     def _small(self) -> list[str]:
         columns = self._columns()

@@ -10,7 +10,7 @@ from seawall._answers import (
     Bounds,
     DoublyRobust,
     Estimate,
-    HonestEstimate,
+    HeldOutEstimate,
     JointEstimate,
     Limits,
     Overlap,
@@ -20,7 +20,7 @@ __all__ = [
     "Bounds",
     "DoublyRobust",
     "Estimate",
-    "HonestEstimate",
+    "HeldOutEstimate",
     "JointEstimate",
     "Limits",
     "Nominal",
@@ -77,13 +77,13 @@ def _shown(
 
 
 def _shown_columns(
-    shown: Sequence[tuple[float, float] | None], honest: Sequence[HonestEstimate | None]
+    shown: Sequence[tuple[float, float] | None], held_out: Sequence[HeldOutEstimate | None]
 ) -> dict[str, list[Any]]:
-    """Columns of the intervals beside values, and of honest values, if there are any."""
+    """Columns of the intervals beside values, and of held-out values, if there are any."""
     columns: dict[str, list[Any]] = {}
     if any(shown):
         columns["interval_lower"] = [ends[0] if ends else None for ends in shown]
         columns["interval_upper"] = [ends[1] if ends else None for ends in shown]
-    if any(honest):
-        columns["honest"] = [one.value if one else None for one in honest]
+    if any(held_out):
+        columns["held_out"] = [one.value if one else None for one in held_out]
     return columns

@@ -64,7 +64,7 @@ def difference(
     axes = _axes(ax)
     pair = found.comparison(policy, against)
     asked = [r for r in pair.results if r.cost_radius == pair.results[0].cost_radius]
-    certain = pair.certain_radius.value
+    certain = pair.robustness_radius.value
     marked = certain if 0 < certain < np.inf else 0.0
     finite = [r.radius for r in asked if r.radius < np.inf]
     last = up_to or 1.25 * max(finite + [marked]) or 1.0

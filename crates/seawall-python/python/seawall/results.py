@@ -27,12 +27,12 @@ from seawall.checks import (
     PropensityFacts,
     TreeFacts,
 )
-from seawall.comparisons import CertainRadius, Comparison, DifferenceValue, _compared, _linked, _pairs
+from seawall.comparisons import RobustnessRadius, Comparison, DifferenceValue, _compared, _linked, _pairs
 from seawall.estimates import (
     Bounds,
     DoublyRobust,
     Estimate,
-    HonestEstimate,
+    HeldOutEstimate,
     JointEstimate,
     Limits,
     Nominal,
@@ -64,7 +64,7 @@ __all__ = [
     "BeyondFacts",
     "Bounds",
     "ByLevel",
-    "CertainRadius",
+    "RobustnessRadius",
     "Check",
     "ColumnBalance",
     "Comparison",
@@ -76,7 +76,7 @@ __all__ = [
     "Evaluation",
     "FactBalance",
     "FeatureFacts",
-    "HonestEstimate",
+    "HeldOutEstimate",
     "JointEstimate",
     "LeftOut",
     "LevelAnswer",
@@ -107,10 +107,9 @@ class RobustValue(_answers.RobustValueFields):
     """One worst case: the truth is between `lower` and `upper`; with an entropic set those bound the
     smoothed value, and the worst case lies between `exact_lower` and `exact_upper`.
 
-    `honest`, `limits` and `doubly_robust` say how much is noise; None without halves, the last also
-    where the log does not cover the worst population. `claims` are two
-    sentences that can be quoted: what no population is worse than, and how bad some population is at
-    least. `noise` says how much of the worst case may be noise, if that is more than its own error.
+    `held_out` and `limits` tell its noise; None without sample splits. `claims` are what can be said with
+    confidence, each with the populations, the level, what it assumes of the model, its conditions and a
+    `sentence` that can be quoted; if there are none, `no_claim` says why. `noise` says how much of the worst case may be noise, if that is more than its own error.
     `engine` found the inner maxima (`"grid"`, `"tree"` or `"scan"` on a listed support, `"boxes"`,
     `"separable"` or `"descent"` on the whole space; None for a set that has none), in so many `evaluations`
     of the dual. Of couplings without a radius that is `math.inf`;
@@ -121,7 +120,6 @@ class RobustValue(_answers.RobustValueFields):
     `best_coupling` is the worst case if one person's outcomes under the actions go together as favorably as
     they can; `value` has them go together as unfavorably, and no data tell which."""
 
-    claims: tuple[str, str] | None = None
     noise: str | None = None
 
     @property
@@ -159,9 +157,9 @@ class Evaluation(_Result, _answers.EvaluationFields):
         given, direction = values.pop("comparisons", []), values["direction"]
         found = _compared(given, native.sentences(), direction)
         comparisons = _linked(found, len(values["policies"]), native)
-        for policy, said in zip(values["policies"], native.claims()):
-            for result, (claims, noise) in zip(policy["results"], said):
-                result |= {"claims": claims, "noise": noise}
+        for policy, said in zip(values["policies"], native.noise()):
+            for result, noise in zip(policy["results"], said):
+                result |= {"noise": noise}
         levels = [None if one is None else cls._of(one) for one in native.levels()]
         by = _by_level(values.pop("by", None), levels)
         return cls.from_json(values, comparisons=comparisons, by=by, _json=text, _native=native)
@@ -194,14 +192,14 @@ class Evaluation(_Result, _answers.EvaluationFields):
             columns["exact_upper"] = [r.exact_upper for _, r in rows]
         if any(r.best_coupling is not None for _, r in rows):
             columns["best_coupling"] = [r.best_coupling for _, r in rows]
-        return columns | _shown_columns([r.shown for _, r in rows], [r.honest for _, r in rows])
+        return columns | _shown_columns([r.shown for _, r in rows], [r.held_out for _, r in rows])
 
     def _small(self) -> list[str]:
         """Not what is the same in every row and as one would expect."""
         columns = self._columns()
         usual = {"cost_radius": 0.0, "status": "optimal", "unobserved_mass": 0.0}
         small = ["policy", "radius", "cost_radius", "nominal", "target", "value", "interval_lower"]
-        small += ["interval_upper", "honest", "status", "unobserved_mass"]
+        small += ["interval_upper", "held_out", "status", "unobserved_mass"]
         small += ["set"] if len({*columns["set"]}) > 1 else []
         kept = [name for name in small if name in columns]
         return [name for name in kept if name not in usual or {*columns[name]} != {usual[name]}]
@@ -250,9 +248,9 @@ class Evaluation(_Result, _answers.EvaluationFields):
         lines += [text for (a, b), text in leading.items() if a < b or (b, a) not in leading]
         for policy in self.policies[:1]:
             at = next((r for r in policy.results if r.radius > 0 and r.claims), None)
-            if at is not None and at.claims is not None:
+            if at is not None:
                 noise = f" The worst case is {at.noise}." if at.noise else ""
-                lines.append(f"{policy.name}: {at.claims[0]}, and {at.claims[1]}.{noise}")
+                lines.append(" ".join(f"{claim.sentence}." for claim in at.claims) + noise)
         return lines
 
     def _policy(self, policy: str | int) -> int:

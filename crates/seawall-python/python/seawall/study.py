@@ -422,14 +422,14 @@ class Study(_Elsewhere):
 
         How much is noise is told by sample `splits` (20 if not said, fewer where a solve takes long): the worst
         population found on one half of the rows is valued on the other. Every worst case and difference then
-        has an `honest` value and `limits`; with `splits=0` they are None.
+        has a `held_out` value and `limits`; with `splits=0` they are None.
 
         >>> import seawall
         >>> found = seawall.demo().evaluate("constant:treat", radius=0.01)
         >>> worst = found.policies[0].results[0]
-        >>> worst.limits.lower <= worst.honest.value <= worst.value <= worst.limits.upper
+        >>> worst.limits.lower <= worst.held_out.value <= worst.value <= worst.limits.upper
         True
-        >>> print(worst.claims[0])
+        >>> print(worst.claims[0].sentence)
         With 95% confidence no population within 0.01 costs more than 0.51
         >>> seawall.demo().evaluate("constant:treat", radius=0.01, splits=0).policies[0].results[0].limits
 

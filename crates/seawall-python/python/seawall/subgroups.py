@@ -60,7 +60,7 @@ class ByLevel(_Result, _answers.ByLevelFields):
             "estimate": [None if p.estimate is None else p.estimate.value for _, p, _ in rows],
             "value": [r.value for _, _, r in rows],
         }
-        return columns | _shown_columns([r.shown for _, _, r in rows], [r.honest for _, _, r in rows])
+        return columns | _shown_columns([r.shown for _, _, r in rows], [r.held_out for _, _, r in rows])
 
     def _foot(self) -> list[str]:
         return [f"{self.column} {one.level}: no answer: {one.problem}." for one in self.levels if one.problem]

@@ -141,11 +141,11 @@ pub struct ModelRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelNoise {
-    /// The worst case as this kind fits it.
-    pub as_fitted: f64,
-    /// The same of populations found on one half of the rows and valued on the other.
-    pub honest: f64,
-    /// How much of the worst case may be noise: as fitted less honest.
+    /// The plug-in worst case of this kind.
+    pub plug_in: f64,
+    /// The same of populations found on one part of the rows and valued on the other.
+    pub held_out: f64,
+    /// How much of the worst case may be noise: plug-in less held-out.
     pub gap: f64,
 }
 

@@ -82,16 +82,6 @@ impl Evaluation {
         }
         pairs
     }
-
-    /// The same where the policies at these places were chosen on the very rows that value them.
-    pub fn with_chosen(self, chosen: impl Fn(usize) -> bool) -> Self {
-        let policies = self.policies.into_iter().enumerate();
-        let policies = policies.map(|(k, policy)| {
-            let chosen_here = policy.chosen_here || chosen(k);
-            PolicyResult { chosen_here, ..policy }
-        });
-        Evaluation { policies: policies.collect(), ..self }
-    }
 }
 
 /// The answers for one policy.

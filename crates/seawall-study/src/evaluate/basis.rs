@@ -28,6 +28,8 @@ pub(super) struct EvaluationBasis<'a> {
     /// The value of each action in each context, by cost radius.
     pub(super) costs: Vec<Arc<Values>>,
     pub(super) policies: Vec<AskedPolicy>,
+    /// The splits by which rows are to be split, if a policy was learned on them.
+    pub(super) known_splits: Option<KnownSplits>,
     /// The policies that are compared, by their places: every pair in both orders.
     pub(super) pairs: Vec<(usize, usize)>,
     /// What to know of pairs that are not compared.
@@ -37,8 +39,25 @@ pub(super) struct EvaluationBasis<'a> {
 /// A policy that is asked about.
 pub(super) struct AskedPolicy {
     pub(super) policy: Policy,
-    /// Whether it was chosen on the very rows that value it.
-    pub(super) chosen_here: bool,
+    /// How the very rows that value it chose it, if they did.
+    pub(super) chosen: Option<Chosen>,
+}
+
+/// How the rows of a study chose a policy: each part of them chooses its own.
+pub(super) enum Chosen {
+    /// By the values of the model.
+    Greedy(PolicySpec),
+    /// It was learned: on the whole, and on both parts of so many splits.
+    Learned(Vec<[Policy; 2]>),
+    /// It was learned, and what parts would have learned is not known.
+    Unknown,
+}
+
+/// The splits that learned policies remember.
+#[derive(Clone, Copy)]
+pub(super) struct KnownSplits {
+    pub(super) seed: u64,
+    pub(super) count: usize,
 }
 
 /// The study that can answer a question: on its support, with a model that keeps outcomes if these may shift.
@@ -69,7 +88,7 @@ impl<'a> EvaluationBasis<'a> {
         if !question.context.set.needs_actions() {
             robust.check_support(question.context.set, &costs[0])?;
         }
-        let policies = policies(prepared, &question, &costs[0], watch)?;
+        let (policies, known_splits) = policies(prepared, &question, &costs[0], watch)?;
         let (pairs, notes) = pairs(&question, &robust, &policies);
         Ok(EvaluationBasis {
             prepared,
@@ -79,6 +98,7 @@ impl<'a> EvaluationBasis<'a> {
             robust,
             costs,
             policies,
+            known_splits,
             pairs,
             notes,
         })
@@ -102,8 +122,9 @@ fn policies(
     question: &Question,
     values: &Values,
     watch: Watch<'_>,
-) -> Result<Vec<AskedPolicy>> {
+) -> Result<(Vec<AskedPolicy>, Option<KnownSplits>)> {
     let mut policies: Vec<AskedPolicy> = Vec::new();
+    let mut known: Option<KnownSplits> = None;
     for spec in &question.policies {
         let policy = prepared.policy(spec, values, watch).map_err(|e| match spec.plain() {
             PolicySpec::File(_) => e,
@@ -111,9 +132,34 @@ fn policies(
         })?;
         let policy =
             with_unique_name(policy, |name| policies.iter().any(|p| p.policy.name() == name));
-        policies.push(AskedPolicy { policy, chosen_here: prepared.study.is_greedy(spec) });
+        let chosen = chosen(prepared, spec, &mut known)?;
+        policies.push(AskedPolicy { policy, chosen });
     }
-    Ok(policies)
+    Ok((policies, known))
+}
+
+/// How the rows of a study chose a policy, if they did; `known` are the splits that policies before it remember.
+fn chosen(
+    prepared: &PreparedStudy,
+    spec: &PolicySpec,
+    known: &mut Option<KnownSplits>,
+) -> Result<Option<Chosen>> {
+    if prepared.study.is_greedy(spec) {
+        return Ok(Some(Chosen::Greedy(spec.clone())));
+    }
+    let Some(file) = prepared.saved_policy(spec)? else { return Ok(None) };
+    let (log, data) = (prepared.log(), prepared.log().fingerprint());
+    let Some(own) = file.learned_on.as_ref().filter(|own| own.data.rows == data.rows) else {
+        return Ok(None);
+    };
+    let seed = known.map_or(own.seed, |known| known.seed);
+    if own.parts.is_empty() || own.data != data || own.seed != seed {
+        return Ok(Some(Chosen::Unknown));
+    }
+    let parts = file.parts_on(log.contexts(), log.actions())?;
+    let count = known.map_or(parts.len(), |known| known.count.min(parts.len()));
+    *known = Some(KnownSplits { seed, count });
+    Ok(Some(Chosen::Learned(parts)))
 }
 
 /// A policy under a name that no other has: files of one kind of policy are called alike.

@@ -5,7 +5,7 @@ use super::{Evaluation, PolicyResult, Question, Wanted, evaluate};
 use crate::prepare::PreparedStudy;
 use crate::study::PolicySpec;
 use seawall::evaluate::Support;
-use seawall::policy::file::PolicyFile;
+use seawall::policy::file::{LearnedOn, PolicyFile};
 use seawall::policy::{Policy, Rule};
 use seawall::{Error, Field, Matrix, Result, Watch};
 use serde::Serialize;
@@ -93,10 +93,7 @@ pub(super) fn by_level(
     for level in with_rows {
         let answer = at_level(prepared, &question, (feature, level), &whole.policies, watch);
         let (evaluation, problem) = match answer {
-            Ok(found) => {
-                let found = found.with_chosen(|k| whole.policies[k].chosen_here);
-                (Some(Box::new(found)), None)
-            }
+            Ok(found) => (Some(Box::new(found)), None),
             Err(e) if e.is_stopped() => return Err(e),
             // One level without rows of an action must not lose the others.
             Err(e) => (None, Some(e.to_string())),
@@ -132,19 +129,25 @@ fn at_level(
     let space = Arc::new(space);
     let there = prepared.at_places(&space, &places)?;
     let actions = prepared.log().actions();
-    let on_level = |policy: &Policy| -> Result<PolicySpec> {
-        if question.support == Support::Space {
-            let part = Policy::new(policy.name(), policy.rule().clone(), &space, actions)?;
-            return Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)));
-        }
-        let cells = places.iter().flat_map(|&x| policy.row(x).to_vec()).collect();
-        let chances = Matrix::new(places.len(), actions.len(), cells)?;
-        let rule = Rule::table(&space, &chances, |_| true, None)?;
+    let data = there.log().fingerprint();
+    let on_level = |whole: &PolicyResult| -> Result<PolicySpec> {
+        let policy = &whole.policy;
+        let rule = if question.support == Support::Space {
+            policy.rule().clone()
+        } else {
+            let cells = places.iter().flat_map(|&x| policy.row(x).to_vec()).collect();
+            let chances = Matrix::new(places.len(), actions.len(), cells)?;
+            Rule::table(&space, &chances, |_| true, None)?
+        };
         let part = Policy::new(policy.name(), rule, &space, actions)?;
-        Ok(PolicySpec::Made(Box::new(PolicyFile::new(&part, &space, actions)?)))
+        let mut file = PolicyFile::new(&part, &space, actions)?;
+        // Rows that chose a policy are of every level.
+        let own = LearnedOn { data: data.clone(), seed: 0, parts: Vec::new() };
+        file.learned_on = whole.chosen_here.then_some(own);
+        Ok(PolicySpec::Made(Box::new(file)))
     };
     let mut asked = question.clone();
-    asked.policies = policies.iter().map(|p| on_level(&p.policy)).collect::<Result<_>>()?;
+    asked.policies = policies.iter().map(on_level).collect::<Result<_>>()?;
     // All contexts of a space that was too large for a grid are those observed.
     let grid = matches!(space.layout(), seawall::Layout::Grid(_));
     if !grid && question.support == Support::All {

@@ -1,16 +1,19 @@
 //! What the stages of an evaluation found, brought together: notes, withheld limits and verdicts.
 
 use super::answer::{BoundTerms, count};
-use super::basis::EvaluationBasis;
-use super::comparison::{ComparisonContext, verdict};
-use super::differences::SolvedDifferences;
+use super::basis::{Chosen, EvaluationBasis};
+use super::claims::ClaimScope;
+use super::comparison::ComparisonContext;
+use super::decisions::PairDecisions;
+use super::differences::{SolvedDifference, SolvedDifferences};
 use super::estimates::{DifferenceEstimates, Estimates, PolicyEstimates};
 use super::held_out::HeldOut;
 use super::radii::saturated;
+use super::values::{ShiftFacts, SolvedShift};
 use super::worst_cases::{PolicyWorstCases, WorstCases};
 use super::{
     Comparison, DataSummary, DifferenceNoise, DifferenceValue, Evaluation, FiniteSampleBounds,
-    PolicyRadii, PolicyResult, Question, RobustValue, ValueNoise, Verdict,
+    PolicyRadii, PolicyResult, Question, RobustValue, ValueNoise,
 };
 use crate::check::{
     Check, ModelFacts, ModelRow, StudyFacts, coding_note, given_note, overlap_notes,
@@ -29,12 +32,14 @@ pub(super) struct Stages {
     pub(super) estimates: Estimates,
     pub(super) worst: WorstCases,
     pub(super) held_out: HeldOut,
+    pub(super) decisions: Vec<PairDecisions>,
 }
 
 /// Makes an evaluation of what the stages found.
 pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluation {
     let notes = notes(basis, &stages);
-    let Stages { facts, notes: _, bounds, estimates, worst, held_out } = stages;
+    let Stages { facts, notes: _, bounds, estimates, worst, held_out, decisions } = stages;
+    let scope = ClaimScope::new(basis);
     let mut models = held_out.models.into_iter();
     let row = |row: ModelRow| ModelRow { noise: models.next().flatten().or(row.noise), ..row };
     let candidates = facts.model.candidates.into_iter().map(row).collect();
@@ -43,7 +48,7 @@ pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluatio
     let rows = log.actions().iter().zip(log.action_totals());
     let solved = worst.policies.into_iter().zip(held_out.policies);
     let policies = estimates.policies.iter().zip(solved).enumerate();
-    let pairs = worst.differences.into_iter().zip(held_out.differences);
+    let pairs = worst.differences.into_iter().zip(held_out.differences).zip(decisions);
     let pairs = estimates.differences.iter().zip(pairs).enumerate();
     Evaluation {
         data: DataSummary {
@@ -56,12 +61,16 @@ pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluatio
         direction: facts.data.direction,
         diagnostics: Check { facts, notes, target: None, balance: None },
         policies: policies
-            .map(|(k, (own, (solved, noise)))| policy_result(basis, k, own, solved, noise))
+            .map(|(k, (own, (solved, noise)))| {
+                policy_result((basis, &scope), k, own, solved, noise)
+            })
             .collect(),
         target: estimates.target,
         balance: basis.reference.summary(),
         comparisons: pairs
-            .map(|(k, (own, (solved, noise)))| comparison(basis, k, own, solved, noise))
+            .map(|(k, (own, ((solved, noise), decided)))| {
+                comparison((basis, &scope), k, own, (solved, noise, decided))
+            })
             .collect(),
         by: None,
         bounds,
@@ -72,7 +81,7 @@ pub(super) fn conclude(basis: &EvaluationBasis<'_>, stages: Stages) -> Evaluatio
 
 /// One policy's answers; limits and intervals only where enough rows support them.
 fn policy_result(
-    basis: &EvaluationBasis<'_>,
+    (basis, scope): (&EvaluationBasis<'_>, &ClaimScope),
     place: usize,
     estimates: &PolicyEstimates,
     solved: PolicyWorstCases,
@@ -81,13 +90,21 @@ fn policy_result(
     let asked = &basis.policies[place];
     let thin = estimates.effective_rows() < FEW_ROWS;
     let told = estimates.told(basis.question.level, basis.fitted.log().clusters());
-    let values = solved.values.into_iter().zip(noise);
-    let results = values.map(|(solved, noise)| RobustValue::new(solved, noise, thin));
+    let why_not = why_not(thin, asked.chosen.is_some());
+    let value = |(solved, noise): (SolvedShift, ValueNoise)| {
+        let SolvedShift { shift, worst, solve, estimate } = solved;
+        let noise = if why_not.is_some() { noise.withheld() } else { noise };
+        let estimate = estimate.filter(|_| !thin);
+        let told = (&shift, noise.limits, noise.plug_in_se);
+        let claims = scope.of_value(asked.policy.name(), told, why_not);
+        RobustValue { shift, worst, solve, estimate, noise, claims }
+    };
+    let results = solved.values.into_iter().zip(noise).map(value);
     PolicyResult {
         name: asked.policy.name().to_owned(),
         nominal: told.nominal,
         overlap: told.nominal.overlap,
-        chosen_here: asked.chosen_here,
+        chosen_here: asked.chosen.is_some(),
         target: told.target,
         radii: solved.radii,
         results: results.collect(),
@@ -98,42 +115,56 @@ fn policy_result(
     }
 }
 
+/// Why nothing is claimed of a policy, or of a pair, whatever its limits.
+fn why_not(thin: bool, chosen: bool) -> Option<&'static str> {
+    match (thin, chosen) {
+        (true, _) => Some("the effective sample size is too small"),
+        (_, true) => Some("it was chosen on the very rows that value it"),
+        _ => None,
+    }
+}
+
 /// One policy against another, with verdicts.
 fn comparison(
-    basis: &EvaluationBasis<'_>,
+    (basis, scope): (&EvaluationBasis<'_>, &ClaimScope),
     place: usize,
     estimates: &DifferenceEstimates,
-    solved: SolvedDifferences,
-    noise: Vec<DifferenceNoise>,
+    (solved, noise, decided): (SolvedDifferences, Vec<DifferenceNoise>, PairDecisions),
 ) -> Comparison {
     let (policy, against) = basis.pairs[place];
-    let name = |k: usize| basis.policies[k].policy.name().to_owned();
-    let (direction, thin) = (basis.robust.direction(), estimates.is_thin());
+    let name = |k: usize| basis.policies[k].policy.name();
+    let thin = estimates.is_thin();
+    let chosen = [policy, against].iter().any(|&k| basis.policies[k].chosen.is_some());
+    let why_not = why_not(thin, chosen);
     let told = estimates.told(basis.question.level, basis.fitted.log().clusters());
-    let values = solved.values.iter().zip(noise);
-    let results = values.map(|(value, noise)| {
-        let noise = if thin { noise.withheld() } else { noise };
+    let shift = |value: &SolvedDifference| {
+        ShiftFacts::new(&basis.question, value.radius, value.cost_radius, basis.question.support)
+    };
+    let values = solved.values.iter().zip(noise).zip(decided.decisions);
+    let results = values.map(|((value, noise), decision)| {
+        let noise = if why_not.is_some() { noise.withheld() } else { noise };
+        let pair = (name(policy), name(against));
+        let claims = scope.of_difference(pair, (&shift(value), &noise, &decision), why_not);
         DifferenceValue {
             radius: value.radius,
             cost_radius: value.cost_radius,
             bounds: value.bounds,
-            verdict: if thin {
-                Verdict::TooClose
-            } else {
-                verdict(&value.bounds, &noise, estimates.best(), direction)
-            },
+            decision,
+            claims,
             unobserved_mass: value.unobserved_mass,
             noise,
         }
     });
+    let robustness = decided.robustness;
     Comparison {
-        policy: name(policy),
-        against: name(against),
+        policy: name(policy).to_owned(),
+        against: name(against).to_owned(),
         nominal: told.nominal,
         target: told.target,
-        certain_radius: solved.certain[0],
+        effect: solved.effect,
+        robustness_radius: robustness[0],
         results: results.collect(),
-        certain_radii: if solved.certain.len() > 1 { solved.certain } else { Vec::new() },
+        robustness_radii: if robustness.len() > 1 { robustness } else { Vec::new() },
         worst: solved.worst,
         curves: solved.curves,
         values: solved.by_context,
@@ -141,7 +172,8 @@ fn comparison(
         about: ComparisonContext {
             effective_rows: estimates.effective_rows,
             knowing: basis.question.context.set.needs_known(),
-            direction,
+            direction: basis.robust.direction(),
+            chosen_here: chosen,
         },
     }
 }
@@ -159,10 +191,17 @@ fn notes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Vec<String> {
     notes.extend(prepared.means_note());
     notes.extend(given_note(prepared));
     notes.extend(stages.notes.iter().cloned());
-    notes.extend(basis.policies.iter().filter(|p| p.chosen_here).map(|p| {
+    notes.extend(basis.policies.iter().filter(|p| p.chosen.is_some()).map(|p| {
         format!(
-            "{} was chosen on the very rows that value it, so its estimates are too good",
-            p.policy.name()
+            "{} was chosen on the very rows that value it, so its estimates are too good and nothing is claimed of it; \
+             {}",
+            p.policy.name(),
+            match &p.chosen {
+                Some(Chosen::Unknown) => {
+                    "nothing tells what parts of the rows would have chosen: value it on other rows"
+                }
+                _ => "held-out values are of the way it was chosen: on one part of the rows, valued on the other",
+            }
         )
     }));
     let radii: Vec<PolicyRadii> = stages.worst.policies.iter().map(|p| p.radii.clone()).collect();

@@ -1,17 +1,19 @@
-//! Pairs of policies in one population: worst and best differences, and certain radii.
+//! Pairs of policies in one population: worst and best differences, and robustness radii.
 
-use super::CertainRadius;
+use super::EffectClass;
 use super::basis::EvaluationBasis;
 use super::comparison::DifferenceBounds;
+use super::effects::{Effects, PairEffect, PairValues, with_shifted_outcomes};
 use super::estimates::Estimates;
+use super::robustness::PlugInRadius;
 use super::{CURVE_TOLERANCE, FEW_RADII, Question};
 use crate::prepare::PreparedStudy;
 use crate::shift;
-use seawall::evaluate::{Robust, ValueRange};
+use seawall::evaluate::Solved;
 use seawall::policy::Policy;
 use seawall::{
     CertifiedValue, Curve, Detail, Direction, Error, Progress, Result, Settings, Stage, Status,
-    Watch, WorstCase,
+    Wasserstein, Watch, WorstCase,
 };
 
 /// How closely a population meets what is known.
@@ -21,16 +23,18 @@ const MEETS: f64 = 1e-9;
 pub(super) struct SolvedDifferences {
     /// Every context radius at every cost radius.
     pub(super) values: Vec<SolvedDifference>,
-    /// The certain radius at every cost radius.
-    pub(super) certain: Vec<CertainRadius>,
+    /// The robustness radius at every cost radius.
+    pub(super) robustness: Vec<PlugInRadius>,
     /// The populations of the worst differences, in the order of values; none where there are many radii.
     pub(super) worst: Vec<WorstCase>,
     /// The curves of the worst difference, one per cost radius: whole if they were asked for.
     pub(super) curves: Vec<Curve>,
     /// The difference at every point of the support, one list per cost radius.
     pub(super) by_context: Vec<Vec<f64>>,
-    /// What kind of population would reverse it just beyond the certain radius, in a few words.
+    /// What kind of population would reverse it just beyond the robustness radius, in a few words.
     pub(super) reversed_by: Option<String>,
+    /// How the difference is modelled, where it is as an effect of its own.
+    pub(super) effect: Option<EffectClass>,
 }
 
 /// The worst and the best difference within one radius.
@@ -55,33 +59,28 @@ struct WorstDifference {
 /// One policy against another, in one direction.
 struct OneSided {
     values: Vec<WorstDifference>,
-    certain: Vec<CertainRadius>,
+    robustness: Vec<PlugInRadius>,
     worst: Vec<WorstCase>,
     curves: Vec<Curve>,
     by_context: Vec<Vec<f64>>,
     reversed_by: Option<String>,
+    effect: Option<EffectClass>,
 }
 
 /// The differences of every pair of a basis.
 pub(super) fn differences(
     basis: &EvaluationBasis<'_>,
+    effects: &Effects,
     estimates: &Estimates,
     watch: Watch<'_>,
 ) -> Result<Vec<SolvedDifferences>> {
-    let settings = Settings { watch, ..Settings::default() };
-    let mut ranges = Vec::new();
-    if !basis.pairs.is_empty() {
-        for &radius in &basis.question.cost.radii {
-            let costs = basis.question.cost.set.at(radius);
-            ranges.push(basis.fitted.value_range_on(basis.robust.points(), costs, settings)?);
-        }
-    }
     let mut found: Vec<OneSided> = Vec::new();
-    for (&(a, b), own) in basis.pairs.iter().zip(&estimates.differences) {
-        let policies = [a, b].map(|k| &basis.policies[k].policy);
-        let pair = Pair { question: &basis.question, robust: &basis.robust, policies };
+    let pairs = basis.pairs.iter().zip(&effects.pairs).zip(&estimates.differences);
+    for ((&(first, _), values), own) in pairs {
+        let name = basis.policies[first].policy.name();
+        let pair = Pair { basis, effects, values, name };
         let leads = own.leads(basis.robust.direction());
-        found.push(pair.solved(&ranges, leads, watch)?);
+        found.push(pair.solved(leads, watch)?);
     }
     // The best difference to another is the worst one of the other, turned round.
     let turned = |&(a, b): &(usize, usize)| {
@@ -104,11 +103,12 @@ impl OneSided {
         };
         SolvedDifferences {
             values: self.values.into_iter().zip(other).map(both).collect(),
-            certain: self.certain,
+            robustness: self.robustness,
             worst: self.worst,
             curves: self.curves,
             by_context: self.by_context,
             reversed_by: self.reversed_by,
+            effect: self.effect,
         }
     }
 }
@@ -118,7 +118,7 @@ impl OneSided {
 pub(crate) fn worst_populations(
     prepared: &PreparedStudy,
     question: &Question,
-    (policy, against): (&Policy, &Policy),
+    policies: [&Policy; 2],
     watch: Watch<'_>,
 ) -> Result<Vec<WorstCase>> {
     let prepared = &prepared.on_support(question.support)?;
@@ -128,8 +128,17 @@ pub(crate) fn worst_populations(
     let costs = question.cost.set.at(question.cost.radii[0]);
     let range = fitted.value_range_on(robust.points(), costs, settings)?;
     let (set, radii) = (question.context.set, &question.context.radii);
-    let pair = (policy, against);
-    let (cases, _) = robust.worst_difference(pair, &range, set, radii, None, settings)?;
+    let (cases, _) = match PairEffect::new(fitted, policies, (0, 1), watch)? {
+        Some(effect) => {
+            let plain = fitted.values_on(robust.points(), Wasserstein.at(0.0), settings)?;
+            let values = with_shifted_outcomes(&effect.values, &range, &plain, policies);
+            robust.evaluate(&effect.action, &values, set, radii, None, settings)?
+        }
+        None => {
+            let pair = (policies[0], policies[1]);
+            robust.worst_difference(pair, &range, set, radii, None, settings)?
+        }
+    };
     if cases.iter().any(|case| case.status() == Status::Stopped) {
         return Err(Error::stopped());
     }
@@ -138,9 +147,11 @@ pub(crate) fn worst_populations(
 
 /// Two policies being compared.
 struct Pair<'a> {
-    question: &'a Question,
-    robust: &'a Robust,
-    policies: [&'a Policy; 2],
+    basis: &'a EvaluationBasis<'a>,
+    effects: &'a Effects,
+    values: &'a PairValues,
+    /// The first policy's name.
+    name: &'a str,
 }
 
 /// What there is at one cost radius.
@@ -148,61 +159,71 @@ struct PairAtCostRadius {
     values: Vec<WorstDifference>,
     worst: Vec<WorstCase>,
     curve: Option<Curve>,
-    certain: CertainRadius,
+    robustness: PlugInRadius,
     by_context: Vec<f64>,
 }
 
 impl Pair<'_> {
-    /// The worst differences at every radius and cost radius, and the certain radius.
-    fn solved(&self, ranges: &[ValueRange], leads: bool, watch: Watch<'_>) -> Result<OneSided> {
-        let name = self.policies[0].name();
+    /// The worst differences at every radius and cost radius, and the robustness radius.
+    fn solved(&self, leads: bool, watch: Watch<'_>) -> Result<OneSided> {
+        let (question, name) = (&self.basis.question, self.name);
         let follow = |progress: Progress<'_>| {
             watch.go_on(Progress { stage: Stage::Policy(name), ..progress })
         };
         let settings = Settings {
-            detail: if self.question.wanted.worst { Detail::Plan } else { Detail::Population },
+            detail: if question.wanted.worst { Detail::Plan } else { Detail::Population },
             plan_floor: 1e-5,
-            max_vertices: self.question.vertices(self.robust),
-            max_radius: self.question.wanted.curve_up_to,
+            max_vertices: question.vertices(&self.basis.robust),
+            max_radius: question.wanted.curve_up_to,
             crossing: (!self.whole()).then_some(0.0),
             watch: Watch::new(&follow),
             ..Settings::default()
         };
-        let (mut values, mut certain) = (Vec::new(), Vec::new());
+        let (mut values, mut robustness) = (Vec::new(), Vec::new());
         let (mut worst, mut curves, mut by_context) = (Vec::new(), Vec::new(), Vec::new());
-        for (range, &cost_radius) in ranges.iter().zip(&self.question.cost.radii) {
-            let at = self.at_cost_radius(range, cost_radius, settings)?;
+        for (cost, &cost_radius) in question.cost.radii.iter().enumerate() {
+            let at = self.at_cost_radius(cost, cost_radius, settings)?;
             values.extend(at.values);
-            certain.push(at.certain);
+            robustness.push(at.robustness);
             worst.extend(at.worst);
             curves.extend(at.curve);
             by_context.push(at.by_context);
         }
-        let reversed_by =
-            if leads { self.reversed_by(certain[0], &ranges[0], watch)? } else { None };
-        Ok(OneSided { values, certain, worst, curves, by_context, reversed_by })
+        let reversed_by = if leads { self.reversed_by(robustness[0], watch)? } else { None };
+        let effect = self.effects.class(self.values);
+        Ok(OneSided { values, robustness, worst, curves, by_context, reversed_by, effect })
+    }
+
+    fn solve(
+        &self,
+        cost: usize,
+        radii: &[f64],
+        curve: Option<f64>,
+        settings: Settings<'_>,
+    ) -> Result<Solved> {
+        self.values.solve((self.basis, self.effects), cost, radii, curve, settings)
     }
 
     /// Many radii are read off the whole curve.
     fn many(&self) -> bool {
-        self.question.context.radii.len() > FEW_RADII
+        self.basis.question.context.radii.len() > FEW_RADII
     }
 
     /// Whether the whole curve is wanted.
     fn whole(&self) -> bool {
-        self.question.wanted.curve || self.many()
+        self.basis.question.wanted.curve || self.many()
     }
 
     fn at_cost_radius(
         &self,
-        range: &ValueRange,
+        cost: usize,
         cost_radius: f64,
         settings: Settings<'_>,
     ) -> Result<PairAtCostRadius> {
-        let (robust, direction) = (self.robust, self.robust.direction());
-        let (set, radii) = (self.question.context.set, &self.question.context.radii);
-        let pair = (self.policies[0], self.policies[1]);
-        let by_context = robust.difference(pair.0, pair.1, range)?;
+        let (robust, question) = (&self.basis.robust, &self.basis.question);
+        let direction = robust.direction();
+        let (set, radii) = (question.context.set, &question.context.radii);
+        let by_context = self.values.by_context((self.basis, self.effects), cost)?;
         let tolerance = if set.has_exact_curve() {
             0.0
         } else {
@@ -210,19 +231,20 @@ impl Pair<'_> {
             (CURVE_TOLERANCE * size).max(f64::MIN_POSITIVE)
         };
         let whole = self.whole();
-        let decided = if whole { None } else { self.decided(range, &by_context, settings)? };
+        let decided = if whole { None } else { self.decided(cost, &by_context, settings)? };
         // A curve may take a hundred times as long as an answer: the radii asked about say between which
         // of them it is.
         let known = !set.quick_curve() && !whole;
         let asked = (decided.is_none() && !known).then_some(tolerance);
         let solved = if self.many() { &[] } else { &radii[..] };
-        let (worst, curve) = robust.worst_difference(pair, range, set, solved, asked, settings)?;
-        settings.watch.tell(Progress::at(Stage::Policy(pair.0.name())))?;
+        let (worst, curve) = self.solve(cost, solved, asked, settings)?;
+        settings.watch.tell(Progress::at(Stage::Policy(self.name)))?;
         if worst.iter().any(|case| case.status() == Status::Stopped) {
             return Err(Error::stopped());
         }
         // A smoothed value may be on the unsafe side of the exact one by so much.
-        let smoothing = set.smoothing(robust.points().len()) + range.smoothing();
+        let smoothing =
+            set.smoothing(robust.points().len()) + self.effects.ranges[cost].smoothing();
         let value = |(at, &radius): (usize, &f64)| {
             let (value, unobserved_mass) = match (worst.get(at), &curve) {
                 (Some(case), _) => {
@@ -238,29 +260,20 @@ impl Pair<'_> {
         let values = radii.iter().enumerate().map(value).collect::<Result<_>>()?;
         // A curve that was followed only so far may pass 0 beyond.
         let rest = Settings { crossing: Some(0.0), max_radius: f64::INFINITY, ..settings };
-        let focused = if whole {
-            robust.worst_difference(pair, range, set, &[], Some(tolerance), rest)?.1
-        } else {
-            None
-        };
-        let certain = match (decided, focused.as_ref().or(curve.as_ref())) {
-            (Some(value), _) => CertainRadius { cost_radius, value, lower: value, upper: value },
-            (None, Some(near)) => certain_radius(cost_radius, near, direction, smoothing),
+        let focused = if whole { self.solve(cost, &[], Some(tolerance), rest)?.1 } else { None };
+        let robustness = match (decided, focused.as_ref().or(curve.as_ref())) {
+            (Some(value), _) => PlugInRadius { cost_radius, value, lower: value, upper: value },
+            (None, Some(near)) => plug_in_radius(cost_radius, near, direction, smoothing),
             (None, None) if known => between_radii(cost_radius, radii, &worst, direction),
             (None, None) => return Err(Error::internal("a curve was asked for")),
         };
-        Ok(PairAtCostRadius { values, worst, curve, certain, by_context })
+        Ok(PairAtCostRadius { values, worst, curve, robustness, by_context })
     }
 
-    /// The certain radius of couplings where no curve is needed to know it: infinite if no population that
+    /// The robustness radius of couplings where no curve is needed to know it: infinite if no population that
     /// meets what is known is worse, 0 if that which worst cases start from is one of them, and worse.
-    fn decided(
-        &self,
-        range: &ValueRange,
-        own: &[f64],
-        settings: Settings<'_>,
-    ) -> Result<Option<f64>> {
-        let (set, robust) = (self.question.context.set, self.robust);
+    fn decided(&self, cost: usize, own: &[f64], settings: Settings<'_>) -> Result<Option<f64>> {
+        let (set, robust) = (self.basis.question.context.set, &self.basis.robust);
         let Some(known) = robust.geometry().known().filter(|_| set.needs_known()) else {
             return Ok(None);
         };
@@ -268,9 +281,8 @@ impl Pair<'_> {
         if sign * population.mean(own)? > 0.0 && known.holds_for(population, MEETS)? {
             return Ok(Some(0.0));
         }
-        let pair = (self.policies[0], self.policies[1]);
         let (settings, radii) = (settings.detail(Detail::Value), [f64::INFINITY]);
-        let (cases, _) = robust.worst_difference(pair, range, set, &radii, None, settings)?;
+        let (cases, _) = self.solve(cost, &radii, None, settings)?;
         let worst = |case: &WorstCase| match robust.direction() {
             Direction::Cost => case.upper(),
             Direction::Reward => -case.lower(),
@@ -279,20 +291,13 @@ impl Pair<'_> {
     }
 
     /// What the population looks like that makes the two equal.
-    fn reversed_by(
-        &self,
-        certain: CertainRadius,
-        range: &ValueRange,
-        watch: Watch<'_>,
-    ) -> Result<Option<String>> {
-        let (radius, set) = (certain.value, self.question.context.set);
+    fn reversed_by(&self, plug_in: PlugInRadius, watch: Watch<'_>) -> Result<Option<String>> {
+        let (radius, set) = (plug_in.value, self.basis.question.context.set);
         if !(radius > 0.0 && radius.is_finite()) {
             return Ok(None);
         }
         let settings = Settings { detail: Detail::Plan, watch, ..Settings::default() };
-        let pair = (self.policies[0], self.policies[1]);
-        let (cases, _) =
-            self.robust.worst_difference(pair, range, set, &[radius], None, settings)?;
+        let (cases, _) = self.solve(0, &[radius], None, settings)?;
         Ok(cases.first().and_then(|case| shift::main_change(case, set)))
     }
 }
@@ -305,14 +310,14 @@ fn on_safe_side(value: CertifiedValue, smoothing: f64, direction: Direction) -> 
     }
 }
 
-/// The certain radius as far as the radii asked about tell it: from the largest at which the policy is no
+/// The robustness radius as far as the radii asked about tell it: from the largest at which the policy is no
 /// worse to the least at which it may be.
 fn between_radii(
     cost_radius: f64,
     radii: &[f64],
     cases: &[WorstCase],
     direction: Direction,
-) -> CertainRadius {
+) -> PlugInRadius {
     let (mut lower, mut upper) = (0.0_f64, f64::INFINITY);
     for (&radius, case) in radii.iter().zip(cases) {
         let no_worse = match direction {
@@ -325,17 +330,17 @@ fn between_radii(
             upper = upper.min(radius);
         }
     }
-    CertainRadius { cost_radius, value: lower, lower, upper }
+    PlugInRadius { cost_radius, value: lower, lower, upper }
 }
 
 /// Where a curve of differences passes 0. A smoothed curve is below the exact one by at most
 /// `smoothing`.
-fn certain_radius(
+fn plug_in_radius(
     cost_radius: f64,
     curve: &Curve,
     direction: Direction,
     smoothing: f64,
-) -> CertainRadius {
+) -> PlugInRadius {
     let at = curve.breakdown(0.0);
     let value = at.map_or(f64::INFINITY, |b| b.radius);
     let lower = if smoothing > 0.0 {
@@ -344,5 +349,5 @@ fn certain_radius(
         at.map_or(f64::INFINITY, |b| b.lower)
     };
     let upper = at.map_or(f64::INFINITY, |b| b.upper);
-    CertainRadius { cost_radius, value, lower: lower.min(value), upper }
+    PlugInRadius { cost_radius, value, lower: lower.min(value), upper }
 }

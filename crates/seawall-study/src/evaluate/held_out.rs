@@ -1,28 +1,24 @@
-//! How much of the worst cases is noise: populations found on one half of the rows and valued on the
-//! other, and the limits that follow.
+//! How much of the worst cases is noise: populations found on one part of the rows and valued on the other, and the
+//! confidence limits that follow.
 //!
-//! Where there are many radii the halves are solved at a few of them; between these the distance of
-//! the honest value to the value as fitted, its standard errors and the allowance for smoothing are
-//! read off straight lines ([`between`]).
+//! Where there are many radii the parts are solved at a few of them; between these the distance of the held-out value to
+//! the plug-in value, its standard errors and the allowances are on straight lines ([`between`]).
 
-use super::basis::EvaluationBasis;
+use super::basis::{Chosen, EvaluationBasis, KnownSplits};
+use super::effects::{Effects, PairValues};
 use super::estimates::Estimates;
-use super::halves::both;
 use super::models::by_kind;
+use super::parts::PartTask;
 use super::splits::{affordable, anchors};
 use super::worst_cases::WorstCases;
-use super::{DifferenceNoise, Doubled, Halving, Honest, Question, ValueNoise};
+use super::{DifferenceNoise, Halving, HeldOutEstimate, Question, ValueNoise};
 use crate::check::ModelNoise;
 use seawall::evaluate::{Estimate, Support, ValueRange};
 use seawall::inference::{
-    Anchor, Correction, Estimand, HalfQuestion, Limits, SplitNoise, Splits, between, crossings,
-    halves, nested,
+    Anchor, LimitPlan, Limits, NoisyValue, SplitNoise, Splits, between, nested, split_noise,
 };
-use seawall::{Detail, Direction, Error, Result, Settings, Shift, Watch};
-
-/// Held-out residuals correct a value if the log has rows of this share of it, worth so many rows.
-const COVERED: f64 = 0.9;
-const EFFECTIVE: f64 = 30.0;
+use seawall::outcome::{LeftOver, Residuals, Values};
+use seawall::{Detail, Direction, Error, Result, Settings, Shift, Watch, WorstCase};
 
 /// How much of the worst cases is noise.
 pub(super) struct HeldOut {
@@ -42,8 +38,7 @@ impl HeldOut {
     /// Splits the rows as often as is asked and affordable; `range` is that of outcomes.
     pub(super) fn new(
         basis: &EvaluationBasis<'_>,
-        estimates: &Estimates,
-        worst: &WorstCases,
+        (effects, estimates, worst): (&Effects, &Estimates, &WorstCases),
         range: (f64, f64),
         watch: Watch<'_>,
     ) -> Result<Self> {
@@ -52,9 +47,16 @@ impl HeldOut {
         let refitted = basis.prepared.model.recipe.is_refitted();
         let asked = question.halves.filter(|_| refitted && !question.context.set.needs_actions());
         let Some(asked) = asked else { return Ok(HeldOut::nothing(worst, Vec::new())) };
-        let (asked, mut notes) = affordable(question, asked, (basis.fitted.log(), &basis.robust));
+        let (asked, mut notes) = match basis.known_splits {
+            // A learned policy remembers what the parts of these splits learned, and of no others.
+            Some(KnownSplits { seed, count }) => {
+                (Some(Halving { count, seed, fewer: false, ..asked }), Vec::new())
+            }
+            None => affordable(question, asked, (basis.fitted.log(), &basis.robust)),
+        };
         let Some(asked) = asked else { return Ok(HeldOut::nothing(worst, notes)) };
-        let task = Task { basis, estimates, worst, asked, range, radii: anchors(question) };
+        let radii = anchors(question);
+        let task = HeldOutTask { basis, effects, estimates, worst, asked, range, radii };
         let numbers = match task.numbers(watch) {
             Ok(numbers) => numbers,
             Err(error) => {
@@ -62,7 +64,7 @@ impl HeldOut {
                 return Ok(HeldOut::nothing(worst, notes));
             }
         };
-        let count = numbers.first().map_or(asked.count, |n| n.noise.halvings);
+        let count = numbers.first().map_or(asked.count, |n| n.own.noise.splits);
         let asked = Halving { count, ..asked };
         let policies = task.of_policies(&numbers);
         let differences = task.of_differences(&numbers);
@@ -105,35 +107,33 @@ fn refused(basis: &EvaluationBasis<'_>, error: Error) -> Result<String> {
     ))
 }
 
-/// What is asked of the halves.
-struct Task<'a> {
+/// What is asked of the splits.
+struct HeldOutTask<'a> {
     basis: &'a EvaluationBasis<'a>,
+    effects: &'a Effects,
     estimates: &'a Estimates,
     worst: &'a WorstCases,
     asked: Halving,
     /// The least and the largest outcome.
     range: (f64, f64),
-    /// The radii at which halves are solved.
+    /// The radii at which parts are solved.
     radii: Vec<f64>,
 }
 
-/// The noise of one number.
+/// One number: its plug-in value with its noise, and the same by under-smoothed models.
+#[derive(Clone, Copy)]
 struct Number {
-    noise: SplitNoise,
-    /// By how much the worst case rises with what is left in the model's residuals added back.
-    rise: f64,
-    /// The share that residuals correct, and the rows that they are worth, if they do.
-    cover: Option<(f64, f64)>,
+    own: NoisyValue,
+    rougher: [Option<NoisyValue>; 2],
 }
 
 /// What is told of one value.
-struct Told {
+struct ToldValue {
     noise: SplitNoise,
     limits: Limits,
-    cover: Option<(f64, f64)>,
 }
 
-impl Task<'_> {
+impl HeldOutTask<'_> {
     fn question(&self) -> &Question {
         &self.basis.question
     }
@@ -146,51 +146,64 @@ impl Task<'_> {
         self.basis.fitted.log().clusters()
     }
 
-    /// What is asked: policies, then pairs.
-    fn estimands(&self) -> Vec<Estimand<'_>> {
-        let policy = |k: usize| &self.basis.policies[k].policy;
-        let alone = (0..self.basis.policies.len()).map(|k| Estimand::Value(policy(k)));
-        let pairs = self.basis.pairs.iter();
-        alone.chain(pairs.map(|&(a, b)| Estimand::Difference(policy(a), policy(b)))).collect()
+    /// How many estimands there are: policies, then pairs.
+    fn estimands(&self) -> usize {
+        self.basis.policies.len() + self.basis.pairs.len()
     }
 
-    /// The noise of every number: cost radius by cost radius, estimand by estimand, radius by radius.
+    /// What may be left in the residuals and is looked at; along pairs of columns it is known only where it is listed.
+    fn residuals(&self) -> &'static [Residuals] {
+        if self.apart() {
+            &[Residuals::Additive]
+        } else {
+            &[Residuals::Additive, Residuals::Pairwise]
+        }
+    }
+
+    /// The limits of policies hold together, and so do those of pairs.
+    fn together(&self, estimand: usize) -> usize {
+        let policies = self.basis.policies.len();
+        if estimand < policies { policies } else { self.effects.contrasts() }
+    }
+
+    fn plan(&self, estimand: usize) -> LimitPlan {
+        LimitPlan {
+            direction: self.direction(),
+            level: self.asked.level,
+            together: self.together(estimand),
+            clusters: self.clusters(),
+            apart: self.apart(),
+        }
+    }
+
+    /// Every number: cost radius by cost radius, estimand by estimand, radius by radius.
     fn numbers(&self, watch: Watch<'_>) -> Result<Vec<Number>> {
         let (basis, question, asked) = (self.basis, self.question(), self.asked);
-        let (estimands, radii) = (self.estimands(), &self.radii);
+        let (estimands, radii, residuals) = (self.estimands(), &self.radii, self.residuals());
         let costs: Vec<Shift> =
             question.cost.radii.iter().map(|r| question.cost.set.at(*r)).collect();
-        let half_question = HalfQuestion {
-            recipe: &basis.prepared.model.recipe,
-            unseen: basis.prepared.study.unseen,
-            costs: &costs,
-            set: question.context.set,
-            radii,
-            support: question.support,
+        let rough = self.rough(residuals, watch)?;
+        let count = costs.len() * estimands * radii.len();
+        let number = |noise: &[SplitNoise], at: usize| {
+            let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
+            let plug_in = self.plug_in(row % estimands, row / estimands, radius);
+            let rougher = |k: usize| {
+                let plug_in = rough.get(k)?[at];
+                Some(NoisyValue { plug_in, noise: noise[(k + 1) * count + at] })
+            };
+            let own = NoisyValue { plug_in, noise: noise[at] };
+            Number { own, rougher: [rougher(0), rougher(1)] }
         };
-        let correction = Correction::new(basis.fitted)?;
-        let whole = *radii == question.context.radii;
-        let cover = if whole {
-            self.covers(&correction, &estimands, costs.len())
-        } else {
-            // Between the radii that are solved there is no population to correct.
-            vec![None; costs.len() * estimands.len() * radii.len()]
-        };
-        let corrected: Vec<bool> = cover.iter().map(Option::is_some).collect();
-        let rises = self.rises(&estimands, watch)?;
         // What is between the radii that somebody named changes no number of theirs.
+        let whole = *radii == question.context.radii;
         let named = |radius: f64| whole || question.wanted.named_radii.contains(&radius);
-        let needed = |halved: &[SplitNoise]| {
-            let all = halved.iter().zip(&rises).enumerate();
-            let each =
-                all.filter(|(at, _)| named(radii[at % radii.len()])).map(|(at, (noise, rise))| {
-                    let (row, radius) = (at / radii.len(), radii[at % radii.len()]);
-                    let value =
-                        self.as_fitted(row % estimands.len(), row / estimands.len(), radius);
-                    let ends = (value, value + rise);
-                    let limits = noise.limits(ends, self.direction(), asked.level, self.clusters());
-                    noise.splits_needed(&limits)
-                });
+        let needed = |so_far: &[SplitNoise]| {
+            let some = (0..count).filter(|at| named(radii[at % radii.len()]));
+            let each = some.map(|at| {
+                let estimand = at / radii.len() % estimands;
+                let limits = number(so_far, at).limits(&self.plan(estimand));
+                so_far[at].splits_needed(limits.upper - limits.lower)
+            });
             each.max().unwrap_or(0)
         };
         let splits = if asked.fewer {
@@ -198,89 +211,98 @@ impl Task<'_> {
         } else {
             Splits::Exactly(asked.count)
         };
+        let (costs, seed) = (&costs[..], asked.seed);
+        let task = PartTask { basis, effects: self.effects, costs, residuals, radii, seed };
         let log = basis.fitted.log();
-        let noise = halves(log, &splits, asked.seed, watch, &|a, b, halving, watch| {
-            let settings = Settings { watch, ..Settings::default() };
-            let (half, dealt) = ((&half_question, question.within()), (asked.seed, halving));
-            let (a, b) = both(basis.prepared, half, (a, b), dealt, settings)?;
-            crossings([&a, &b], &estimands, &half_question, (&correction, &corrected[..]), settings)
+        let noise = split_noise(log, &splits, seed, watch, &|folds, split, watch| {
+            task.split(folds, split, Settings { watch, ..Settings::default() })
         })?;
-        let all = noise.into_iter().zip(rises).zip(cover);
-        Ok(all.map(|((noise, rise), cover)| Number { noise, rise, cover }).collect())
+        Ok((0..count).map(|at| number(&noise, at)).collect())
     }
 
-    /// Where held-out residuals can correct a value: by the worst population of the whole log.
-    fn covers(
+    /// The plug-in values of the under-smoothed models, each in the order of numbers.
+    fn rough(&self, residuals: &[Residuals], watch: Watch<'_>) -> Result<Vec<Vec<f64>>> {
+        let steps = self.basis.fitted.residual_steps();
+        let left = self.basis.fitted.left_over(residuals)?;
+        let modelled = self.effects.modelled.iter();
+        let modelled: Vec<Vec<LeftOver>> =
+            modelled.map(|effect| effect.left_over(steps, residuals)).collect::<Result<_>>()?;
+        let of_kind = |(k, left): (usize, &LeftOver)| {
+            let modelled: Vec<&LeftOver> = modelled.iter().map(|effect| &effect[k]).collect();
+            self.rough_values(left, &modelled, watch)
+        };
+        left.iter().enumerate().map(of_kind).collect()
+    }
+
+    /// The plug-in values of one under-smoothed model, given what is left in its residuals and in those of effects.
+    fn rough_values(
         &self,
-        correction: &Correction<'_>,
-        estimands: &[Estimand<'_>],
-        costs: usize,
-    ) -> Vec<Option<(f64, f64)>> {
-        let (question, robust) = (self.question(), &self.basis.robust);
-        let radii = question.context.radii.len();
-        if question.support == Support::Space {
-            // Residuals are where rows are.
-            return vec![None; costs * estimands.len() * radii];
-        }
-        let mut all = Vec::with_capacity(costs * estimands.len() * radii);
-        for cost in 0..costs {
-            let plain = question.cost.radii[cost] == 0.0 && question.cost.set.stays_at_zero();
-            for (k, estimand) in estimands.iter().enumerate() {
-                let worst = match k.checked_sub(self.worst.policies.len()) {
-                    None => &self.worst.policies[k].worst,
-                    Some(pair) => &self.worst.differences[pair].worst,
-                };
-                for at in 0..radii {
-                    let weights = worst.get(cost * radii + at).map(|case| case.weights());
-                    let weights = weights.filter(|w| plain && !w.is_empty());
-                    let cover = weights.map(|w| correction.cover(*estimand, &w, robust.points()));
-                    all.push(cover.filter(|(share, rows)| *share >= COVERED && *rows >= EFFECTIVE));
-                }
-            }
-        }
-        all
-    }
-
-    /// By how much the worst cases rise with what is left in the model's residuals added back, in the order
-    /// of numbers.
-    fn rises(&self, estimands: &[Estimand<'_>], watch: Watch<'_>) -> Result<Vec<f64>> {
-        let (question, robust) = (self.question(), &self.basis.robust);
+        left: &LeftOver,
+        modelled: &[&LeftOver],
+        watch: Watch<'_>,
+    ) -> Result<Vec<f64>> {
+        let (question, robust, radii) = (self.question(), &self.basis.robust, &self.radii);
         let settings = Settings { watch, ..Settings::default() }.detail(Detail::Value);
-        let (left, set) = (self.basis.fitted.left_over()?, question.context.set);
+        let set = question.context.set;
         let mut all = Vec::new();
         for (cost, &cost_radius) in question.cost.radii.iter().enumerate() {
             let costs = question.cost.set.at(cost_radius);
-            let range: ValueRange =
-                self.basis.fitted.value_range_on(robust.points(), costs, settings)?;
-            // On the whole space what is left is valued by itself: the worst case of a sum is no worse than
-            // the sum of the worst cases.
-            let apart = question.support == Support::Space;
-            let range = if apart { range.left_over(&left) } else { range.with_left_over(&left) };
-            for (k, estimand) in estimands.iter().enumerate() {
-                let (cases, _) = match *estimand {
-                    Estimand::Value(policy) => {
-                        robust.evaluate(policy, &range.worst, set, &self.radii, None, settings)?
+            let range = self.basis.fitted.value_range_on(robust.points(), costs, settings)?;
+            let range = self.with_left_over(&range, left);
+            let mut cases = Vec::new();
+            for asked in &self.basis.policies {
+                let (policy, values) = (&asked.policy, &range.worst);
+                cases.push(robust.evaluate(policy, values, set, radii, None, settings)?.0);
+            }
+            for (&(a, b), pair) in self.basis.pairs.iter().zip(&self.effects.pairs) {
+                let (own, _) = match pair {
+                    PairValues::Actions { .. } => {
+                        let pair = (&self.basis.policies[a].policy, &self.basis.policies[b].policy);
+                        robust.worst_difference(pair, &range, set, radii, None, settings)?
                     }
-                    Estimand::Difference(a, b) => {
-                        robust.worst_difference((a, b), &range, set, &self.radii, None, settings)?
+                    PairValues::Effect { of, values } => {
+                        let values =
+                            self.effect_with(&values[cost], modelled[of.effect], of.factor);
+                        let action = &self.effects.modelled[of.effect].action;
+                        robust.evaluate(action, &values, set, radii, None, settings)?
                     }
                 };
-                let without = |r: f64| if apart { 0.0 } else { self.as_fitted(k, cost, r) };
-                let each = cases.iter().zip(&self.radii);
-                all.extend(each.map(|(rough, r)| rough.value() - without(*r)));
+                cases.push(own);
             }
+            all.extend(cases.iter().flatten().map(WorstCase::value));
         }
         Ok(all)
     }
 
-    /// The value as fitted of an estimand, policies before pairs, at a radius that was asked about.
-    fn as_fitted(&self, estimand: usize, cost: usize, radius: f64) -> f64 {
+    /// On the whole space what is left is valued by itself: the worst case of a sum is no worse than the sum of the
+    /// worst cases.
+    fn apart(&self) -> bool {
+        self.question().support == Support::Space
+    }
+
+    fn with_left_over(&self, range: &ValueRange, left: &LeftOver) -> ValueRange {
+        if self.apart() { range.left_over(left) } else { range.with_left_over(left) }
+    }
+
+    /// An effect's values with what is left in its residuals, which count by its factor.
+    fn effect_with(&self, values: &Values, left: &LeftOver, factor: f64) -> Values {
+        let alone = left.alone(values).times(factor);
+        if self.apart() { alone } else { values.plus(alone.matrix(), 0.0) }
+    }
+
+    /// The plug-in value of an estimand, policies before pairs, at a radius that was asked about.
+    fn plug_in(&self, estimand: usize, cost: usize, radius: f64) -> f64 {
         let radii = &self.question().context.radii;
         let at = cost * radii.len() + radii.iter().position(|r| *r == radius).unwrap_or(0);
         match estimand.checked_sub(self.worst.policies.len()) {
             None => self.worst.policies[estimand].values[at].worst.value,
             Some(pair) => self.worst.differences[pair].values[at].bounds.worst.value,
         }
+    }
+
+    /// Whether a policy was learned on the rows and nothing tells what their parts would have learned.
+    fn is_unknown(&self, policy: usize) -> bool {
+        matches!(self.basis.policies[policy].chosen, Some(Chosen::Unknown))
     }
 
     /// The noise of every policy's worst cases.
@@ -295,12 +317,14 @@ impl Task<'_> {
             let all = self.told(numbers, k, &values);
             let plain = self.estimates.policies[k].best();
             let limits = self.limits(&all, &values, self.range, plain);
-            let noise = |(told, limits): (&Told, Option<Limits>)| ValueNoise {
-                honest: Some(told.honest()),
+            let noise = |(told, limits): (&ToldValue, Option<Limits>)| ValueNoise {
+                held_out: Some(told.held_out()),
                 limits,
-                doubly_robust: told.doubled(),
-                fitted_se: Some(told.noise.fitted_se),
+                plug_in_se: Some(told.noise.plug_in_se),
             };
+            if self.is_unknown(k) {
+                return vec![ValueNoise::default(); values.len()];
+            }
             all.iter().zip(limits).map(noise).collect::<Vec<ValueNoise>>()
         };
         self.worst.policies.iter().enumerate().map(one).collect()
@@ -323,12 +347,15 @@ impl Task<'_> {
             let all = self.told(numbers, first + k, &values);
             let plain = self.estimates.differences[k].best();
             let limits = self.limits(&all, &values, (low - high, high - low), plain);
-            let noise = |(told, limits): (&Told, Option<Limits>)| DifferenceNoise {
-                honest: Some(told.honest()),
+            let noise = |(told, limits): (&ToldValue, Option<Limits>)| DifferenceNoise {
+                held_out: Some(told.held_out()),
                 limits,
-                doubly_robust: told.doubled(),
                 ..DifferenceNoise::default()
             };
+            let (a, b) = self.basis.pairs[k];
+            if self.is_unknown(a) || self.is_unknown(b) {
+                return vec![DifferenceNoise::default(); values.len()];
+            }
             all.iter().zip(limits).map(noise).collect::<Vec<DifferenceNoise>>()
         };
         let worst: Vec<Vec<DifferenceNoise>> =
@@ -338,7 +365,7 @@ impl Task<'_> {
             let best = |(at, own): (usize, &DifferenceNoise)| {
                 let other = other.map(|k| worst[k][at]);
                 DifferenceNoise {
-                    best_honest: other.and_then(|o| o.honest).map(Honest::turned),
+                    best_held_out: other.and_then(|o| o.held_out).map(HeldOutEstimate::turned),
                     best_limits: other.and_then(|o| o.limits).map(Limits::negated),
                     ..*own
                 }
@@ -349,28 +376,29 @@ impl Task<'_> {
     }
 
     /// What is told of an estimand's values, at every radius and cost radius that was asked about.
-    fn told(&self, numbers: &[Number], estimand: usize, values: &[f64]) -> Vec<Told> {
+    fn told(&self, numbers: &[Number], estimand: usize, values: &[f64]) -> Vec<ToldValue> {
         let (anchors, radii) = (&self.radii, &self.question().context.radii);
-        let estimands = self.worst.policies.len() + self.worst.differences.len();
         let one = |(at, &value): (usize, &f64)| {
             let (cost, place) = (at / radii.len(), at % radii.len());
-            let row = &numbers[(cost * estimands + estimand) * anchors.len()..][..anchors.len()];
-            let (noise, rise, cover) = if anchors == radii {
-                (row[place].noise, row[place].rise, row[place].cover)
+            let row = (cost * self.estimands() + estimand) * anchors.len();
+            let row = &numbers[row..][..anchors.len()];
+            let solved = |number: &Number, value: f64| {
+                // On the safe side of a smoothed value.
+                let own = NoisyValue { plug_in: value, ..number.own };
+                Number { own, ..*number }.limits(&self.plan(estimand))
+            };
+            let (noise, limits) = if anchors == radii {
+                (row[place].own.noise, solved(&row[place], value))
             } else {
-                let solved = |(&radius, number): (&f64, &Number)| {
+                let anchor = |(&radius, number): (&f64, &Number)| {
                     let same = radii.iter().position(|r| *r == radius).unwrap_or(0);
                     let value = values[cost * radii.len() + same];
-                    Anchor { radius, value, noise: number.noise, rise: number.rise }
+                    Anchor { radius, value, noise: number.own.noise, limits: solved(number, value) }
                 };
-                let solved: Vec<Anchor> = anchors.iter().zip(row).map(solved).collect();
-                let (noise, rise) = between(&solved, radii[place], value);
-                (noise, rise, None)
+                let all: Vec<Anchor> = anchors.iter().zip(row).map(anchor).collect();
+                between(&all, radii[place], value)
             };
-            // What is left over is counted from the value as it was solved.
-            let ends = (value, value + rise);
-            let limits = noise.limits(ends, self.direction(), self.asked.level, self.clusters());
-            Told { noise, limits, cover }
+            ToldValue { noise, limits }
         };
         values.iter().enumerate().map(one).collect()
     }
@@ -379,7 +407,7 @@ impl Task<'_> {
     /// nested; none where the rows have no spread to tell them by.
     fn limits(
         &self,
-        all: &[Told],
+        all: &[ToldValue],
         values: &[f64],
         range: (f64, f64),
         plain: Option<Estimate>,
@@ -389,13 +417,13 @@ impl Task<'_> {
         // The population of the data, or of the target, is in every such set: some population there costs at
         // least what the estimate's own lower limit says.
         let nominal = plain.filter(|_| question.context.set.contains_nominal());
-        let one = |(told, &value): (&Told, &f64)| {
+        let one = |(told, &value): (&ToldValue, &f64)| {
             let limits = told.limits.clamped(range, value);
             let limits = match nominal {
                 Some(plain) => limits.no_better_than((plain.lower, plain.upper), value, direction),
                 None => limits,
             };
-            (told.noise.fitted_se > 0.0 || told.noise.honest_se > 0.0).then_some(limits)
+            (told.noise.plug_in_se > 0.0 || told.noise.held_out_se > 0.0).then_some(limits)
         };
         let limits: Vec<Option<Limits>> = all.iter().zip(values).map(one).collect();
         let radii = &question.context.radii;
@@ -404,14 +432,14 @@ impl Task<'_> {
     }
 }
 
-impl Told {
-    fn honest(&self) -> Honest {
-        Honest { value: self.noise.honest, se: self.noise.honest_se }
+impl Number {
+    fn limits(&self, plan: &LimitPlan) -> Limits {
+        plan.limits(&self.own, self.rougher.each_ref().map(Option::as_ref))
     }
+}
 
-    fn doubled(&self) -> Option<Doubled> {
-        let (covered, effective_rows) = self.cover?;
-        let (value, se) = self.noise.corrected;
-        Some(Doubled { value, se, covered, effective_rows })
+impl ToldValue {
+    fn held_out(&self) -> HeldOutEstimate {
+        HeldOutEstimate { value: self.noise.held_out, se: self.noise.held_out_se }
     }
 }

@@ -7,7 +7,8 @@
 //! EvaluationBasis ──▶ Estimates       if nothing shifts, in the data and in the target
 //! EvaluationBasis, Estimates ──▶ WorstCases    values with bounds, populations, curves, differences
 //! EvaluationBasis, Estimates, WorstCases ──▶ HeldOut    held-out values and confidence limits, by sample splits
-//! all of them ──conclude──▶ Evaluation    verdicts, notes, limits withheld where rows are few
+//! EvaluationBasis, WorstCases, HeldOut ──▶ Vec<PairDecisions>    verdicts, what reverses them, robustness radii
+//! all of them ──conclude──▶ Evaluation    claims, notes, limits withheld where rows are few
 //! ```
 
 mod answer;
@@ -17,16 +18,21 @@ mod changes;
 mod claims;
 mod comparison;
 mod conclude;
+mod decisions;
 mod differences;
+mod effects;
 mod estimates;
-mod halves;
 mod held_out;
 mod joint_sets;
 mod models;
+mod parts;
 mod question;
 mod radii;
+mod reversal;
+mod robustness;
 mod splits;
 mod values;
+mod verdict;
 mod worst_cases;
 
 pub use answer::*;
@@ -34,16 +40,20 @@ pub(crate) use basis::with_unique_name;
 pub use by::{By, ByLevel, LevelAnswer};
 pub use changes::{Changes, SetChange};
 pub(crate) use changes::{changed_radii, changed_sets, check_radii};
+pub use claims::{Claim, Claims, Condition, Estimand, Statement};
 pub use comparison::{
-    CertainRadius, Comparison, ComparisonContext, DifferenceBounds, DifferenceNoise,
-    DifferenceValue, Verdict,
+    Comparison, ComparisonContext, DifferenceBounds, DifferenceNoise, DifferenceValue, EffectClass,
 };
 pub(crate) use differences::worst_populations;
 pub use question::{HALVINGS, Halving, Question, Wanted};
 pub use radii::PolicyRadii;
 pub(crate) use radii::{policy_radii, policy_radii_on};
+pub use reversal::ReversingSubgroup;
+pub use robustness::{ConfirmedRadius, PlugInRadius, RobustnessRadius};
 pub(crate) use splits::affordable;
-pub use values::{Doubled, Honest, RobustValue, ShiftFacts, SolveFacts, ValueNoise};
+pub use values::{HeldOutEstimate, RobustValue, ShiftFacts, SolveFacts, ValueNoise};
+
+pub use verdict::{Assumption, Decision, Established, Verdict};
 
 pub use crate::reference::TargetEstimates;
 
@@ -52,6 +62,8 @@ use crate::prepare::PreparedStudy;
 use basis::{EvaluationBasis, check, study_for};
 use by::by_level;
 use conclude::{Stages, conclude, finite_sample_bounds};
+use decisions::decisions;
+use effects::Effects;
 use estimates::Estimates;
 use held_out::HeldOut;
 use seawall::{Result, Watch};
@@ -95,7 +107,11 @@ fn evaluate_whole(
     let basis = EvaluationBasis::new(prepared, question, (fitted, &reference), watch)?;
     let bounds = finite_sample_bounds(&basis)?;
     let estimates = Estimates::new(&basis, watch)?;
-    let worst = WorstCases::new(&basis, &estimates, watch)?;
-    let held_out = HeldOut::new(&basis, &estimates, &worst, facts.space.outcome_range, watch)?;
-    Ok(conclude(&basis, Stages { facts, notes, bounds, estimates, worst, held_out }))
+    let effects = Effects::new(&basis, watch)?;
+    let worst = WorstCases::new(&basis, &effects, &estimates, watch)?;
+    let stages = (&effects, &estimates, &worst);
+    let held_out = HeldOut::new(&basis, stages, facts.space.outcome_range, watch)?;
+    let found = (&worst, &held_out);
+    let decisions = decisions(&basis, (&effects, &estimates), found, watch)?;
+    Ok(conclude(&basis, Stages { facts, notes, bounds, estimates, worst, held_out, decisions }))
 }

@@ -2,6 +2,7 @@
 
 use super::Question;
 use super::answer::{by_name, set_name};
+use super::claims::Claims;
 use crate::words::radius;
 use seawall::evaluate::{JointEstimate, Support};
 use seawall::inference::Limits;
@@ -28,6 +29,9 @@ pub struct RobustValue {
     /// How much of it is noise.
     #[serde(flatten)]
     pub noise: ValueNoise,
+    /// What is claimed with confidence, or why nothing is.
+    #[serde(flatten)]
+    pub claims: Claims,
 }
 
 /// A worst case before anything is known of its noise.
@@ -98,46 +102,29 @@ pub struct SolveFacts {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValueNoise {
-    /// What the population found on one half of the rows costs on the other; None without halves.
-    pub honest: Option<Honest>,
-    /// Limits of the worst case; None without halves.
+    /// What the population found on one part of the rows costs on the other; None without splits.
+    pub held_out: Option<HeldOutEstimate>,
+    /// Confidence limits of the worst case; None without splits.
     pub limits: Option<Limits>,
-    /// The honest value corrected by held-out residuals, where the log covers it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubly_robust: Option<Doubled>,
-    /// The standard error of the value as fitted, by half-samples.
+    /// The standard error of the plug-in value, by half-samples.
     #[serde(skip)]
-    pub fitted_se: Option<f64>,
+    pub plug_in_se: Option<f64>,
 }
 
-/// What the worst population found on one half of the rows costs on the other, over many halvings.
+/// What the worst population found on one part of the rows costs on the other, over many sample splits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Honest {
+pub struct HeldOutEstimate {
     /// The value.
     pub value: f64,
     /// Its standard error.
     pub se: f64,
 }
 
-/// An honest value corrected by held-out residuals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Doubled {
-    /// The value.
-    pub value: f64,
-    /// Its standard error.
-    pub se: f64,
-    /// The share of the worst population's choices that the log has rows of.
-    pub covered: f64,
-    /// How many rows the residuals are worth.
-    pub effective_rows: f64,
-}
-
-impl Honest {
+impl HeldOutEstimate {
     /// Of the other end of a difference.
     pub(super) fn turned(self) -> Self {
-        Honest { value: -self.value, se: self.se }
+        HeldOutEstimate { value: -self.value, se: self.se }
     }
 }
 
@@ -200,19 +187,11 @@ impl SolvedShift {
 impl ValueNoise {
     /// The same where too few rows support a confidence statement.
     pub(super) fn withheld(self) -> Self {
-        ValueNoise { honest: self.honest, ..ValueNoise::default() }
+        ValueNoise { held_out: self.held_out, ..ValueNoise::default() }
     }
 }
 
 impl RobustValue {
-    /// A worst case and its noise; where too few rows support a confidence statement, without that.
-    pub(super) fn new(solved: SolvedShift, noise: ValueNoise, thin: bool) -> Self {
-        let SolvedShift { shift, worst, solve, estimate } = solved;
-        let estimate = estimate.filter(|_| !thin);
-        let noise = if thin { noise.withheld() } else { noise };
-        RobustValue { shift, worst, solve, estimate, noise }
-    }
-
     /// The radius for people: `0.03`, `by column`, `no radius`.
     pub fn radius_words(&self) -> String {
         self.shift.radius_words()
@@ -233,6 +212,6 @@ impl RobustValue {
 
     /// The standard error that the digits shown go by, if there is one.
     pub fn shown_se(&self) -> Option<f64> {
-        self.noise.fitted_se.or(self.estimate.map(|e| e.estimate.se))
+        self.noise.plug_in_se.or(self.estimate.map(|e| e.estimate.se))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::basis::EvaluationBasis;
 use super::differences::{SolvedDifferences, differences};
+use super::effects::Effects;
 use super::estimates::Estimates;
 use super::values::{ShiftFacts, SolvedShift};
 use super::{CURVE_TOLERANCE, PolicyRadii, joint_sets, policy_radii};
@@ -35,6 +36,7 @@ pub(super) struct PolicyWorstCases {
 impl WorstCases {
     pub(super) fn new(
         basis: &EvaluationBasis<'_>,
+        effects: &Effects,
         estimates: &Estimates,
         watch: Watch<'_>,
     ) -> Result<Self> {
@@ -47,7 +49,7 @@ impl WorstCases {
         };
         Ok(WorstCases {
             policies: (0..basis.policies.len()).map(one).collect::<Result<_>>()?,
-            differences: differences(basis, estimates, watch)?,
+            differences: differences(basis, effects, estimates, watch)?,
         })
     }
 }

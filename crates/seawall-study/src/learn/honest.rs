@@ -8,7 +8,8 @@ use crate::study::PolicySpec;
 use rayon::prelude::*;
 use seawall::evaluate::{Evaluator, Propensity, Robust, Support, ValueRange};
 use seawall::outcome::Values;
-use seawall::policy::Policy;
+use seawall::policy::file::LearnedOn;
+use seawall::policy::{Policy, Rule};
 use seawall::{Detail, Error, Log, Result, Settings, Status, Watch};
 use std::sync::Arc;
 
@@ -93,6 +94,7 @@ impl HeldOutValue {
 
 /// One direction of a split: the learned policy, and those it is compared with.
 struct Direction {
+    rule: Rule,
     objective: f64,
     learned: HeldOutValue,
     constant: HeldOutValue,
@@ -143,14 +145,19 @@ pub(super) fn usual(
     prepared.policy(&spec, values, watch)
 }
 
-/// Learns on one half and values on the other, both ways, for several splits.
+/// The seed by which rows are split.
+pub(super) fn seed(prepared: &PreparedStudy, question: &Question) -> u64 {
+    prepared.study.deals.seed.wrapping_add(question.gradient.seed)
+}
+
+/// Learns on one half and values on the other, both ways, for several splits. With the rules that were learned.
 pub(super) fn halves(
     prepared: &PreparedStudy,
     question: &Question,
     watch: Watch<'_>,
-) -> Result<HonestResult> {
+) -> Result<(HonestResult, LearnedOn)> {
+    let seed = seed(prepared, question);
     let directions = |split: usize| -> Result<[Direction; 2]> {
-        let seed = prepared.study.deals.seed.wrapping_add(question.gradient.seed);
         let folds = prepared.log().split(seed, split)?;
         let (a, b) = (folds.only(0)?.shared(), folds.only(1)?.shared());
         Ok([
@@ -161,7 +168,7 @@ pub(super) fn halves(
     let all: Vec<[Direction; 2]> =
         (0..SPLITS).into_par_iter().map(directions).collect::<Result<_>>()?;
     let all: Vec<Direction> = all.into_iter().flatten().collect();
-    Ok(HonestResult {
+    let found = HonestResult {
         value: mean(all.iter().map(|d| d.objective)),
         worst_case: mean(all.iter().map(|d| d.learned.worst)),
         nominal_value: mean(all.iter().map(|d| d.learned.nominal)),
@@ -169,7 +176,10 @@ pub(super) fn halves(
         halves: all.iter().map(|d| d.objective).collect(),
         best_constant: compared(&all, |d| &d.constant),
         baseline: compared(&all, |d| &d.baseline),
-    })
+    };
+    let data = prepared.log().fingerprint();
+    let parts = all.into_iter().map(|direction| direction.rule).collect();
+    Ok((found, LearnedOn { data, seed, parts }))
 }
 
 /// Learns on some rows and values on others.
@@ -196,6 +206,7 @@ fn direction(
         None => usual(prepared, question, &own.range.worst, watch)?,
     };
     Ok(Direction {
+        rule: policy.rule().clone(),
         objective: other.worst(policy, against.as_ref())?,
         learned: held_out(policy)?,
         constant: held_out(&own.best_constant(against.as_ref())?)?,

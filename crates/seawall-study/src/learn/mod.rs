@@ -28,7 +28,7 @@ use found::{Found, baseline, worst_of};
 use seawall::evaluate::Support;
 use seawall::learn::{Descent, Mixture, Schedule, State};
 use seawall::policy::Policy;
-use seawall::policy::file::PolicyFile;
+use seawall::policy::file::{LearnedOn, PolicyFile};
 use seawall::{Direction, Result, Status, Watch};
 use serde_json::json;
 use std::time::Instant;
@@ -44,10 +44,11 @@ pub fn learn(
     let prepared = &prepared.on_support(question.support)?;
     let log = prepared.log();
     let found = Found::new(prepared, prepared.fitted(watch)?, question, state, watch)?;
-    let held_out = held_out(prepared, question, &found, watch)?;
+    let (held_out, learned_on) = held_out(prepared, question, &found, watch)?;
     let (learned, actions) = (&found.learned, log.actions());
     let rule = learned.policy().rule();
-    let mut file = PolicyFile::new(learned.policy(), log.contexts(), actions)?;
+    let mut file = PolicyFile::new(learned.policy(), log.contexts(), actions)?
+        .learned_on(learned_on, log.contexts())?;
     file.name = question.policy.text();
     Ok(LearnedPolicy {
         policy: file.name.clone(),
@@ -74,27 +75,32 @@ pub fn learn(
     })
 }
 
-/// The policy's value on rows that did not choose it. A run that was stopped keeps its policy; what was left to do
-/// is left out.
+/// The policy's value on rows that did not choose it, and what is kept of those that did. A run that was stopped keeps
+/// its policy; what was left to do is left out.
 fn held_out(
     prepared: &PreparedStudy,
     question: &Question,
     found: &Found,
     watch: Watch<'_>,
-) -> Result<LearnHeldOut> {
+) -> Result<(LearnHeldOut, LearnedOn)> {
     let set = question.context.set;
+    let (data, seed) = (prepared.log().fingerprint(), honest::seed(prepared, question));
+    let alone = LearnedOn { data, seed, parts: Vec::new() };
+    let none = |why: Option<String>| LearnHeldOut { honest: None, no_honest: why };
     if set.needs_actions() {
         let why = format!("{} is not learned on halves", set.name());
-        return Ok(LearnHeldOut { no_honest: Some(why), ..LearnHeldOut::default() });
+        return Ok((none(Some(why)), alone));
     }
     if !question.honest || found.learned.status() == Status::Stopped {
-        return Ok(LearnHeldOut::default());
+        return Ok((none(None), alone));
     }
     Ok(match honest::halves(prepared, question, watch) {
-        Ok(found) => LearnHeldOut { honest: Some(found), no_honest: None },
-        Err(error) if error.is_stopped() => LearnHeldOut::default(),
+        Ok((found, learned_on)) => {
+            (LearnHeldOut { honest: Some(found), no_honest: None }, learned_on)
+        }
+        Err(error) if error.is_stopped() => (none(None), alone),
         // What one half of the rows cannot answer is no reason to lose the policy.
-        Err(error) => LearnHeldOut { honest: None, no_honest: Some(error.to_string()) },
+        Err(error) => (none(Some(error.to_string())), alone),
     })
 }
 

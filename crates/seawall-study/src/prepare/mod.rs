@@ -140,7 +140,8 @@ impl PreparedStudy {
         // The study's whole log says how many deals there are, also for a part of it.
         let repeats = repeats.unwrap_or(FitOptions::for_log(self.log()).repeats);
         let options = FitOptions { clip, unseen, folds, repeats, seed };
-        Evaluator::new(log, &self.model.recipe, &self.propensity, options, watch)
+        let fitted = Evaluator::new(log, &self.model.recipe, &self.propensity, options, watch)?;
+        Ok(fitted.choosing(self.model.search.clone()))
     }
 
     /// The same study with the best model that keeps outcomes, where it was left open which and the one

@@ -1,17 +1,16 @@
-//! The outcome model that a study means: every choice made, once, on the whole log.
+//! The outcome model that a study means, and how it is chosen.
 
 use crate::other_table::rows_on_contexts;
 use crate::study::{ModelSpec, Study};
 use seawall::evaluate::Support;
 use seawall::outcome::{
-    AutoSearch, BoostedSettings, Choice, Compared, Predictions, Recipe, auto, choose,
-    choose_additive, choose_rounds,
+    AutoSearch, Choice, Compared, FoundModel, ModelSearch, Predictions, Recipe,
 };
 use seawall::{Error, Log, Matrix, Result, Watch};
 use seawall_table::count::Counted;
 use std::path::Path;
 
-/// An outcome model with every choice made, and what there was to choose from.
+/// An outcome model with every choice made, what there was to choose from, and how parts of the rows choose theirs.
 #[derive(Clone, Debug)]
 pub struct ModelChoice {
     /// How outcomes are modelled.
@@ -20,6 +19,8 @@ pub struct ModelChoice {
     pub choices: Option<Vec<Choice>>,
     /// The kinds of models that were compared, simplest first; none unless the study asks for that.
     pub candidates: Vec<Compared>,
+    /// How the same choice is made for a part of the rows.
+    pub search: ModelSearch,
     /// Whether the caller supplied it, in place of the study's own.
     pub(super) supplied: bool,
 }
@@ -27,12 +28,30 @@ pub struct ModelChoice {
 impl ModelChoice {
     /// A recipe that nothing was compared with.
     pub(super) fn only(recipe: Recipe, supplied: bool) -> Self {
-        ModelChoice { recipe, choices: None, candidates: Vec::new(), supplied }
+        let search = ModelSearch::Fixed(recipe.clone());
+        ModelChoice { recipe, choices: None, candidates: Vec::new(), search, supplied }
+    }
+
+    /// The same choice on another space, where predictions are others.
+    pub(super) fn with_recipe(&self, recipe: Recipe) -> Self {
+        let search = match &recipe {
+            Recipe::Predictions(_) => ModelSearch::Fixed(recipe.clone()),
+            _ => self.search.clone(),
+        };
+        ModelChoice { recipe, search, ..self.clone() }
+    }
+
+    /// What a search finds for a log.
+    fn found(search: ModelSearch, log: &Log, watch: Watch<'_>) -> Result<Self> {
+        let FoundModel { recipe, choices, candidates } = search.find(log, watch)?;
+        Ok(ModelChoice { recipe, choices, candidates, search, supplied: false })
     }
 
     /// The best of the candidates that keep outcomes, where the one chosen keeps none.
     pub(super) fn with_outcomes(&self) -> Option<Self> {
-        if self.candidates.is_empty() || self.recipe.has_outcomes() {
+        let ModelSearch::Auto(search) = self.search else { return None };
+        // Parts of the rows choose for themselves, whatever the whole has chosen.
+        if self.candidates.is_empty() || search.with_outcomes {
             return None;
         }
         let kept = self.candidates.iter().filter(|c| c.recipe.has_outcomes());
@@ -40,60 +59,51 @@ impl ModelChoice {
         let mut candidates = self.candidates.clone();
         candidates.iter_mut().for_each(|c| c.chosen = c.recipe.kind() == best);
         let recipe = candidates.iter().find(|c| c.chosen)?.recipe.clone();
-        Some(ModelChoice { recipe, candidates, ..self.clone() })
+        let search = ModelSearch::Auto(AutoSearch { with_outcomes: true, ..search });
+        Some(ModelChoice { recipe, candidates, search, ..self.clone() })
     }
 }
 
-/// Makes the choices that a study leaves open about its model, once, on the whole log: what is
-/// fitted again later has its settings given.
+/// Makes the choices that a study leaves open about its model, on the whole log.
 pub(super) fn choose_model(
     study: &Study,
     counted: &Counted,
     watch: Watch<'_>,
 ) -> Result<ModelChoice> {
+    ModelChoice::found(search(study, counted)?, &counted.log, watch)
+}
+
+/// How a study's model is chosen, for its log or a part of it.
+fn search(study: &Study, counted: &Counted) -> Result<ModelSearch> {
     let log = &counted.log;
-    let actions = log.actions().len();
-    let recipe = match &study.model {
-        ModelSpec::Cells => Recipe::Cells,
-        ModelSpec::Table(path) => Recipe::Predictions(predictions(path, study, log)?),
+    Ok(match &study.model {
+        ModelSpec::Cells => ModelSearch::Fixed(Recipe::Cells),
+        ModelSpec::Table(path) => {
+            ModelSearch::Fixed(Recipe::Predictions(predictions(path, study, log)?))
+        }
         ModelSpec::Column => {
             let brought = counted.predictions.as_ref();
             let brought = brought.ok_or_else(|| Error::internal("no predictions were counted"))?;
-            Recipe::Predictions(Predictions::new(brought.means.clone())?)
+            ModelSearch::Fixed(Recipe::Predictions(Predictions::new(brought.means.clone())?))
         }
         ModelSpec::Tree { folds, .. } => {
             let offered = study.model.offered(log.actions());
-            let offered =
-                offered.map_err(|e| e.within(study.path().display()))?.unwrap_or_default();
-            if offered.iter().all(|settings| settings.len() == 1) {
-                Recipe::Tree(offered.into_iter().flatten().collect())
-            } else {
-                let chosen = choose(log, &offered, *folds, watch)?;
-                let recipe = Recipe::Tree(chosen.iter().map(|c| c.settings).collect());
-                let only = ModelChoice::only(recipe, false);
-                return Ok(ModelChoice { choices: Some(chosen), ..only });
-            }
+            let offered = offered.map_err(|e| e.within(study.path().display()))?;
+            ModelSearch::Tree { offered: offered.unwrap_or_default(), folds: *folds }
         }
-        ModelSpec::Forest(settings) => Recipe::Forest(*settings),
+        ModelSpec::Forest(settings) => ModelSearch::Fixed(Recipe::Forest(*settings)),
         ModelSpec::Boosted { settings, folds } => {
-            let rounds = choose_rounds(log, &vec![*settings; actions], *folds, watch)?;
-            let with = |c| BoostedSettings { rounds: c, ..*settings };
-            Recipe::Boosted(rounds.iter().map(|c| with(c.rounds)).collect())
+            ModelSearch::Boosted { settings: *settings, folds: *folds }
         }
         ModelSpec::Additive { search, folds } => {
-            let chosen = choose_additive(log, search, *folds, watch)?;
-            Recipe::Additive(chosen.into_iter().map(|c| c.settings).collect())
+            ModelSearch::Additive { search: search.clone(), folds: *folds }
         }
         ModelSpec::Auto { folds, seed } => {
             let with_outcomes = study.cost_set.radii.iter().any(|r| *r > 0.0);
             let everywhere = study.data.support == Support::Space;
-            let search = AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere };
-            let found = auto(log, &search, watch)?;
-            let only = ModelChoice::only(found.recipe, false);
-            return Ok(ModelChoice { candidates: found.table, ..only });
+            ModelSearch::Auto(AutoSearch { folds: *folds, seed: *seed, with_outcomes, everywhere })
         }
-    };
-    Ok(ModelChoice::only(recipe, false))
+    })
 }
 
 /// Predicted values from a file.

@@ -7,28 +7,37 @@ use seawall::evaluate::{Propensity, Support, logistic};
 use seawall::outcome::Values;
 use seawall::policy::file::PolicyFile;
 use seawall::policy::{Policy, Rule};
-use seawall::{Error, Result, Watch};
+use seawall::{Error, Log, Result, Watch};
 use seawall_table::read::named;
 use std::path::Path;
 
 impl PreparedStudy {
     /// The policy that is meant, called as the study calls it; the greedy one by the values given.
     pub fn policy(&self, spec: &PolicySpec, values: &Values, watch: Watch<'_>) -> Result<Policy> {
+        self.policy_on(spec, (self.log(), values), watch)
+    }
+
+    /// The same for a part of the study's rows and the values that they have.
+    pub(crate) fn policy_on(
+        &self,
+        spec: &PolicySpec,
+        part: (&Log, &Values),
+        watch: Watch<'_>,
+    ) -> Result<Policy> {
         match self.study.meant(spec) {
             PolicySpec::Named(name, spec) => {
-                Ok(self.unnamed_policy(spec, values, watch)?.named(name))
+                Ok(self.unnamed_policy(spec, part, watch)?.named(name))
             }
-            spec => self.unnamed_policy(spec, values, watch),
+            spec => self.unnamed_policy(spec, part, watch),
         }
     }
 
     fn unnamed_policy(
         &self,
         spec: &PolicySpec,
-        values: &Values,
+        (log, values): (&Log, &Values),
         watch: Watch<'_>,
     ) -> Result<Policy> {
-        let log = self.log();
         match spec {
             PolicySpec::Uniform => Ok(Policy::uniform(log)),
             PolicySpec::Constant(action) => {
@@ -41,7 +50,7 @@ impl PreparedStudy {
             PolicySpec::Greedy => Policy::greedy(log, values),
             PolicySpec::File(path) => self.policy_file(path),
             PolicySpec::Made(file) => file.on(log.contexts(), log.actions()),
-            PolicySpec::Named(_, spec) => self.unnamed_policy(spec, values, watch),
+            PolicySpec::Named(_, spec) => self.unnamed_policy(spec, (log, values), watch),
         }
     }
 
@@ -60,14 +69,21 @@ impl PreparedStudy {
         }
     }
 
+    /// The policy file that is meant, if it is one.
+    pub(crate) fn saved_policy(&self, spec: &PolicySpec) -> Result<Option<PolicyFile>> {
+        match self.study.meant(spec).plain() {
+            PolicySpec::Made(file) => Ok(Some(PolicyFile::clone(file))),
+            PolicySpec::File(path) if is_saved(path) => read_saved(path).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A policy file, or a table of probabilities.
     fn policy_file(&self, path: &Path) -> Result<Policy> {
         let (log, name) = (self.log(), path.display());
-        if path.extension().is_some_and(|e| e == "json") {
-            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-            let file =
-                PolicyFile::from_json(&text).and_then(|f| f.on(log.contexts(), log.actions()));
-            return file.map_err(|e| e.within(name));
+        if is_saved(path) {
+            let policy = read_saved(path)?.on(log.contexts(), log.actions());
+            return policy.map_err(|e| e.within(name));
         }
         if !path.exists() {
             return Err(Error::input(format!(
@@ -83,4 +99,14 @@ impl PreparedStudy {
         let stem = path.file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
         Policy::new(stem, rule, log.contexts(), log.actions()).map_err(|e| e.within(name))
     }
+}
+
+/// Whether a path is that of a policy file.
+fn is_saved(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "json")
+}
+
+fn read_saved(path: &Path) -> Result<PolicyFile> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    PolicyFile::from_json(&text).map_err(|e| e.within(path.display()))
 }

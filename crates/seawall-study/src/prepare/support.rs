@@ -44,7 +44,7 @@ impl PreparedStudy {
             (recipe, _) => recipe.clone(),
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };
-        let model = ModelChoice { recipe, ..self.model.clone() };
+        let model = self.model.with_recipe(recipe);
         Ok(PreparedStudy { counted, model, ..self.unfitted() })
     }
 
@@ -118,7 +118,7 @@ impl PreparedStudy {
         };
         let counted = Counted { log: log.shared(), ..self.counted.clone() };
         let (candidates, supplied) = (Vec::new(), true);
-        let model = ModelChoice { recipe, candidates, supplied, ..self.model.clone() };
+        let model = ModelChoice { candidates, supplied, ..self.model.with_recipe(recipe) };
         Ok(PreparedStudy { counted, model, target, ..self.unfitted() })
     }
 }

@@ -168,8 +168,6 @@ pub fn answers(
     question.halves = request.halves;
     question.level = request.halves.map_or(question.level, |h| h.level);
     let found = evaluate::evaluate(loaded, &question, watch)?;
-    let first_learned = found.policies.len() - learned.len();
-    let found = found.with_chosen(|k| k >= first_learned);
     let others = other_costs(loaded, &question, &own, &cost_radii, watch)?;
     watch.tell(Progress::at(Stage::Writing))?;
 
@@ -209,7 +207,7 @@ fn rival_populations(
     let named = |name: &str| found.policies.iter().find(|p| p.name == name).map(|p| &p.policy);
     match (named(&pair.policy), named(&pair.against)) {
         (Some(policy), Some(against)) => {
-            worst_populations(loaded, &found.question, (policy, against), watch)
+            worst_populations(loaded, &found.question, [policy, against], watch)
         }
         _ => Ok(Vec::new()),
     }

@@ -21,6 +21,8 @@ pub struct Settings<'a> {
     /// The gap, relative to the value, up to which the status is `optimal`. Solvers go on to
     /// rounding level in any case.
     pub tolerance: f64,
+    /// The gap, as a share of the largest value, at which a solver may end early; with 0 it goes on to rounding level.
+    pub enough: f64,
     /// Evaluations of the dual at most.
     pub max_evaluations: usize,
     /// Vertices of a curve at most; what is left out is bounded by the curve's error.
@@ -44,6 +46,7 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Settings {
             tolerance: 1e-9,
+            enough: 0.0,
             max_evaluations: 1000,
             max_vertices: 100_000,
             max_radius: f64::INFINITY,

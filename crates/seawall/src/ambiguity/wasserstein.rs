@@ -198,6 +198,9 @@ impl<'a> WassersteinSolver<'a> {
                 minimiser = Some(price);
                 break;
             }
+            if bracket.gap() < self.settings.enough {
+                break;
+            }
             let gap = bracket.gap() / self.oracle.units().scale();
             if !self.settings.go_on(Stage::Solving, self.evaluations, gap) {
                 stopped = true;

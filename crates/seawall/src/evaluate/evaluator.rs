@@ -10,7 +10,9 @@ use crate::ambiguity::sets::Wasserstein;
 use crate::ambiguity::{Settings, Shift, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::log::{Entry, FOLD_SEED, Folds, Log};
-use crate::outcome::{LeftOver, Model, Recipe, Side, Unseen, Values, lacking};
+use crate::outcome::{
+    LeftOver, Model, ModelSearch, Recipe, ResidualSteps, Residuals, Side, Unseen, Values, lacking,
+};
 use crate::policy::Policy;
 use crate::progress::{Progress, Stage, Watch};
 use rayon::prelude::*;
@@ -77,6 +79,8 @@ type ValuesKey = (Shift, Side, Unseen, f64, usize);
 pub struct Evaluator {
     log: Arc<Log>,
     recipe: Recipe,
+    /// How models of parts of the log are chosen.
+    search: ModelSearch,
     options: FitOptions,
     propensities: Vec<f64>,
     model: Model,
@@ -84,6 +88,7 @@ pub struct Evaluator {
     plain: Values,
     cross_fits: OnceLock<CrossFits>,
     cross_models: OnceLock<CrossModels>,
+    residual_steps: OnceLock<ResidualSteps>,
     values: Mutex<Vec<(ValuesKey, Arc<Values>)>>,
     supports: [OnceLock<Arc<Robust>>; 3],
 }
@@ -150,15 +155,24 @@ impl Evaluator {
         Ok(Evaluator {
             log: log.clone(),
             recipe: recipe.clone(),
+            search: ModelSearch::Fixed(recipe.clone()),
             options,
             propensities,
             model,
             plain,
             cross_fits: OnceLock::new(),
             cross_models: OnceLock::new(),
+            residual_steps: OnceLock::new(),
             values: Mutex::new(Vec::new()),
             supports: [const { OnceLock::new() }; 3],
         })
+    }
+
+    /// The same where each part of the log chooses its own model: a fold's rows say nothing of the settings of the
+    /// model that values them.
+    #[must_use]
+    pub fn choosing(self, search: ModelSearch) -> Self {
+        Evaluator { search, ..self }
     }
 
     /// The log.
@@ -171,9 +185,14 @@ impl Evaluator {
         self.options
     }
 
-    /// How its models are made.
+    /// How its model is made.
     pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
+    }
+
+    /// How models of parts of its log are chosen.
+    pub fn search(&self) -> &ModelSearch {
+        &self.search
     }
 
     /// The outcome model fitted to the whole log.
@@ -184,16 +203,6 @@ impl Evaluator {
     /// The propensity of each entry's action.
     pub fn propensities(&self) -> &[f64] {
         &self.propensities
-    }
-
-    /// The propensity of the action of a row of the log; NaN if it has no such row.
-    pub(crate) fn propensity_of(&self, row: &Entry) -> f64 {
-        let place = |e: &Entry| (e.context, e.action, e.outcome);
-        let entries = self.log.entries();
-        let from = entries.partition_point(|e| place(e) < place(row));
-        let same = |e: &Entry| e.propensity.total_cmp(&row.propensity).is_eq();
-        let own = entries[from..].iter().take_while(|e| place(e) == place(row));
-        own.zip(&self.propensities[from..]).find(|(e, _)| same(e)).map_or(f64::NAN, |(_, p)| *p)
     }
 
     /// The plain means of the model.
@@ -273,9 +282,14 @@ impl Evaluator {
         Ok(values)
     }
 
-    /// What is left in the residuals of the model.
-    pub fn left_over(&self) -> Result<LeftOver> {
-        LeftOver::new(&self.log, &self.plain)
+    /// The steps of the log's columns by which residuals are looked at, those of its parts as well.
+    pub fn residual_steps(&self) -> &ResidualSteps {
+        self.residual_steps.get_or_init(|| ResidualSteps::new(&self.log))
+    }
+
+    /// What is left in the residuals of the model, for each kind of structure that is looked for.
+    pub fn left_over(&self, kinds: &[Residuals]) -> Result<Vec<LeftOver>> {
+        self.residual_steps().left_over(&self.log, &self.plain, kinds)
     }
 
     /// The log's contexts on a support, ready for worst cases.
@@ -385,7 +399,8 @@ impl Evaluator {
             watch.tell(progress())?;
             let dealt = &deals[repeat];
             let Ok(others) = dealt.without(fold) else { return Ok(None) };
-            let made = made_of(self.recipe.fit(&others, Watch::new(&inside))?, &others)?;
+            let recipe = self.search.find_on_part(&others, Watch::new(&inside))?.recipe;
+            let made = made_of(recipe.fit(&others, Watch::new(&inside))?, &others)?;
             let share = |i: usize| dealt.weight(i, fold) / repeats as f64;
             done.fetch_add(1, Ordering::Relaxed);
             Ok(Some((made, (0..self.log.entries().len()).map(share).collect())))

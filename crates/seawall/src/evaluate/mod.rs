@@ -1,6 +1,7 @@
 //! Stage 7. Evaluation: what a policy would have cost, nominally and in the worst case.
 
 mod difference;
+mod effect;
 mod estimate;
 mod evaluator;
 mod joint;
@@ -11,6 +12,7 @@ mod rows;
 mod whole;
 
 pub use difference::ValueRange;
+pub use effect::EFFECT;
 pub use estimate::{Estimate, Interval, critical};
 pub(crate) use estimate::{Term, variance};
 pub use evaluator::{Evaluation, Evaluator, FitOptions};

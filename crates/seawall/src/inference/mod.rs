@@ -20,11 +20,11 @@
 //! ```
 
 mod bounds;
-mod half;
-mod halves;
 mod limits;
+mod part;
+mod splits;
 
 pub use bounds::{Constants, FiniteSampleBound, finite_sample};
-pub use half::{Correction, Estimand, HalfFit, HalfQuestion, crossings};
-pub use halves::{AskHalves, Crossing, FIRST_SPLITS, Limits, SplitNoise, Splits, halves};
-pub use limits::{Anchor, between, nested};
+pub use limits::{Anchor, LimitPlan, Limits, NoisyValue, between, nested, simultaneous};
+pub use part::{Estimand, PartFit, PartQuestion, split_values};
+pub use splits::{AskParts, FIRST_SPLITS, SplitNoise, SplitValue, Splits, split_noise};

@@ -113,7 +113,7 @@ impl Log {
 
     /// The entries in an order that depends on what their rows hold and on nothing else: not on the
     /// order of the actions or columns in a study, nor on the file's.
-    fn dealing_order(&self) -> &[u32] {
+    pub(crate) fn dealing_order(&self) -> &[u32] {
         self.dealing.get_or_init(|| {
             let keys: Vec<u64> = {
                 let all = |space: &Space| 0..space.names().len();

@@ -8,8 +8,10 @@
 //! whole by folds and resampling and are what standard errors count; and they may weigh something
 //! else than 1 each ([`Entry::unit`]), which then is no number of rows.
 
+mod fingerprint;
 mod folds;
 
+pub use fingerprint::Fingerprint;
 pub(crate) use folds::FOLD_SEED;
 pub use folds::Folds;
 

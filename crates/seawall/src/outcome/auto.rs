@@ -1,8 +1,8 @@
 //! The choice of a kind of model by the error on rows left out.
 //!
 //! The candidates are a tree, an additive model, a forest, boosted trees, and cells where every
-//! context of the space has rows of every action. Each has its own settings chosen first, on the
-//! whole log; then all are compared by their squared error on the rows of each of the same folds,
+//! context of the space has rows of every action. Each has its own settings chosen first;
+//! then all are compared by their squared error on the rows of each of the same folds,
 //! over all actions. The **simplest** is taken whose error is not above the lowest one by more than
 //! the standard error of the difference of the two over the folds, in that order: a tree and an
 //! additive model can be read, a forest keeps outcomes for a cost radius, boosted trees give values
@@ -17,8 +17,8 @@
 
 use super::choose::standard_error;
 use super::{
-    AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, ModelKind, Recipe, RoundChoice,
-    TreeSettings, Unseen, choose, choose_additive, choose_rounds,
+    AdditiveSearch, BoostedSettings, FoldPlan, ForestSettings, ModelKind, Recipe, TreeSettings,
+    Unseen, choose, choose_additive, choose_rounds,
 };
 use crate::ambiguity::Settings;
 use crate::ambiguity::sets::Wasserstein;
@@ -88,73 +88,122 @@ impl Default for AutoSearch {
     }
 }
 
+/// What a tree's settings are chosen from.
+pub(super) fn offered_trees(actions: usize) -> Vec<Vec<TreeSettings>> {
+    let trees = DEPTHS.iter().flat_map(|depth| SHARES.iter().map(|share| small(*depth, *share)));
+    vec![trees.collect(); actions]
+}
+
+/// The settings of boosted trees, with the most rounds.
+pub(super) fn offered_boosting() -> BoostedSettings {
+    BoostedSettings { min_samples_leaf: LEAF, ..BoostedSettings::default() }
+}
+
+fn small(max_depth: usize, min_share: f64) -> TreeSettings {
+    TreeSettings { max_depth, min_samples_leaf: LEAF, min_share, ..TreeSettings::default() }
+}
+
 /// Chooses a kind of model and its settings. A log of fewer than 20 rows has a tree of one split
 /// at most.
 pub fn auto(log: &Log, search: &AutoSearch, watch: Watch<'_>) -> Result<Auto> {
     let (plan, seed, actions) = (search.folds, search.seed, log.actions().len());
-    let small = |max_depth, min_share| TreeSettings {
-        max_depth,
-        min_samples_leaf: LEAF,
-        min_share,
-        ..TreeSettings::default()
-    };
     if log.total() < FEWEST.max(plan.folds as f64) {
         let recipe = Recipe::Tree(vec![small(1, SHARES[0]); actions]);
         return Ok(Auto { recipe, table: Vec::new() });
     }
-    let trees = DEPTHS.iter().flat_map(|depth| SHARES.iter().map(|share| small(*depth, *share)));
-    let offered = vec![trees.collect::<Vec<_>>(); actions];
-    let tree = choose(log, &offered, plan, watch)?.into_iter().map(|c| c.settings).collect();
-    let forest = ForestSettings {
-        min_samples_leaf: LEAF,
-        min_share: SHARES[0],
-        seed,
-        ..ForestSettings::default()
-    };
-    let mut candidates = vec![Recipe::Tree(tree)];
+    let (settings, squares) =
+        apart(choose(log, &offered_trees(actions), plan, watch)?, |c| (c.settings, c.squares));
+    let mut candidates = vec![Candidate::known(Recipe::Tree(settings), squares)];
     if !search.with_outcomes {
-        let additive = choose_additive(log, &AdditiveSearch::default(), plan, watch)?;
-        let additive = additive.into_iter().map(|c| c.settings).collect();
-        candidates.push(Recipe::Additive(additive));
+        let chosen = choose_additive(log, &AdditiveSearch::default(), plan, watch)?;
+        let (settings, squares) = apart(chosen, |c| (c.settings, c.squares));
+        candidates.push(Candidate::known(Recipe::Additive(settings), squares));
     }
     if !search.everywhere {
-        candidates.push(Recipe::Forest(forest));
+        let forest = ForestSettings {
+            min_samples_leaf: LEAF,
+            min_share: SHARES[0],
+            seed,
+            ..ForestSettings::default()
+        };
+        candidates.push(Recipe::Forest(forest).into());
     }
     if !search.with_outcomes && !search.everywhere {
-        let boosted = BoostedSettings { min_samples_leaf: LEAF, ..BoostedSettings::default() };
+        let boosted = offered_boosting();
         let rounds = choose_rounds(log, &vec![boosted; actions], plan, watch)?;
-        let with = |c: &RoundChoice| BoostedSettings { rounds: c.rounds, ..boosted };
-        candidates.push(Recipe::Boosted(rounds.iter().map(with).collect()));
+        let with = |rounds| BoostedSettings { rounds, ..boosted };
+        let (settings, squares) = apart(rounds, |c| (with(c.rounds), c.squares));
+        candidates.push(Candidate::known(Recipe::Boosted(settings), squares));
     }
     if !search.everywhere && log.cell_totals().cells().iter().all(|n| *n > 0.0) {
-        candidates.push(Recipe::Cells);
+        candidates.push(Recipe::Cells.into());
     }
     let table = compare(log, candidates, plan, watch)?;
     let chosen = table.iter().find(|c| c.chosen).map(|c| c.recipe.clone());
     Ok(Auto { recipe: chosen.unwrap_or(Recipe::Cells), table })
 }
 
+/// A model to be compared.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    recipe: Recipe,
+    /// The sums of squared errors on each fold's rows, action by action, where its settings were chosen on the same
+    /// folds.
+    squares: Vec<Vec<f64>>,
+}
+
+impl From<Recipe> for Candidate {
+    fn from(recipe: Recipe) -> Self {
+        Candidate { recipe, squares: Vec::new() }
+    }
+}
+
+impl Candidate {
+    /// A model whose errors on rows left out are known, action by action.
+    pub(super) fn known(recipe: Recipe, squares: Vec<Vec<f64>>) -> Self {
+        Candidate { recipe, squares }
+    }
+
+    /// The sums of squared errors over all actions, if they are known.
+    fn total(&self, folds: usize) -> Option<Vec<f64>> {
+        let known = self.squares.iter().all(|own| own.len() == folds) && !self.squares.is_empty();
+        known.then(|| (0..folds).map(|k| self.squares.iter().map(|own| own[k]).sum()).collect())
+    }
+}
+
+/// Settings and errors of every action.
+fn apart<C, S>(chosen: Vec<C>, of: impl Fn(C) -> (S, Vec<f64>)) -> (Vec<S>, Vec<Vec<f64>>) {
+    chosen.into_iter().map(of).unzip()
+}
+
 /// Compares models on rows left out; of those that cannot be told from the best, the first is
 /// chosen.
 pub fn compare(
     log: &Log,
-    candidates: Vec<Recipe>,
+    candidates: Vec<Candidate>,
     folds: impl Into<FoldPlan>,
     watch: Watch<'_>,
 ) -> Result<Vec<Compared>> {
     let dealt = folds.into().deal(log)?;
     let count = dealt.count();
     // Each candidate's sum of squared errors in each fold; and the rows of each fold.
-    let mut squares = vec![vec![0.0; count]; candidates.len()];
+    let known: Vec<Option<Vec<f64>>> = candidates.iter().map(|c| c.total(count)).collect();
+    let unknown = |k: &usize| known[*k].is_none();
+    let fitted: Vec<usize> = (0..candidates.len()).filter(unknown).collect();
+    let mut squares: Vec<Vec<f64>> =
+        known.iter().map(|own| own.clone().unwrap_or(vec![0.0; count])).collect();
     let mut rows = vec![0.0; count];
     for fold in 0..count {
-        let others = dealt.without(fold)?;
         let weight = |i: usize| dealt.weight(i, fold);
         rows[fold] = (0..log.entries().len()).map(weight).sum();
-        for (k, recipe) in candidates.iter().enumerate() {
-            let done = fold * candidates.len() + k;
-            watch.tell(Progress::at(Stage::Fitting).done(done).out_of(count * candidates.len()))?;
-            let model = recipe.fit(&others, watch)?;
+        if fitted.is_empty() {
+            continue;
+        }
+        let others = dealt.without(fold)?;
+        for (at, &k) in fitted.iter().enumerate() {
+            let done = fold * fitted.len() + at;
+            watch.tell(Progress::at(Stage::Fitting).done(done).out_of(count * fitted.len()))?;
+            let model = candidates[k].recipe.fit(&others, watch)?;
             let set = Wasserstein.at(0.0);
             let values = model.values(&others, set, Unseen::Mean, Settings::default())?;
             let error = |(i, e): (usize, &crate::log::Entry)| {
@@ -172,8 +221,8 @@ pub fn compare(
     let spread = |of: &dyn Fn(usize) -> f64| {
         standard_error(&with_rows.iter().map(|fold| of(*fold)).collect::<Vec<_>>())
     };
-    let compared = candidates.into_iter().enumerate().map(|(k, recipe)| Compared {
-        recipe,
+    let compared = candidates.into_iter().enumerate().map(|(k, candidate)| Compared {
+        recipe: candidate.recipe,
         error: errors[k],
         se: spread(&|fold| mean(k, fold)),
         above: errors[k] - errors[best],

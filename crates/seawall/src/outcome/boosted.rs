@@ -74,6 +74,8 @@ pub struct RoundChoice {
     pub rounds: usize,
     /// The mean squared error on rows left out after 0, 1, 2, … rounds, as far as it was followed.
     pub curve: Vec<f64>,
+    /// The sum of squared errors on each fold's rows; none if the action has no rows.
+    pub squares: Vec<f64>,
 }
 
 /// One action's trees.
@@ -212,7 +214,7 @@ pub fn choose_rounds(
     let mut choices = Vec::new();
     for (action, settings) in settings.iter().enumerate() {
         let Some(cells) = ActionCells::new(log, &axes, action) else {
-            choices.push(RoundChoice { rounds: 1, curve: Vec::new() });
+            choices.push(RoundChoice { rounds: 1, curve: Vec::new(), squares: Vec::new() });
             continue;
         };
         let held = HeldOut::new(&dealt, &cells);
@@ -227,7 +229,9 @@ pub fn choose_rounds(
         loop {
             let best = lowest(&curve);
             if curve.len() > settings.rounds || curve.len() - 1 - best >= PATIENCE {
-                choices.push(RoundChoice { rounds: best.max(1), curve });
+                let rounds = best.max(1);
+                let squares = fits.iter().map(|(_, errors)| errors[rounds]).collect();
+                choices.push(RoundChoice { rounds, curve, squares });
                 break;
             }
             watch.tell(Progress::at(Stage::Fitting).done(curve.len()).out_of(settings.rounds))?;

@@ -42,6 +42,8 @@ pub struct AdditiveChoice {
     pub settings: AdditiveSettings,
     /// Their mean squared error on rows left out.
     pub error: f64,
+    /// The sum of squared errors on each fold's rows; none if the action has no rows.
+    pub squares: Vec<f64>,
 }
 
 /// Chooses each action's penalty and pairs.
@@ -61,7 +63,7 @@ pub fn choose_additive(
         watch.tell(Progress::at(Stage::Fitting).done(action).out_of(log.actions().len()))?;
         let Some(cells) = ActionCells::new(log, &axes, action) else {
             let settings = AdditiveSettings { penalty: search.penalties[0], ..first(search) };
-            return Ok(AdditiveChoice { settings, error: 0.0 });
+            return Ok(AdditiveChoice { settings, error: 0.0, squares: Vec::new() });
         };
         let held = HeldOut::new(&dealt, &cells);
         let trial = AdditiveTrial { axes: &axes, rows: &rows, cells: &cells, held: &held, watch };
@@ -100,7 +102,8 @@ impl AdditiveTrial<'_> {
         if !settings.pairs.is_empty() {
             (settings, errors) = self.best_penalty(&settings, search)?;
         }
-        Ok(AdditiveChoice { settings, error: errors.iter().sum::<f64>() / self.held.rows() })
+        let error = errors.iter().sum::<f64>() / self.held.rows();
+        Ok(AdditiveChoice { settings, error, squares: errors })
     }
 
     /// The largest penalty that cannot be told from the best; and each fold's sum of errors.

@@ -22,7 +22,7 @@
 //! `tree_words`, `grower`, `everywhere`, `boxes`, `folding`, `choose`, `forest`, `boosted`, `additive_design`,
 //! `additive`, `choose_additive`, `values`, `predictions`, `learner`, `leaves`, `tree_leaves`, `cells`,
 //! `left_over`, `forest_values`, `model`, `cuttings`, `noise`, `margins`, `outcome_radius`, `predictor`,
-//! `recipe`, `auto`.
+//! `recipe`, `auto`, `model_search`.
 //!
 //! ```
 //! use seawall::outcome::{Recipe, TreeSettings, Unseen};
@@ -65,6 +65,7 @@ mod leaves;
 mod left_over;
 mod margins;
 mod model;
+mod model_search;
 mod noise;
 mod outcome_radius;
 mod predictions;
@@ -94,7 +95,7 @@ pub use values::Values;
 #[doc(hidden)]
 pub use self::{
     additive::{Additive, Effect, EffectStep, additive},
-    auto::{Auto, AutoSearch, Compared, auto, compare},
+    auto::{Auto, AutoSearch, Candidate, Compared, auto, compare},
     boosted::{Boosted, RoundChoice, boosted, choose_rounds},
     cells::cells,
     choose::{Choice, choose},
@@ -104,8 +105,9 @@ pub use self::{
     forest::{Forest, forest},
     leaf::Leaf,
     leaves::Leaves,
-    left_over::LeftOver,
+    left_over::{Corner, LeftOver, ResidualSteps, Residuals},
     model::Model,
+    model_search::{FoundModel, ModelSearch},
     outcome_radius::{OutcomeRadius, outcome_radii},
     predictor::Predictor,
     recipe::ModelKind,

@@ -127,6 +127,31 @@ impl Tree {
         self.nodes.iter().filter(|n| n.split.is_none()).count()
     }
 
+    /// The number of leaves of the tree cut off at a depth.
+    pub(super) fn leaf_count_at(&self, depth: usize) -> usize {
+        let mut count = 0;
+        let mut open = vec![(0, 0)];
+        while let Some((node, level)) = open.pop() {
+            match self.nodes.get(node).and_then(|n| n.split.as_ref()) {
+                Some(split) if level < depth => {
+                    open.extend([(split.left, level + 1), (split.right, level + 1)]);
+                }
+                _ => count += 1,
+            }
+        }
+        count
+    }
+
+    /// The leaf that a context falls into where the tree is cut off at a depth.
+    pub(super) fn node_at(&self, space: &Space, context: usize, depth: usize) -> usize {
+        let (mut at, mut level) = (0, 0);
+        while let Some(split) = self.nodes[at].split.as_ref().filter(|_| level < depth) {
+            let left = split.goes_left(space, space.code(context, split.feature));
+            (at, level) = (if left { split.left } else { split.right }, level + 1);
+        }
+        at
+    }
+
     /// A node's split; None for a leaf.
     pub fn split(&self, node: usize) -> Option<&Split> {
         self.nodes[node].split.as_ref()

@@ -70,6 +70,28 @@ impl Values {
         Ok(Values { slack, smoothing, ..Values::new(space, matrix)? })
     }
 
+    /// So many times the same values.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        let value = |x: usize, a: usize| factor * self.at(x, a);
+        let matrix = Matrix::from_fn(self.contexts(), self.actions(), value);
+        let everywhere = self.everywhere.clone().map(|own| {
+            Everywhere::new(move || own.terms().iter().map(|terms| terms.times(factor)).collect())
+        });
+        let size = factor.abs();
+        let (slack, smoothing) = (size * self.slack, size * self.smoothing);
+        Values { matrix, everywhere, slack, smoothing, space: self.space.clone() }
+    }
+
+    /// The same values with something added, context by context and action by action, that is on the safe side by at
+    /// most `slack`; nothing is known of them elsewhere.
+    #[must_use]
+    pub fn plus(&self, added: &Matrix, slack: f64) -> Self {
+        let matrix =
+            Matrix::from_fn(self.contexts(), self.actions(), |x, a| self.at(x, a) + added.at(x, a));
+        Values { matrix, everywhere: None, slack: self.slack + slack, ..self.clone() }
+    }
+
     /// What each action costs anywhere in the space, listed or not; None where nobody knows.
     pub(crate) fn everywhere(&self) -> Option<&Arc<Everywhere>> {
         self.everywhere.as_ref()

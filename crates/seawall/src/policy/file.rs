@@ -26,10 +26,13 @@
 //!   `{"feature", "levels": [[level, number], …]}`), `intercepts` and `weights` by action;
 //! - `table` with `features`, `rows` of `{"context": […], "probabilities": […]}`, and perhaps
 //!   `otherwise`.
+//!
+//! A policy that was learned may say on which rows, in `learned_on`, with the rules that parts of them learned.
 
 use super::rule::Mention;
 use super::{Policy, Rule, written};
 use crate::error::{Error, Result};
+use crate::log::Fingerprint;
 use crate::matrix::Matrix;
 use crate::space::{Kind, Space, Value};
 use serde::{Deserialize, Serialize};
@@ -52,6 +55,23 @@ pub struct PolicyFile {
     pub features: Vec<FeatureNote>,
     /// The rule.
     pub rule: Rule,
+    /// The rows that it was learned on, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_on: Option<LearnedOn>,
+}
+
+/// The rows that a policy was learned on: on these its own value is too good, and only that of the way in which it was
+/// learned can be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedOn {
+    /// The rows.
+    pub data: Fingerprint,
+    /// The seed by which they were split.
+    pub seed: u64,
+    /// The rule that was learned in the same way on each part of every split, the first part before the second; none
+    /// where that was not done.
+    pub parts: Vec<Rule>,
 }
 
 /// A feature as a policy knew it.
@@ -101,16 +121,20 @@ impl Level {
     }
 }
 
+impl FeatureNote {
+    fn new(name: String, space: &Space) -> Result<Self> {
+        let k = space.feature(&name)?;
+        let levels = space.level_values(k).map(Level::new).collect();
+        Ok(FeatureNote { name, kind: space.kind(k).name().to_owned(), levels })
+    }
+}
+
 impl PolicyFile {
     /// A policy and what it expects of a study.
     pub fn new(policy: &Policy, space: &Space, actions: &[String]) -> Result<Self> {
         policy.check_against(space, actions.len())?;
-        let note = |name: String| -> Result<FeatureNote> {
-            let k = space.feature(&name)?;
-            let levels = space.level_values(k).map(Level::new).collect();
-            Ok(FeatureNote { name, kind: space.kind(k).name().to_owned(), levels })
-        };
-        let features = policy.rule().features().into_iter().map(note).collect::<Result<_>>()?;
+        let features = policy.rule().features().into_iter();
+        let features = features.map(|f| FeatureNote::new(f, space)).collect::<Result<_>>()?;
         Ok(PolicyFile {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -118,7 +142,29 @@ impl PolicyFile {
             actions: actions.to_vec(),
             features,
             rule: policy.rule().clone(),
+            learned_on: None,
         })
+    }
+
+    /// The same with the rows that it was learned on, and what their parts learned.
+    pub fn learned_on(self, learned_on: LearnedOn, space: &Space) -> Result<Self> {
+        let mut features = self.features;
+        for name in learned_on.parts.iter().flat_map(Rule::features) {
+            if !features.iter().any(|known| known.name == name) {
+                features.push(FeatureNote::new(name, space)?);
+            }
+        }
+        Ok(PolicyFile { features, learned_on: Some(learned_on), ..self })
+    }
+
+    /// The rules that parts of the rows learned, on a study's space and actions: split by split.
+    pub fn parts_on(&self, space: &Arc<Space>, actions: &[String]) -> Result<Vec<[Policy; 2]>> {
+        let rules = self.learned_on.iter().flat_map(|known| known.parts.chunks_exact(2));
+        let policy = |rule: &Rule| {
+            let part = PolicyFile { rule: rule.clone(), learned_on: None, ..self.clone() };
+            part.on(space, actions)
+        };
+        rules.map(|both| Ok([policy(&both[0])?, policy(&both[1])?])).collect()
     }
 
     /// What the policy does, in words.

@@ -3,14 +3,28 @@
 
 use super::MOST_POINTS;
 use crate::error::{Error, Result};
+use std::sync::{Arc, OnceLock};
+
+/// Levels of all cells that are worth a table.
+const MOST_LISTED: usize = 1 << 20;
 
 /// Every combination of levels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Grid {
     levels: Vec<usize>,
     strides: Vec<usize>,
     len: usize,
+    /// Each cell's levels, made when first asked for: two divisions cost more than a look. Empty for a large grid.
+    listed: OnceLock<Arc<[u32]>>,
 }
+
+impl PartialEq for Grid {
+    fn eq(&self, other: &Self) -> bool {
+        self.levels == other.levels
+    }
+}
+
+impl Eq for Grid {}
 
 impl Grid {
     /// The grid of features with so many levels each.
@@ -29,7 +43,7 @@ impl Grid {
         for k in (1..levels.len()).rev() {
             strides[k - 1] = strides[k] * levels[k];
         }
-        Ok(Grid { levels, strides, len })
+        Ok(Grid { levels, strides, len, listed: OnceLock::new() })
     }
 
     /// The number of cells.
@@ -53,8 +67,23 @@ impl Grid {
     }
 
     /// The level of a feature in a cell.
+    #[inline]
     pub fn level(&self, cell: usize, feature: usize) -> usize {
+        match self.listed.get_or_init(|| self.list()).get(cell * self.levels.len() + feature) {
+            Some(level) => *level as usize,
+            None => self.divided(cell, feature),
+        }
+    }
+
+    fn divided(&self, cell: usize, feature: usize) -> usize {
         cell / self.strides[feature] % self.levels[feature]
+    }
+
+    fn list(&self) -> Arc<[u32]> {
+        let features = self.levels.len();
+        let cells = if self.len.saturating_mul(features) > MOST_LISTED { 0 } else { self.len };
+        let row = |cell| (0..features).map(move |feature| self.divided(cell, feature) as u32);
+        (0..cells).flat_map(row).collect()
     }
 
     /// The cell with these levels.

@@ -13,6 +13,14 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// So many times the same.
+    pub fn times(&self, factor: f64) -> Self {
+        let tree = |(tree, values): &(Arc<StepTree>, Arc<[f64]>)| {
+            (tree.clone(), values.iter().map(|v| factor * v).collect())
+        };
+        Terms { base: factor * self.base, trees: self.trees.iter().map(tree).collect() }
+    }
+
     /// The value at a place given by its features' codes.
     pub fn at(&self, extent: &Extent, code: impl Fn(usize) -> f64 + Copy) -> f64 {
         let value = |(tree, values): &(Arc<StepTree>, Arc<[f64]>)| {
