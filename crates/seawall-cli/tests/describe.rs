@@ -313,7 +313,7 @@ fn a_block_read_back_is_the_table() {
         assert!((is.facts()[0].value - fact.value).abs() < 0.005, "{}", back.describe(fact));
     }
     // Weighted people are worth fewer.
-    let weighted = format!("{STUDY}[target]\nweight = \"w\"\n");
+    let weighted = format!("{STUDY}[target]\nsurvey_weight = \"w\"\n");
     std::fs::write(path.join("w.toml"), weighted).unwrap();
     let found = json(path, "describe w.toml --target near.csv --json");
     // 69 people of weight 1 and 68 of weight 2: (69 + 136)² / (69 + 272) = 123.2.

@@ -162,8 +162,7 @@ fn a_target_is_read_as_the_study_reads_its_data() {
     };
     // The log's conditions and weights are not the target's, unless it says so.
     std::fs::write(path.join("weighted.toml"), study("survey_weight = \"w\"")).unwrap();
-    let other =
-        "[target]\npath = \"data.csv\"\nweight = \"w\"\nwhere = { site = { not = \"e\" } }\n";
+    let other = "[target]\npath = \"data.csv\"\nsurvey_weight = \"w\"\nwhere = { site = { not = \"e\" } }\n";
     std::fs::write(path.join("same.toml"), study("survey_weight = \"w\"") + other).unwrap();
     let found = json(path, "distance same.toml --target data.csv --json");
     assert!(number(&found["distance"]).abs() < 1e-12, "a study is at its own data");

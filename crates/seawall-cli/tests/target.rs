@@ -135,7 +135,7 @@ fn a_target_is_valued_by_the_log() {
     }
     std::fs::write(path.join("weighted.csv"), weighted).unwrap();
     let by = |column: &str| {
-        let said = format!("[target]\npath = \"weighted.csv\"\nweight = \"{column}\"\n");
+        let said = format!("[target]\npath = \"weighted.csv\"\nsurvey_weight = \"{column}\"\n");
         std::fs::write(path.join("study.toml"), format!("{STUDY}{said}")).unwrap();
         ask(path, "")
     };
@@ -146,6 +146,31 @@ fn a_target_is_valued_by_the_log() {
             assert!((of(&small) - of(&large)).abs() < 1e-9, "{estimate} {key}");
         }
     }
+    // Counts are people: the same as their rows again and again.
+    let mut again = "age,site,rank\n".to_owned();
+    for line in target.lines().skip(1) {
+        let times = if line.starts_with("60") { 3 } else { 1 };
+        again += &format!("{line}\n").repeat(times);
+    }
+    std::fs::write(path.join("again.csv"), again).unwrap();
+    let declared = |words: &str| {
+        std::fs::write(path.join("study.toml"), format!("{STUDY}[target]\n{words}\n")).unwrap();
+        ask(path, "")
+    };
+    let rows = declared("path = \"again.csv\"");
+    let counts = declared("path = \"weighted.csv\"\nweight = \"w\"");
+    assert_eq!(counts["target"]["rows"], rows["target"]["rows"]);
+    for estimate in ["dm", "odds", "dr"] {
+        for key in ["value", "se"] {
+            let of = |found: &Value| number(&found["policies"][0]["target"][estimate][key]);
+            assert!((of(&counts) - of(&rows)).abs() < 1e-9, "{estimate} {key}");
+        }
+    }
+    let fractions =
+        std::fs::read_to_string(path.join("weighted.csv")).unwrap().replace(",3,", ",1.5,");
+    std::fs::write(path.join("weighted.csv"), fractions).unwrap();
+    let refused = run(path, "evaluate study.toml");
+    assert!(refused.code == 2 && refused.err.contains("use survey_weight"), "{}", refused.err);
     let plain = number(&found["policies"][0]["target"]["dm"]["value"]);
     assert!(number(&small["policies"][0]["target"]["dm"]["value"]) != plain);
 }

@@ -220,7 +220,10 @@ impl Study {
         let study = &self.loaded.study;
         let contexts = study.data.contexts.iter().map(|c| c.name.clone());
         let filters = study.target.filters.iter().map(|(name, _)| name.clone());
-        contexts.chain(filters).chain(study.target.weight.clone()).collect()
+        contexts
+            .chain(filters)
+            .chain(study.target.weight.iter().map(|w| w.column().to_owned()))
+            .collect()
     }
 
     /// The same study asked about a target: a file, or an Arrow stream.

@@ -167,7 +167,7 @@ def test_claims_and_noise_are_in_the_programs_words(program, demo):
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=[0.0, 0.02])
     for policy in found.policies:
         at = policy.results[1]
-        none_worse, strict, some_as_bad = at.claims
+        strict, none_worse, some_as_bad = at.claims
         assert all(f"{claim.sentence}." in text for claim in at.claims)
         assert at.noise is None or f"The worst case is {at.noise}." in text
         assert (none_worse.assumes, strict.assumes, some_as_bad.assumes) == ("additive", "pairwise", None)

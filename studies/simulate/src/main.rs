@@ -1,7 +1,7 @@
 //! How often the program's confidence statements are true, in simulated worlds whose truth is known.
 //!
 //! ```text
-//! seawall-simulate page docs/book/src/validation-tables.md 300    the tables of the book's page "Validation", from so many logs
+//! seawall-simulate page docs/book/tables/validation.md 300    the tables of the book's page "Validation", from so many logs
 //! seawall-simulate check                                          a reduced version, which fails if claims are not true
 //! seawall-simulate --worlds flat,tree --models tree --logs 100    one table of one's own
 //! ```

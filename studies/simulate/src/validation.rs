@@ -76,14 +76,17 @@ pub fn heads() -> [&'static str; 2] {
     ]
 }
 
-/// The rows of a case: of the first policy's worst cases, and of its differences to the second.
+/// The rows of a case: of the worst cases of the first policy that is not chosen by the rows, and of its differences to the second.
 pub fn rows(case: &Case, logs: &[Vec<Numbers>]) -> [String; 2] {
     let mut tables = [String::new(), String::new()];
     let sign = if case.rewards { -1.0 } else { 1.0 };
     let Some(first) = logs.first() else { return tables };
     let pair = first.iter().position(|numbers| numbers.against.is_some());
+    // Nothing is claimed of a policy that the rows chose.
+    let claimed = |numbers: &Numbers| numbers.at.iter().any(|f| f.limits.is_some());
+    let policy = first.iter().position(claimed).unwrap_or(0);
     for (r, radius) in case.radii.iter().enumerate() {
-        let all: Vec<&Found> = logs.iter().map(|log| &log[0].at[r]).collect();
+        let all: Vec<&Found> = logs.iter().map(|log| &log[policy].at[r]).collect();
         let known: Vec<(&Found, Limits)> =
             all.iter().filter_map(|f| f.limits.map(|l| (*f, l))).collect();
         let count = |holds: &dyn Fn(&Found, &Limits) -> bool| {

@@ -285,9 +285,10 @@ fn claims(found: &Evaluation, names: &[String], out: &mut dyn Write) -> Result<(
     let Some((policy, name)) = found.policies.iter().zip(names).next() else { return Ok(()) };
     let at = policy.results.iter().position(|r| r.shift.radius > 0.0);
     match at.and_then(|k| found.claim(policy, k)) {
-        Some(words) => wrapped(&format!("{name}: {}", uncapital(&words)), out),
-        None => Ok(()),
+        Some(words) => wrapped(&format!("{name}: {}", uncapital(&words)), out)?,
+        None => return Ok(()),
     }
+    found.conditions().map_or(Ok(()), |words| wrapped(&words, out))
 }
 
 /// What would hurt each policy most at the first positive radius, in a line.

@@ -209,6 +209,9 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
             writeln!(out, "{}: {words}", label(&policy.name))?;
         }
     }
+    if let Some(words) = found.conditions() {
+        writeln!(out, "{words}")?;
+    }
     writeln!(
         out,
         "Limits: from the held-out value (the worst population found on one part of the rows, valued on the other) towards the plug-in value, with their standard errors and an allowance for effects of single columns that the model missed; \"allowing for pairs\", also for effects of pairs of columns.\n"

@@ -16,7 +16,7 @@ use seawall::outcome::ModelKind;
 use serde::Serialize;
 
 /// Sets of contexts whose claims were simulated.
-const SIMULATED_SETS: [&str; 1] = ["wasserstein"];
+const SIMULATED_SETS: [&str; 7] = ["wasserstein", "kl", "tv", "chi2", "cvar", "hellinger", "burg"];
 /// Where the simulations are.
 const SIMULATED: &str = "book/validation.html";
 
@@ -154,9 +154,10 @@ impl ClaimScope {
             self.claim(&estimand, &populations, (statement, value, se), (limits.level, assumes))
         };
         let none = Statement::NoneWorse;
-        let mut claims = vec![claim(none, bad, Some(Assumption::Additive))];
+        // What takes less for granted comes first.
         let strict = limits.pairwise.map(|value| claim(none, value, Some(Assumption::Pairwise)));
-        claims.extend(strict);
+        let mut claims: Vec<Claim> = strict.into_iter().collect();
+        claims.push(claim(none, bad, Some(Assumption::Additive)));
         claims.push(claim(Statement::SomeAsBad, good, None));
         Claims { claims, no_claim: None }
     }
@@ -340,7 +341,13 @@ impl Evaluation {
         let mut claims =
             self.policies.iter().flat_map(|p| &p.results).flat_map(|r| &r.claims.claims);
         let own: Vec<&str> = claims.next()?.conditions.iter().map(|c| c.words()).collect();
-        Some(format!("All of it holds if {}.", own.join(", if ")))
+        let together = match self.policies.len() {
+            1 => String::new(),
+            count => format!(
+                " Limits hold together for all {count} policies (Bonferroni), and so do those of pairs."
+            ),
+        };
+        Some(format!("Assumes that {}.{together}", own.join(", that ")))
     }
 }
 

@@ -23,7 +23,7 @@ pub use parse::{study, study_from, study_of};
 pub use policies::{PolicySpec, PropensitySpec};
 pub use robust::SetSpec;
 pub(crate) use robust::no_cost_set;
-pub use target::{Beyond, TargetSpec, known_from};
+pub use target::{Beyond, TargetSpec, TargetWeight, known_from};
 
 pub use seawall_table::spec::{
     Actions, Condition, Context, DataSpec, Declared, Mentions, MissingOutcome, OutcomeSpec, Place,

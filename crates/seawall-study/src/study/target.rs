@@ -15,14 +15,48 @@ pub struct TargetSpec {
     pub path: Option<PathBuf>,
     /// Conditions that its rows must meet; the log's own do not hold for it.
     pub filters: Vec<(String, Condition)>,
-    /// A column of weights.
-    pub weight: Option<String>,
+    /// A column that says how much a row counts for.
+    pub weight: Option<TargetWeight>,
     /// What to do about values that the log does not have; None if not said.
     pub beyond: Option<Beyond>,
     /// What is known of single columns where there is no sample.
     pub known: Vec<KnownSpec>,
     /// From how many people that is known, unless a column says otherwise.
     pub size: Option<f64>,
+}
+
+/// A column that says how much a row of the target counts for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TargetWeight {
+    /// How many people it stands for.
+    Count(String),
+    /// A survey's weight of one person.
+    Survey(String),
+}
+
+impl TargetWeight {
+    /// The column.
+    pub fn column(&self) -> &str {
+        match self {
+            TargetWeight::Count(name) | TargetWeight::Survey(name) => name,
+        }
+    }
+
+    /// Whether it can weigh so much.
+    pub fn fits(&self, weight: f64) -> bool {
+        let whole = matches!(self, TargetWeight::Survey(_)) || weight.fract() == 0.0;
+        weight >= 0.0 && weight.is_finite() && whole
+    }
+
+    /// What it can weigh, for messages.
+    pub fn expected(&self) -> &'static str {
+        match self {
+            TargetWeight::Count(_) => {
+                "a count is a whole number ≥ 0; for weights that are no counts use survey_weight"
+            }
+            TargetWeight::Survey(_) => "expected a finite number ≥ 0",
+        }
+    }
 }
 
 /// What to do about values that the log does not have.
@@ -56,7 +90,13 @@ pub(super) fn parse(
     let mut table = value.table()?;
     let path = table.take("path").map(|v| v.text()).transpose()?.map(|p| folder.join(p));
     let filters = table.take("where").map(conditions).transpose()?.unwrap_or_default();
-    let weight = table.take("weight").map(|v| v.text()).transpose()?;
+    let count = table.take("weight").map(|v| v.text().map(TargetWeight::Count)).transpose()?;
+    let survey = table.take("survey_weight");
+    if let (Some(survey), Some(_)) = (&survey, &count) {
+        return Err(survey.error("weight is given too; counts or survey weights, not both"));
+    }
+    let survey = survey.map(|v| v.text().map(TargetWeight::Survey)).transpose()?;
+    let weight = count.or(survey);
     let words = [("extend", Beyond::Extend), ("error", Beyond::Error)];
     let beyond = table.take("beyond").map(|v| v.word(&words)).transpose()?;
     let (size, known) = (table.take("size"), table.take("known"));
@@ -70,6 +110,6 @@ pub(super) fn parse(
     let size = people(size)?;
     let known = known.map(known::parse).transpose()?.unwrap_or_default();
     known::check(&known, contexts)?;
-    table.finish(&["path", "where", "weight", "beyond", "size", "known"])?;
+    table.finish(&["path", "where", "weight", "survey_weight", "beyond", "size", "known"])?;
     Ok(TargetSpec { path, filters, weight, beyond, known, size })
 }

@@ -8,7 +8,7 @@ mod level;
 mod read;
 
 use crate::prepare::{BeyondFacts, PlacedTarget, PreparedStudy, TargetFacts};
-use crate::study::{Beyond, Context};
+use crate::study::{Beyond, Context, TargetWeight};
 use level::{FoundLevel, OwnedValue};
 use read::Rows;
 use seawall::transfer::TargetSample;
@@ -59,7 +59,11 @@ impl PreparedStudy {
         let place = |&(c, weight): &(u32, f64)| (extension.placed[c as usize] as usize, weight);
         let placed: Vec<(usize, f64)> = rows.rows.iter().map(place).collect();
         let name = rows.name.clone();
-        let sample = TargetSample::new(prepared.log().contexts(), &placed);
+        let contexts = prepared.log().contexts();
+        let sample = match self.study.target.weight {
+            Some(TargetWeight::Count(_)) => TargetSample::counted(contexts, &placed),
+            _ => TargetSample::new(contexts, &placed),
+        };
         let sample = sample.map_err(|e| e.within(&name))?;
         let (beyond, beyond_share) = self.beyond(&rows, &columns);
         let sample = Arc::new(sample.partly_beyond(beyond_share));

@@ -1,6 +1,6 @@
 //! The rows of a target, by the study's context columns.
 
-use crate::study::Study;
+use crate::study::{Study, TargetWeight};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use seawall::{Error, Progress, Result, Stage, Watch};
@@ -64,7 +64,7 @@ impl Rows {
         };
         let checks = target.filters.iter().enumerate().map(check).collect();
         if let Some(weight) = &target.weight {
-            names.push(weight.clone());
+            names.push(weight.column().to_owned());
             readings.push(Reading::Numbers);
         }
         let weight = target.weight.as_ref().map(|_| names.len() - 1);
@@ -165,14 +165,15 @@ impl Reader<'_> {
             let weight = match self.weight {
                 None => 1.0,
                 Some(column) => match columns.numbers[column][row] {
-                    w if w >= 0.0 && w.is_finite() => w,
+                    w if self.study.target.weight.as_ref().is_none_or(|own| own.fits(w)) => w,
                     w => {
-                        let name = self.study.target.weight.as_deref().unwrap_or_default();
+                        let declared = self.study.target.weight.as_ref();
                         return Err(Error::input(format!(
-                            "{}: row {}, column {name:?}: the weight is {w}; expected a finite \
-                             number ≥ 0",
+                            "{}: row {}, column {:?}: the weight is {w}; {}",
                             file.display(),
-                            from + row + 1
+                            from + row + 1,
+                            declared.map_or("", TargetWeight::column),
+                            declared.map_or("", TargetWeight::expected),
                         )));
                     }
                 },

@@ -35,7 +35,7 @@ const ROWS: f64 = 1.0;
 const SWEEPS: usize = 50;
 const CHANGE: f64 = 1e-3;
 /// Standard errors beyond which a step's own effect is kept for the most part.
-const STANDS_OUT: f64 = 1.5;
+const STANDS_OUT: f64 = 1.0;
 
 /// How much structure is looked for in the residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

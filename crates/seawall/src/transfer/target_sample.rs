@@ -10,8 +10,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct TargetSample {
     population: Population,
-    /// Each row's context and weight; what weighs nothing is left out.
-    rows: Vec<(usize, f64)>,
+    /// What weighs nothing is left out.
+    rows: Vec<TargetRows>,
     /// By context: the rows' weights, and their squares.
     weights: Vec<f64>,
     squares: Vec<f64>,
@@ -19,11 +19,32 @@ pub struct TargetSample {
     beyond: f64,
 }
 
+/// People of one context who weigh the same.
+#[derive(Clone, Copy, Debug)]
+struct TargetRows {
+    context: usize,
+    count: f64,
+    /// What each weighs.
+    unit: f64,
+}
+
 impl TargetSample {
-    /// Rows, each a context of the space and a weight.
+    /// Rows, each a context of the space and a weight: one person who weighs so much.
     pub fn new(space: &Arc<Space>, rows: &[(usize, f64)]) -> Result<Self> {
+        let row = |&(context, unit): &(usize, f64)| TargetRows { context, count: 1.0, unit };
+        Self::from_rows(space, rows.iter().map(row).collect())
+    }
+
+    /// Counts, each a context of the space and how many people there are.
+    pub fn counted(space: &Arc<Space>, counts: &[(usize, f64)]) -> Result<Self> {
+        let row = |&(context, count): &(usize, f64)| TargetRows { context, count, unit: 1.0 };
+        Self::from_rows(space, counts.iter().map(row).collect())
+    }
+
+    fn from_rows(space: &Arc<Space>, rows: Vec<TargetRows>) -> Result<Self> {
         let (mut weights, mut squares) = (vec![0.0; space.len()], vec![0.0; space.len()]);
-        for (row, &(context, weight)) in rows.iter().enumerate() {
+        for (row, &TargetRows { context, count, unit }) in rows.iter().enumerate() {
+            let weight = count * unit;
             if context >= space.len() {
                 let points = space.len();
                 return Err(Error::input(format!(
@@ -38,9 +59,9 @@ impl TargetSample {
                 )));
             }
             weights[context] += weight;
-            squares[context] += weight * weight;
+            squares[context] += weight * unit;
         }
-        let rows: Vec<(usize, f64)> = rows.iter().copied().filter(|r| r.1 > 0.0).collect();
+        let rows: Vec<TargetRows> = rows.into_iter().filter(|r| r.count * r.unit > 0.0).collect();
         if rows.is_empty() {
             return Err(Error::input("the target has no rows"));
         }
@@ -65,15 +86,15 @@ impl TargetSample {
         &self.population
     }
 
-    /// How many rows it has.
+    /// How many people it has.
     pub fn rows(&self) -> usize {
-        self.rows.len()
+        self.rows.iter().map(|r| r.count).sum::<f64>().round() as usize
     }
 
-    /// How many rows each context has.
+    /// How many people each context has.
     pub fn row_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.weights.len()];
-        self.rows.iter().for_each(|r| counts[r.0] += 1);
+        self.rows.iter().for_each(|r| counts[r.context] += r.count.round() as usize);
         counts
     }
 
@@ -94,7 +115,7 @@ impl TargetSample {
 
     /// What makes the weights sum to the number of rows: odds must not depend on the weights' unit.
     pub(super) fn scale(&self) -> f64 {
-        self.rows.len() as f64 / self.total()
+        self.rows() as f64 / self.total()
     }
 
     /// The squares of the rows' weights, summed by context: what variances are made of.
@@ -106,20 +127,22 @@ impl TargetSample {
     pub fn at_places(&self, space: &Arc<Space>, places: &[usize]) -> Result<Self> {
         let mut place = vec![None; self.weights.len()];
         places.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
-        let rows = self.rows.iter().filter_map(|&(x, w)| place[x].map(|x| (x, w)));
-        Ok(TargetSample::new(space, &rows.collect::<Vec<_>>())?.partly_beyond(self.beyond))
+        let rows =
+            self.rows.iter().filter_map(|r| Some(TargetRows { context: place[r.context]?, ..*r }));
+        Ok(TargetSample::from_rows(space, rows.collect())?.partly_beyond(self.beyond))
     }
 
     /// Its rows dealt to two halves at random; both are all of it if it has but one row.
     pub fn halves(&self, seed: u64, stream: u64) -> Result<[Self; 2]> {
         let mut random = Random::new(seed, stream);
+        if self.is_counted() {
+            return self.thinned(&mut random);
+        }
         let mut rows = self.rows.clone();
         for last in (1..rows.len()).rev() {
             rows.swap(last, random.below(last + 1));
         }
-        let half = |rows: &[(usize, f64)]| -> Result<Self> {
-            Ok(TargetSample::new(self.population.space(), rows)?.partly_beyond(self.beyond))
-        };
+        let half = |rows: &[TargetRows]| self.of(rows.to_vec());
         match rows.split_at(rows.len() / 2) {
             ([], all) => Ok([half(all)?, half(all)?]),
             (a, b) => Ok([half(a)?, half(b)?]),
@@ -129,8 +152,57 @@ impl TargetSample {
     /// As many rows drawn with replacement.
     pub fn drawn_again(&self, seed: u64, stream: u64) -> Result<Self> {
         let mut random = Random::new(seed, stream);
+        if self.is_counted() {
+            let drawn = |r: &TargetRows| TargetRows { count: poisson(r.count, &mut random), ..*r };
+            return self.of(self.rows.iter().map(drawn).collect()).or_else(|_| Ok(self.clone()));
+        }
         let count = self.rows.len();
-        let rows: Vec<(usize, f64)> = (0..count).map(|_| self.rows[random.below(count)]).collect();
-        Ok(TargetSample::new(self.population.space(), &rows)?.partly_beyond(self.beyond))
+        self.of((0..count).map(|_| self.rows[random.below(count)]).collect())
     }
+
+    /// Whether rows stand for several people.
+    fn is_counted(&self) -> bool {
+        self.rows.iter().any(|r| r.count != 1.0)
+    }
+
+    fn of(&self, rows: Vec<TargetRows>) -> Result<Self> {
+        Ok(TargetSample::from_rows(self.population.space(), rows)?.partly_beyond(self.beyond))
+    }
+
+    /// Each person dealt to one of two halves; both are all of it if one were empty.
+    fn thinned(&self, random: &mut Random) -> Result<[Self; 2]> {
+        let first: Vec<f64> = self.rows.iter().map(|r| thin(r.count, random)).collect();
+        let side = |count: &dyn Fn(usize) -> f64| {
+            let rows = self.rows.iter().enumerate();
+            self.of(rows.map(|(k, r)| TargetRows { count: count(k), ..*r }).collect())
+        };
+        match (side(&|k| first[k]), side(&|k| self.rows[k].count - first[k])) {
+            (Ok(a), Ok(b)) => Ok([a, b]),
+            _ => Ok([self.clone(), self.clone()]),
+        }
+    }
+}
+
+/// Counts up to this are drawn person by person, larger ones by a normal of the same mean and variance.
+const FEW: f64 = 256.0;
+
+/// How many of so many people fall to one of two halves.
+fn thin(count: f64, random: &mut Random) -> f64 {
+    if count <= FEW {
+        return (0..count.round() as usize).filter(|_| random.unit() < 0.5).count() as f64;
+    }
+    (0.5 * count + 0.5 * count.sqrt() * random.normal()).round().clamp(0.0, count)
+}
+
+/// How many people there are in a sample drawn again where there were so many.
+fn poisson(count: f64, random: &mut Random) -> f64 {
+    if count > FEW {
+        return (count + count.sqrt() * random.normal()).round().max(0.0);
+    }
+    let (end, mut product, mut drawn) = ((-count).exp(), random.unit(), 0.0);
+    while product > end {
+        product *= random.unit();
+        drawn += 1.0;
+    }
+    drawn
 }
