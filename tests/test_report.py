@@ -57,7 +57,7 @@ def test_slider_shows_what_evaluate_says(seawall, browser, trial):
         slider.press(key)
         radius = page.locator(".dial output").inner_text()
         assert slider.get_attribute("aria-valuetext") == f"radius {radius}"
-        said = run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius, "--full")
+        said = run(seawall, "evaluate", study, *words_of(POLICIES), "--radius", radius, "--details")
         rows = {
             line.split()[0]: line.split()
             for line in said.split("Within each radius")[1].splitlines()
@@ -159,7 +159,7 @@ def test_headline_has_its_interval_and_crowns_nobody_by_noise(browser, report):
         found = re.search(r"95% limits of the difference (-?[\d.e-]+) to (-?[\d.e-]+)", said)
         if report[1].parent.name.startswith("hostile"):
             # 30 actions in 600 rows: no pair has 30 effective rows, so there are no limits and no winner.
-            assert not found and "too close to call" in said, said
+            assert not found and "undecided" in said, said
             continue
         assert found, said
         low, high = map(float, found.groups())
@@ -167,7 +167,7 @@ def test_headline_has_its_interval_and_crowns_nobody_by_noise(browser, report):
         if crowned:
             assert not low <= 0 <= high, said
         else:
-            assert "too close to call" in said or "depends on the population" in said, said
+            assert "undecided" in said or "depends on the population" in said, said
 
 
 def test_names_from_data_are_text(browser, rude):

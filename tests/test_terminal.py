@@ -40,7 +40,7 @@ def demo(seawall, tmp_path_factory):
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
 @pytest.mark.parametrize("command", [
     ["evaluate", "seawall-demo/study.toml"],
-    ["evaluate", "seawall-demo/study.toml", "--full"],
+    ["evaluate", "seawall-demo/study.toml", "--details"],
     ["check", "seawall-demo/study.toml"],
     ["radius", "seawall-demo/study.toml", "--splits", "2"],
 ])

@@ -31,7 +31,9 @@ pub struct EvaluateOutputs {
     /// Whether to print JSON.
     pub json: bool,
     /// Whether to print every table.
-    pub full: bool,
+    pub details: bool,
+    /// Whether to print every pair.
+    pub pairs: bool,
     /// The other population.
     pub toward: Toward,
 }

@@ -91,7 +91,7 @@ fn the_stroke_trial_does_not_tell_its_two_arms_apart() {
     let policies = "--policy constant:treat --policy constant:control";
     let found = json(&here, &format!("compare ist.toml {policies} --set kl --set tv --json"));
     let evaluated = run(&here, &format!("evaluate ist.toml {policies} --set kl --halves 0"));
-    assert!(evaluated.out.contains("undecided"), "{}", evaluated.out);
+    assert!(evaluated.out.contains("Undecided"), "{}", evaluated.out);
     assert_eq!(found["on_log"]["told"], false, "{}", found["on_log"]);
     assert!(answered(&found).iter().all(|s| s["told"] == false), "{}", found["sets"]);
 }

@@ -57,7 +57,7 @@ fn joint_kl_estimates_with_errors_and_starts_at_self_normalised_weights() {
         }
         let rising = all.windows(2).all(|two| at(&two[0], "value") < at(&two[1], "value"));
         assert!(rising, "{set}");
-        let found = run(path, &format!("evaluate {args} --full"));
+        let found = run(path, &format!("evaluate {args} --details"));
         assert_eq!(found.code, 0, "{}", found.err);
         assert!(found.out.contains("As estimates from a sample of rows"), "{}", found.out);
         let short = run(path, &format!("evaluate {args}"));
@@ -130,7 +130,7 @@ fn outcomes_that_nobody_saw_together_are_told() {
     let words = "loses what every policy that draws nothing at random loses";
     let notes = all["diagnostics"]["notes"].as_array().unwrap();
     assert!(notes.iter().any(|note| note.as_str().unwrap().contains(words)), "{notes:?}");
-    let full = run(path, &format!("evaluate {args} --full"));
+    let full = run(path, &format!("evaluate {args} --details"));
     let told = full.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains(words) && !told.contains(".."), "{}", full.out);
     let line = "context = { set = \"wasserstein\", radius = [0, 0.1] }";
@@ -159,7 +159,7 @@ fn kind_and_unkind_couplings_are_told_apart() {
         let result = &results(path, &format!("study.toml {args}"))[0];
         let differ = at(result, "value") - at(result, "best_coupling");
         assert!(differ >= -1e-12 && (differ > 0.1) == apart, "{policy}: {result}");
-        for shown in ["", " --full"] {
+        for shown in ["", " --details"] {
             let text = run(path, &format!("evaluate study.toml {args}{shown}")).out;
             assert_eq!(said(&text), apart, "{text}");
         }

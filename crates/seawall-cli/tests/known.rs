@@ -133,7 +133,7 @@ fn differences_and_limits_start_from_the_balanced_log() {
         assert!(balance.unwrap() < first.unwrap(), "{}", told.out);
         assert_eq!(told.out.contains("no radius"), set == "couplings", "{}", told.out);
         assert!(!told.out.contains("inf"), "{}", told.out);
-        let full = run(&path, &format!("{words} --full"));
+        let full = run(&path, &format!("{words} --details"));
         assert!(full.out.contains("In the target") && !full.out.contains(" inf"), "{}", full.out);
     }
 }

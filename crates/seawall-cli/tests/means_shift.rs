@@ -28,7 +28,7 @@ fn they_answer_everywhere() {
         );
         for args in [
             format!(
-                "evaluate study.toml --set {set} --radius 0.1 --full --curve c.csv --worst w.csv"
+                "evaluate study.toml --set {set} --radius 0.1 --details --curve c.csv --worst w.csv"
             ),
             format!(
                 "bound t.csv --value events --context age --context site:nominal --set {set} --radius 0.1"
@@ -128,13 +128,13 @@ fn how_columns_count_is_said_where_means_shift() {
     let set = "set = \"moments\", gamma1 = 0.2, gamma2 = 1.5";
     let study = STUDY.replacen("set = \"wasserstein\"", set, 1);
     let there = folder(&[("study.toml", study.as_bytes()), ("t.csv", DATA.as_bytes())]);
-    for args in ["check study.toml", "evaluate study.toml --radius 0.1 --full --halves 0"] {
+    for args in ["check study.toml", "evaluate study.toml --radius 0.1 --details --halves 0"] {
         let found = run(there.path(), args);
         assert_eq!(found.code, 0, "{}", found.err);
         let flat = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let coding = "counts as an indicator of each level but the commonest";
         assert!(flat.contains(coding), "{args}: {}", found.out);
     }
-    let other = run(there.path(), "evaluate study.toml --radius 0.1 --full --halves 0 --set kl");
+    let other = run(there.path(), "evaluate study.toml --radius 0.1 --details --halves 0 --set kl");
     assert!(other.code == 0 && !other.out.contains("indicator"), "{}", other.out);
 }

@@ -64,7 +64,7 @@ fn every_kind_is_checked_evaluated_and_told() {
             assert_eq!(&kinds[..4], ["tree", "additive", "forest", "boosted"]);
             let chosen = found["models"].as_array().unwrap().iter().filter(|m| m["chosen"] == true);
             assert_eq!(chosen.map(|m| &m["kind"]).collect::<Vec<_>>(), [&found["model"]]);
-            for command in ["check s.toml", "evaluate s.toml", "evaluate s.toml --full"] {
+            for command in ["check s.toml", "evaluate s.toml", "evaluate s.toml --details"] {
                 let shown = run(path, command).out;
                 assert!(shown.contains("error on rows left out"), "{command}: {shown}");
             }

@@ -210,7 +210,7 @@ fn claims_are_said() {
     let there = there(400);
     let fine = STUDY.replace("max_depth = 3\nmin_samples_leaf = 5", "max_depth = 8");
     std::fs::write(there.path().join("s.toml"), fine).unwrap();
-    let found = run(there.path(), "evaluate s.toml");
+    let found = run(there.path(), "evaluate s.toml --policy constant:treat");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("no population within 0.05 of the data costs more than"), "{text}");
     assert!(
@@ -221,7 +221,7 @@ fn claims_are_said() {
     assert!(text.contains("of it may be overfitting; try larger leaves or a forest"), "{text}");
     let rewards = STUDY.replace("cost = \"y\"", "reward = \"y\"");
     std::fs::write(there.path().join("r.toml"), rewards).unwrap();
-    let found = run(there.path(), "evaluate r.toml --full --level 0.9");
+    let found = run(there.path(), "evaluate r.toml --details --level 0.9");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("o population within 0.05 of the data brings less than"), "{text}");
     assert!(text.contains("ome population within 0.05 of the data brings at most"), "{text}");

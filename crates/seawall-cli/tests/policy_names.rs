@@ -53,7 +53,7 @@ fn a_policy_is_called_what_the_study_calls_it() {
         names(path, "transfer s.toml --known age:mean=45 --json", "transfers", "policy"),
         all
     );
-    for command in ["evaluate s.toml", "evaluate s.toml --full", "compare s.toml"] {
+    for command in ["evaluate s.toml", "evaluate s.toml --details", "compare s.toml"] {
         let said = run(path, command);
         assert_eq!(said.code, 0, "{command}: {}", said.err);
         assert!(said.out.contains("usual_care"), "{command}: {}", said.out);

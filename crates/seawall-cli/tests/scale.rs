@@ -232,7 +232,7 @@ fn what_would_have_saved_the_analyst_is_said() {
         assert!(found.contains(words), "{words:?} is not in {found}");
     }
     // Before numbers, too.
-    let shown = run(path, "evaluate s.toml --full");
+    let shown = run(path, "evaluate s.toml --details");
     assert!(shown.out.find("only 12 rows").unwrap() < shown.out.find("If nothing shifts").unwrap());
     // Propensities that are wrong: the ratios average far from 1, and the estimates disagree.
     let wrong = study("", &[AGE, SITE], TREE).replace("a = 0.5, b = 0.5", "a = 0.9, b = 0.1");

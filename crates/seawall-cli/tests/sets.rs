@@ -71,7 +71,7 @@ fn sets_that_weigh_people_anew_answer_everywhere() {
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
     let path = there.path();
     for set in ANEW {
-        let found = run(path, &format!("evaluate study.toml --set {set} --radius 0,0.2 --full"));
+        let found = run(path, &format!("evaluate study.toml --set {set} --radius 0,0.2 --details"));
         assert_eq!(found.code, 0, "{set}: {}", found.err);
         assert!(found.out.contains("weighed anew"), "{set}: {}", found.out);
         let seen = found.out.contains("worst-case population is where nobody was seen");

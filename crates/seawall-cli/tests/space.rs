@@ -128,7 +128,7 @@ fn twenty_columns_of_any_numbers() {
     assert!(number(&result["value"]) > nominal);
     let limits = &result["limits"];
     assert!(number(&limits["lower"]) <= number(&limits["upper"]) && limits["pairwise"].is_null());
-    let words = run(here.path(), "evaluate s.toml --full --halves 0");
+    let words = run(here.path(), "evaluate s.toml --details --halves 0");
     assert_eq!(words.code, 0, "{}", words.err);
     assert!(words.out.contains("just above 0."), "{}", words.out);
     // The same bytes on any number of threads.

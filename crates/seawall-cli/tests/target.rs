@@ -97,7 +97,7 @@ fn a_target_is_valued_by_the_log() {
     for words in [
         "check study.toml --target target.csv",
         "evaluate study.toml --target target.csv",
-        "evaluate study.toml --target target.csv --full",
+        "evaluate study.toml --target target.csv --details",
         "learn study.toml --policy tree:1 --target target.csv",
         "learn study.toml --policy groups:site --target target.csv --against behaviour",
         "radius study.toml --target target.csv --splits 3",

@@ -163,7 +163,7 @@ def test_a_value_is_in_the_interval_beside_it(rows, reward, asked):
 
 
 def test_claims_and_noise_are_in_the_programs_words(program, demo):
-    text = program("evaluate", demo / "study.toml", *TYPED, "--radius", "0,0.02", "--full")
+    text = program("evaluate", demo / "study.toml", *TYPED, "--radius", "0,0.02", "--details")
     found = seawall.Study.from_file(demo / "study.toml").evaluate(PAIR, radius=[0.0, 0.02])
     for policy in found.policies:
         at = policy.results[1]

@@ -164,7 +164,7 @@ fn row(c: &Comparison, texts: &mut Texts) -> Row {
         Verdict::Better => "better in every population",
         Verdict::Worse => "worse in every population",
         Verdict::Depends => "depends on the population",
-        Verdict::Undecided => "too close to call",
+        Verdict::Undecided => "undecided",
     };
     Row {
         against: c.against.clone(),

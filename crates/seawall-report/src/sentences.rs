@@ -150,7 +150,7 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
             size(at.bounds.best.value)
         ),
         Verdict::Undecided => format!(
-            "{policy} and {against} are too close to call: in one and the same population {policy} \
+            "{policy} and {against} are undecided: in one and the same population {policy} \
              would {verb} from {} {} to {} {}{interval}.",
             size(at.bounds.best.value),
             word(at.bounds.best.value),

@@ -192,7 +192,10 @@ pub struct Evaluate {
     known: KnownArgs,
     /// Print every table, not one screen
     #[arg(long, conflicts_with = "json")]
-    full: bool,
+    details: bool,
+    /// Print every pair of policies below the screen
+    #[arg(long, conflicts_with_all = ["json", "details"])]
+    pairs: bool,
     /// Do not compare the policies with each other
     #[arg(long)]
     no_compare: bool,
@@ -245,7 +248,8 @@ impl Evaluate {
             by: self.by.map(|column| By { column, simultaneous: self.simultaneous }),
         };
         let mut outputs = EvaluateOutputs::new(self.curve, self.worst, &self.study, self.json)?;
-        (outputs.full, outputs.toward) = (self.full, self.known.toward(self.target)?);
+        (outputs.details, outputs.pairs) = (self.details, self.pairs);
+        outputs.toward = self.known.toward(self.target)?;
         Ok((self.study, changes, outputs))
     }
 }

@@ -38,7 +38,7 @@ pub fn run(path: &Path, changes: &Changes, outputs: &EvaluateOutputs) -> Result<
     if outputs.json {
         let text = serde_json::to_string(&found).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
-    } else if outputs.full {
+    } else if outputs.details {
         show::evaluate::print(&found, outputs, &mut out)?;
     } else {
         show::brief::print(&found, outputs, &mut out)?;

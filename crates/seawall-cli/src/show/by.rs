@@ -18,7 +18,7 @@ pub fn print(found: &Evaluation, all: bool, out: &mut dyn Write) -> Result<()> {
         format!(" ({} limits{each})", level(by.confidence))
     };
     let radii = found.question.context.radii.len();
-    let more = if all || radii < 2 { "" } else { ", at the first radius (all: --full)" };
+    let more = if all || radii < 2 { "" } else { ", at the first radius (all: --details)" };
     let column = label(&by.column);
     let names = short_names(found);
     let name = |policy: &str| {

@@ -1,4 +1,4 @@
-//! The answers of `seawall evaluate --full`: diagnostics, nominal estimates, worst cases, and the worst
+//! The answers of `seawall evaluate --details`: diagnostics, nominal estimates, worst cases, and the worst
 //! case in words.
 
 use super::{
@@ -210,7 +210,7 @@ fn noise(question: &Question, found: &Evaluation, out: &mut dyn Write) -> Result
         }
     }
     if let Some(words) = found.conditions() {
-        writeln!(out, "{words}")?;
+        writeln!(out, "Assumes: {words}")?;
     }
     writeln!(
         out,

@@ -21,7 +21,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seawall::Progress;
 pub use seawall_study::words::{
-    between, gap, level, number, percent, radius, short, standardised, supported,
+    between, gap, level, limit, number, percent, radius, short, standardised, supported,
 };
 use seawall_study::words::{commands, printable};
 use std::io::Write;
@@ -160,10 +160,6 @@ fn verdict(decision: &seawall_study::evaluate::Decision) -> String {
 /// An interval, to one digit of its standard error, rounded outwards.
 fn ends(interval: Option<(f64, f64)>, se: f64) -> String {
     interval.map_or(String::new(), |(low, high)| {
-        format!(
-            "({}, {})",
-            seawall_study::words::limit(low, se, false),
-            seawall_study::words::limit(high, se, true)
-        )
+        format!("({}, {})", limit(low, se, false), limit(high, se, true))
     })
 }

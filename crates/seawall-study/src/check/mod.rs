@@ -243,6 +243,9 @@ pub struct FeatureFacts {
     pub empty_levels: usize,
     /// What multiplies its cost.
     pub weight: Option<f64>,
+    /// The width of its bins, if numbers are binned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<f64>,
     /// What a cost of 0.1 buys, in words.
     pub buys: String,
 }
@@ -444,6 +447,7 @@ fn feature(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts 
         missing: missing.and_then(|level| shares.get(&level).copied()).unwrap_or(0.0),
         empty_levels: levels.len() - shares.len(),
         weight: (space.kind(k) != Kind::Fixed).then(|| space.weight(k)),
+        bin: prepared.study.data.contexts[k].bin,
         buys: buys(space, k),
     }
 }
@@ -465,6 +469,7 @@ fn line(prepared: &PreparedStudy, k: usize, totals: &Matrix) -> FeatureFacts {
         missing: missing.sum::<f64>() / log.total(),
         empty_levels: 0,
         weight: Some(space.weight(k)),
+        bin: None,
         buys: buys(space, k),
     }
 }

@@ -90,7 +90,7 @@ impl Condition {
             Condition::RandomGivenColumns => {
                 "actions were as good as random given the context columns"
             }
-            Condition::Overlap => "every action is possible in every context",
+            Condition::Overlap => "every action may be taken in every context",
         }
     }
 }
@@ -273,7 +273,8 @@ impl ClaimScope {
     }
 }
 
-fn capitalized(text: &str) -> String {
+/// With a capital letter.
+pub(super) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
 }
@@ -336,18 +337,20 @@ impl Evaluation {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// The conditions of every claim, in a sentence; None where nothing is claimed.
+    /// What the limits rest on, in a sentence or two; None where nothing is claimed.
     pub fn conditions(&self) -> Option<String> {
         let mut claims =
             self.policies.iter().flat_map(|p| &p.results).flat_map(|r| &r.claims.claims);
         let own: Vec<&str> = claims.next()?.conditions.iter().map(|c| c.words()).collect();
-        let together = match self.policies.len() {
-            1 => String::new(),
-            count => format!(
-                " Limits hold together for all {count} policies (Bonferroni), and so do those of pairs."
-            ),
+        let together = if self.policies.len() > 1 {
+            " Limits hold jointly for all policies, and for all pairs (Bonferroni)."
+        } else {
+            ""
         };
-        Some(format!("Assumes that {}.{together}", own.join(", that ")))
+        Some(format!(
+            "{}; no three columns act together beyond the model.{together}",
+            own.join("; ")
+        ))
     }
 }
 

@@ -2,9 +2,10 @@
 //! better, how far nothing reverses that, and what can be said.
 
 use super::claims::Claims;
+use super::claims::capitalized;
 use super::estimates::leads;
 use super::robustness::RobustnessRadius;
-use super::verdict::{Assumption, Decision, Verdict};
+use super::verdict::{Assumption, Decision, Established, Verdict};
 use super::{HeldOutEstimate, TargetEstimates};
 use crate::reference::{FEW_ROWS, unshifted};
 use crate::words::{number, short};
@@ -223,6 +224,65 @@ impl Comparison {
     /// one: where the robustness radius starts from.
     pub fn leads(&self) -> bool {
         leads((&self.nominal, self.target.as_ref()), self.about.direction)
+    }
+
+    /// What can be said of the two, with confidence: the plain difference first, then the radii up to which one is better in
+    /// every population, or from which on it depends; names as `tell` tells them.
+    pub fn headline(&self, tell: impl Fn(&str) -> String) -> String {
+        let (policy, against) = (tell(&self.policy), tell(&self.against));
+        let place = if self.target.is_some() { "in the target" } else { "in the data" };
+        let pair = format!("{policy} vs {against}");
+        let Some(plain) = self.estimate() else {
+            return format!("{pair}: undecided. The data have no rows of what one of them does.");
+        };
+        if self.is_thin() || self.about.chosen_here {
+            return self.sentence(tell);
+        }
+        let plain = format!("{pair}: {} {place}", crate::words::estimate(&plain));
+        let first = self.results.first().map_or(0.0, |r| r.cost_radius);
+        let mut own: Vec<&DifferenceValue> =
+            self.results.iter().filter(|r| r.cost_radius == first).collect();
+        own.sort_by(|a, b| a.radius.total_cmp(&b.radius));
+        let around = if self.target.is_some() { " of the target" } else { " of the data" };
+        // The largest radius up to which all decisions are of a kind.
+        let up_to = |holds: &dyn Fn(&Decision) -> bool| {
+            own.iter().take_while(|r| holds(&r.decision)).last().map(|r| r.radius)
+        };
+        let mut said = Vec::new();
+        for (verdict, word) in [(Verdict::Better, "better"), (Verdict::Worse, "worse")] {
+            let strict = up_to(&|d: &Decision| d.verdict == verdict && d.is_strict());
+            let any = up_to(&|d: &Decision| d.verdict == verdict);
+            let assumed = any.filter(|radius| strict.is_none_or(|strict| strict < *radius));
+            said.extend(strict.map(|radius| {
+                format!("{policy} is {word} in every population {}", self.among(radius, around))
+            }));
+            let assumes =
+                own.iter().find_map(|r| r.decision.assumes.filter(|_| !r.decision.is_strict()));
+            let assumed = assumed.zip(assumes).map(|(radius, assumed)| {
+                let every = self.among(radius, around);
+                format!("{policy} is {word} in every population {every} if {}", assumed.words())
+            });
+            said.extend(assumed);
+        }
+        let at = |verdict: Verdict| own.iter().find(|r| r.decision.verdict == verdict);
+        if let Some(result) = at(Verdict::Depends) {
+            said.push(format!(
+                "from {} on it depends on the population",
+                crate::words::radius(result.radius)
+            ));
+        }
+        if said.is_empty() {
+            said.push("undecided".to_owned());
+            let known = own.iter().find_map(|r| r.decision.established.map(|e| (r.radius, e)));
+            said.extend(known.map(|(radius, established)| {
+                let better = match established {
+                    Established::SomewhereBetter => &policy,
+                    Established::SomewhereWorse => &against,
+                };
+                format!("{better} is better in some populations {}", self.among(radius, around))
+            }));
+        }
+        format!("{plain}. {}.", capitalized(&said.join("; ")))
     }
 
     /// In a sentence or two, names as `tell` tells them.
