@@ -78,7 +78,7 @@ def run(*words):
 
 def evaluated(*words):
     # The curve is written whole; halves of the rows are another question.
-    return run("evaluate", *words, "--halves", 0, "--curve", OUT / "curve.csv", "--json")
+    return run("evaluate", *words, "--splits", 0, "--curve", OUT / "curve.csv", "--json")
 
 
 def observed(count, wide):

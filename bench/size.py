@@ -105,13 +105,13 @@ def bench(row):
          for s, a, y in nominal(rng, 300_000, 200_000)),
         'site = { kind = "nominal" }\nx = { kind = "ordinal", levels = ["low", "mid", "high"] }',
         'kind = "tree"')
-    seconds, found = run("evaluate", sites, "--halves", 0)
+    seconds, found = run("evaluate", sites, "--splits", 0)
     row("evaluate, 300,000 rows, 200,000 levels beside 3", seconds, "", None, "under 10 s",
         seconds < 10)
     head = [f"x{k}" for k in range(30)]
     scattered = study("scattered", head, wide(rng, 20_000, 30),
                       "\n".join(f'{x} = {{ kind = "numeric" }}' for x in head),
                       'kind = "tree"\nmax_depth = [4]\nmin_samples_leaf = [50]', "observed")
-    seconds, found = run("evaluate", scattered, "--halves", 0)
+    seconds, found = run("evaluate", scattered, "--splits", 0)
     row("evaluate, 20,000 points in 30 continuous columns, all pairs", seconds, "", None,
         "under 30 s", seconds < 30)

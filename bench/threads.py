@@ -57,7 +57,7 @@ def bench(row):
     for what, words, file in (
         ("counting 3,000,000 CSV rows", ("count", log, "--out", counted), counted),
         ("learn tree:2, 2,000 rows in 12 continuous columns", ("learn", columns, "--policy", "tree:2", "--no-honest", "--json"), None),
-        ("evaluate, 20 sample splits, 2,000 rows in 12 continuous columns", ("evaluate", columns, "--halves", 20, "--json"), None),
+        ("evaluate, 20 sample splits, 2,000 rows in 12 continuous columns", ("evaluate", columns, "--splits", 20, "--json"), None),
     ):
         (one, _, first), bytes_one = best(1, *words), file and file.read_bytes()
         (two, _, second), bytes_two = best(2, *words), file and file.read_bytes()
@@ -66,7 +66,7 @@ def bench(row):
             "same bytes" if same else "OTHER BYTES")
     for rows in (50_000, 100_000):
         path = wide_study(rng, rows, 30, "space")
-        _, without, _ = best(1, "evaluate", path, "--halves", 0, times=1)
+        _, without, _ = best(1, "evaluate", path, "--splits", 0, times=1)
         _, default, _ = best(1, "evaluate", path, times=1)
         row(f"evaluate, {rows:,} rows in 30 columns, default sample splits (CPU)", default, "no splits", without,
             "default at most 3 times", default <= 3 * without)

@@ -59,7 +59,7 @@ def rude(seawall, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     study = hostile.write(folder)
     page = folder / "report.html"
-    run(seawall, "report", study, "--halves", 3, "--out", page)
+    run(seawall, "report", study, "--splits", 3, "--out", page)
     return study, page
 
 

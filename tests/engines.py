@@ -168,7 +168,7 @@ PROGRAM = None
 def answers(study, path):
     """What the program says of a study; the data's path is no part of it."""
     told = []
-    for words in (["check"], ["evaluate", "--halves", "2", "--policy", "uniform", "--radius", "0.05"]):
+    for words in (["check"], ["evaluate", "--splits", "2", "--policy", "uniform", "--radius", "0.05"]):
         done = subprocess.run([PROGRAM, words[0], study, "--json", *words[1:]], capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
         told.append(done.stdout.replace(json.dumps(str(path)).encode(), b'"rows"'))

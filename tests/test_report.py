@@ -188,7 +188,7 @@ def test_same_bytes_on_any_number_of_threads(seawall, demo, tmp_path):
     pages = []
     for threads in (1, 2, 3):
         page = tmp_path / f"{threads}.html"
-        run(seawall, "report", study, "--halves", 5, "--threads", threads, "--out", page)
+        run(seawall, "report", study, "--splits", 5, "--threads", threads, "--out", page)
         pages.append(page.read_bytes())
     assert pages[0] == pages[1] == pages[2]
 
@@ -241,7 +241,7 @@ def test_other_sets_and_cost_radii(seawall, browser, demo, tmp_path, robust):
 def test_what_is_named_twice_is_shown_once(seawall, browser, demo, tmp_path):
     page = tmp_path / "report.html"
     twice = [*words_of(["uniform", "uniform"]), "--learn", "tree:1", "--learn", "tree:1"]
-    run(seawall, "report", demo[0], *twice, "--halves", 0, "--out", page)
+    run(seawall, "report", demo[0], *twice, "--splits", 0, "--out", page)
     shown, wrong = opened(browser, page)
     names = shown.locator("#policies h3").all_inner_texts()
     assert names == ["uniform", "learned tree:1"] and wrong == []

@@ -228,7 +228,7 @@ def test_policies_have_the_names_that_people_give(seawall, browser, demo, tmp_pa
     text = text.replace('action = "control"\n', 'action = "control"\nname = "neither"\n')
     (tmp_path / "study.toml").write_text(text)
     page = tmp_path / "report.html"
-    run(seawall, "report", tmp_path / "study.toml", "--halves", 3, "--out", page)
+    run(seawall, "report", tmp_path / "study.toml", "--splits", 3, "--out", page)
     shown, wrong = opened(browser, page)
     names = ["uniform", "Aspirin & heparin", "neither", "learned tree:1"]
     assert shown.locator("#policies h3").all_inner_texts() == names
@@ -284,7 +284,7 @@ def test_near_radii_can_be_told_apart_beside_a_far_one(seawall, browser, demo, t
     text = text.replace('[[policy]]\nkind = "constant"\naction = "control"\n', "")
     (tmp_path / "study.toml").write_text(text)
     page = tmp_path / "report.html"
-    run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--halves", 0, "--out", page)
+    run(seawall, "report", tmp_path / "study.toml", "--no-learn", "--splits", 0, "--out", page)
     shown, wrong = opened(browser, page, viewport={"width": 1440, "height": 900})
     ticks, label = scale_of(shown, "radius")
     marks = [float(m) for m in shown.locator(".marks .static").all_inner_texts()] + json.loads(radii)

@@ -13,8 +13,8 @@ def page(seawall, tmp_path_factory):
     run(seawall, "demo", "--folder", folder)
     made = folder / "report.html"
     study = folder / "study.toml"
-    run(seawall, "report", study, "--no-learn", "--halves", 0, "--compare", "--out", made)
-    return json.loads(run(seawall, "compare", study, "--json")), made
+    run(seawall, "report", study, "--no-learn", "--splits", 0, "--compare", "--out", made)
+    return json.loads(run(seawall, "sensitivity", study, "--json")), made
 
 
 @pytest.mark.parametrize("width, scheme", [(390, "light"), (768, "light"), (1440, "dark"), (1440, "light")])

@@ -72,8 +72,8 @@ def onward(seawall, tmp_path_factory):
     """The study, its page, and what the terminal says."""
     study = write(tmp_path_factory.mktemp("onward"))
     page = study.parent / "report.html"
-    run(seawall, "report", study, "--level", 0.9, "--halves", 3, "--out", page)
-    said = json.loads(run(seawall, "transfer", study, "--level", 0.9, "--json"))
+    run(seawall, "report", study, "--level", 0.9, "--splits", 3, "--out", page)
+    said = json.loads(run(seawall, "transport", study, "--level", 0.9, "--json"))
     return study, page, said
 
 
@@ -199,7 +199,7 @@ def test_groups_change_nothing_else(seawall, onward, tmp_path):
         own = study.parent / f"{name}.toml"
         own.write_text(text.replace(words, ""))
         page = tmp_path / f"{name}.html"
-        run(seawall, "report", own, "--no-learn", "--halves", 4, "--level", 0.9, "--out", page)
+        run(seawall, "report", own, "--no-learn", "--splits", 4, "--level", 0.9, "--out", page)
         pages.append(page.read_text())
     parts = [page.split('id="radius"')[1].split('id="transfer"')[0] for page in pages]
     assert "limits" in parts[0] and parts[0] == parts[1]
@@ -214,19 +214,19 @@ def test_options_ask_for_it(seawall, browser, onward, tmp_path):
     text = study.read_text()
     bare.write_text(text.split("[target]")[0] + "[[policy]]" + text.split("[[policy]]", 1)[1])
     page = tmp_path / "r.html"
-    run(seawall, "report", bare, "--no-learn", "--halves", 0, "--out", page)
+    run(seawall, "report", bare, "--no-learn", "--splits", 0, "--out", page)
     assert 'id="transfer"' not in page.read_text()
-    run(seawall, "report", bare, "--no-learn", "--halves", 0, "--by", "site", "--least", 100, "--level", 0.8, "--known", "age:mean=50", "--out", page)
+    run(seawall, "report", bare, "--no-learn", "--splits", 0, "--by", "site", "--least", 100, "--level", 0.8, "--target-facts", "age:mean=50", "--out", page)
     shown, wrong = opened(browser, page)
     assert "mean of age" in shown.inner_text("#transfer") and wrong == []
-    assert "--known age:mean=50 --by site --least 100" in shown.inner_text("#methods")
+    assert "--target-facts age:mean=50 --by site --least 100" in shown.inner_text("#methods")
 
 
 def test_same_bytes_on_any_number_of_threads(seawall, onward, tmp_path):
     pages = []
     for threads in (1, 2):
         page = tmp_path / f"{threads}.html"
-        run(seawall, "report", onward[0], "--halves", 3, "--threads", threads, "--out", page)
+        run(seawall, "report", onward[0], "--splits", 3, "--threads", threads, "--out", page)
         pages.append(page.read_bytes())
     assert pages[0] == pages[1]
 

@@ -21,7 +21,7 @@ def place(name, colour, *options, kind="estimated", **happened):
 
 
 # The newly infected: untreated by definition, and 73% men (MMWR 57(36), 2008).
-NEWLY = ["--known", "treated_before:no=1", "--known", "sex:M=0.73,F=0.27"]
+NEWLY = ["--target-facts", "treated_before:no=1", "--target-facts", "sex:M=0.73,F=0.27"]
 
 STUDIES = {
     "stroke": {
@@ -70,7 +70,7 @@ STUDIES = {
         "places": [
             place("trial", 0),
             place("newly infected, forecast", 1, *NEWLY),
-            place("the same, were 65% not white", 2, *NEWLY, "--known", "race:white=0.35,other=0.65"),
+            place("the same, were 65% not white", 2, *NEWLY, "--target-facts", "race:white=0.35,other=0.65"),
         ],
         "learn": ["--policy", "groups:treated_before", "--radius", "0.1", "--against", "constant:ZDV+ddI"],
     },
@@ -78,8 +78,8 @@ STUDIES = {
         "pairs": ["up to 1 − nothing", "up to 1 − over 1"], "digits": 3,
         "places": [
             place("all villages", 0),
-            place("half of the centres closed, forecast", 1, "--known", "km:mean=2.85"),
+            place("half of the centres closed, forecast", 1, "--target-facts", "km:mean=2.85"),
         ],
-        "transfer": ["--known", "km:mean=2.85"],
+        "transfer": ["--target-facts", "km:mean=2.85"],
     },
 }

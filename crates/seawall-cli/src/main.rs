@@ -1,13 +1,14 @@
 //! The program `seawall`. This file only turns results into exit codes: 0 for an answer, 2 for
 //! input or options that cannot be used, 130 for a run that was interrupted, 1 for anything else.
 //!
-//! Modules, each importing only from those before it: `failure`, `request`, `args`, `show`, `interrupt`,
+//! Modules, each importing only from those before it: `failure`, `request`, `args`, `renamed`, `show`, `interrupt`,
 //! `cmd`, `run`.
 
 mod args;
 mod cmd;
 mod failure;
 mod interrupt;
+mod renamed;
 mod request;
 mod run;
 mod show;
@@ -18,7 +19,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = match args::Args::try_parse() {
+    let (typed, notices) = renamed::renewed(std::env::args_os());
+    for notice in notices {
+        show::complain("note", &notice);
+    }
+    let args = match args::Args::try_parse_from(typed) {
         Ok(args) => args,
         // Help and versions were asked for, or nothing at all.
         Err(error) if args::is_help(&error) => return help(&error),

@@ -41,14 +41,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
             let (study, changes, outputs) = learn.meaning()?;
             cmd::learn::run(&study, &changes, &outputs)
         }
-        Command::Apply(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
+        Command::Predict(apply) => cmd::apply::run(&apply.policy, &apply.data, &apply.out),
         Command::Explain(explain) => {
             cmd::explain::run(&explain.file, explain.action.as_deref(), explain.json)
         }
         Command::Describe(describe) => cmd::describe::run(&describe.meaning()),
-        Command::Transfer(transfer) => cmd::transfer::run(transfer.meaning()?),
+        Command::Transport(transfer) => cmd::transfer::run(transfer.meaning()?),
         Command::Backtest(backtest) => cmd::backtest::run(backtest.meaning()),
-        Command::Compare(compare) => cmd::compare::run(compare.meaning()?),
+        Command::Sensitivity(compare) => cmd::compare::run(compare.meaning()?),
         Command::Distance(distance) => {
             let (asked, json) = distance.meaning()?;
             cmd::distance::run(&asked, json)

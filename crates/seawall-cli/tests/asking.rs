@@ -93,7 +93,7 @@ fn chances_next_to_nothing_are_written_as_none() {
     let policy = r#"{"format":"seawall-policy","version":1,"name":"p","actions":["c","d"],
         "features":[],"rule":{"kind":"groups","by":[],"probabilities":[[4e-11,0.99999999996]]}}"#;
     let there = folder(&[("p.json", policy.as_bytes()), ("t.csv", b"x\n1.50\n")]);
-    let found = run(there.path(), "apply p.json t.csv");
+    let found = run(there.path(), "predict p.json t.csv");
     assert_eq!(found.out, "x,p_c,p_d\n1.50,0,1\n", "{}", found.err);
 }
 

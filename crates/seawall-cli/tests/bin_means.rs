@@ -53,14 +53,14 @@ fn dr(found: &Value) -> f64 {
 fn known(there: &TempDir, study: &str, mean: &str) -> Value {
     json(
         there.path(),
-        &format!("evaluate {study} --known z:mean={mean} --radius 0 --halves 0 --json"),
+        &format!("evaluate {study} --target-facts z:mean={mean} --radius 0 --splits 0 --json"),
     )
 }
 
 #[test]
 fn a_known_mean_is_one_of_the_numbers() {
     let there = there(&rows(6));
-    let plain = json(there.path(), "evaluate study.toml --radius 0 --halves 0 --json");
+    let plain = json(there.path(), "evaluate study.toml --radius 0 --splits 0 --json");
     let own = known(&there, "study.toml", "4");
     let column = &own["balance"]["columns"][0];
     // 4 is what the rows have: nothing is weighed anew, and nothing moves.
@@ -76,7 +76,7 @@ fn a_known_mean_is_one_of_the_numbers() {
     // By the standard deviation of the numbers: the square root of (2·100 + 400)/10 − 16.
     let apart = number(&less["balance"]["columns"][0]["before"]);
     assert!((apart + 2.0 / 44f64.sqrt()).abs() < 1e-9, "{apart}");
-    let refused = run(there.path(), "evaluate study.toml --known z:mean=21");
+    let refused = run(there.path(), "evaluate study.toml --target-facts z:mean=21");
     assert!(
         refused.code == 2 && refused.err.contains("from 0 to 20, which is what the log has"),
         "{}",
@@ -110,9 +110,9 @@ fn a_counted_table_tells_what_is_in_the_bins() {
     let counted = STUDY.replace("\"t.csv\"", "\"c.csv\"\ncounted = true");
     std::fs::write(path.join("counted.toml"), &counted).unwrap();
     for asked in [
-        "evaluate FILE --known z:mean=3.5 --radius 0,0.1 --set couplings --json --halves 0",
+        "evaluate FILE --target-facts z:mean=3.5 --radius 0,0.1 --set couplings --json --splits 0",
         "describe FILE --means --json",
-        "transfer FILE --known z:mean=3.5 --json",
+        "transport FILE --target-facts z:mean=3.5 --json",
     ] {
         let of = |study: &str| {
             let mut found = run(path, &asked.replace("FILE", study)).out;
@@ -138,11 +138,14 @@ fn a_counted_table_tells_what_is_in_the_bins() {
         })
         .collect();
     std::fs::write(path.join("c.csv"), bare).unwrap();
-    let found = json(path, "evaluate counted.toml --known z:mean=9 --radius 0 --halves 0 --json");
+    let found =
+        json(path, "evaluate counted.toml --target-facts z:mean=9 --radius 0 --splits 0 --json");
     assert!((number(&found["balance"]["facts"][0]["before"]) - 9.0).abs() < 1e-9, "{found}");
     assert!(found.to_string().contains("each bin counts as its middle"), "{found}");
-    let found =
-        json(path, "evaluate counted.toml --known sex:F=0.5,M=0.5 --radius 0 --halves 0 --json");
+    let found = json(
+        path,
+        "evaluate counted.toml --target-facts sex:F=0.5,M=0.5 --radius 0 --splits 0 --json",
+    );
     assert!(!found.to_string().contains("as its middle"));
     // A mean that no number of the bin has is told by row.
     std::fs::write(path.join("c.csv"), table.replacen(",0,0,0,", ",0,12,0,", 1)).unwrap();
@@ -162,7 +165,7 @@ fn a_counted_table_tells_what_is_in_the_bins() {
 fn past_groups_have_means_of_their_own() {
     let predicted = |sites: usize| {
         let there = there(&rows(sites));
-        let found = json(there.path(), "transfer study.toml --known z:mean=4 --json");
+        let found = json(there.path(), "transport study.toml --target-facts z:mean=4 --json");
         let groups = found["transfers"][0]["groups"].as_array().unwrap().clone();
         let of = |name: &str| {
             let group = groups.iter().find(|g| g["group"] == name).unwrap();

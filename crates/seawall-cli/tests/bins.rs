@@ -86,7 +86,7 @@ fn what_is_learned_is_what_is_applied() {
             "tree:1" => assert!(words.contains("If x ≥ 0.3: c."), "{words}"),
             _ => assert!(words.contains("x=0.25: d.") && words.contains("x=0.35: c."), "{words}"),
         }
-        let applied = run(path, "apply p.json d.csv").out;
+        let applied = run(path, "predict p.json d.csv").out;
         for line in applied.lines().skip(1) {
             let fields: Vec<&str> = line.split(',').collect();
             let x: f64 = fields[0].parse().unwrap();

@@ -27,7 +27,7 @@ fn differences_are_of_one_population() {
     let study = "seawall-demo/study.toml";
     let words = "--policy constant:treat --policy constant:control";
     let ask = |more: &str| json(path, &format!("evaluate {study} {words} {more} --json"));
-    let found = ask("--radius 0,0.01,0.05 --cost-radius 0,0.02");
+    let found = ask("--radius 0,0.01,0.05 --outcome-radius 0,0.02");
     assert!(found.get("breakdown").is_none() && found.get("differences").is_none());
     let (a, b) = ("constant:treat", "constant:control");
     let (one, other) = (pair(&found, a, b), pair(&found, b, a));
@@ -127,7 +127,7 @@ fn two_policies_and_three_radii_fit_a_screen() {
     assert!(both.code == 2 && both.err.contains("--json"), "{}", both.err);
     let sure = run(path, &format!("{asked} --radius 0.01"));
     assert!(sure.out.contains("95% upper limit"), "{}", sure.out);
-    let plain = run(path, &format!("{asked} --halves 0 --radius 0.01"));
+    let plain = run(path, &format!("{asked} --splits 0 --radius 0.01"));
     assert!(!plain.out.contains("95% upper limit"), "{}", plain.out);
 }
 
@@ -281,7 +281,7 @@ fn policies_are_learned_against_a_baseline() {
     let quick = learn("--policy tree:1 --no-honest");
     assert!(quick.get("honest").is_none() && quick.get("against").is_none());
     // Stochastic gradients too, outcomes shifting or not.
-    for cost in ["", "--cost-radius 0.02"] {
+    for cost in ["", "--outcome-radius 0.02"] {
         let found = learn(&format!(
             "--policy groups:sex --method bsgd --steps 200 --batch 50 --against behaviour {cost} --no-honest"
         ));
@@ -336,13 +336,13 @@ fn smoothed_outcomes_certify_nothing_by_themselves() {
     let there = demo();
     let path = there.path();
     let study = "seawall-demo/study.toml";
-    let soft = "--cost-set entropic --eta 20 --cost-radius 0.01";
+    let soft = "--outcome-set entropic --eta 20 --outcome-radius 0.01";
     let refused = run(path, &format!("learn {study} --policy tree:1 --against behaviour {soft}"));
-    assert!(refused.code == 2 && refused.err.contains("--cost-set"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("--outcome-set"), "{}", refused.err);
     let words = "--policy constant:treat --policy constant:control --radius 0.02";
     let ask = |more: &str| json(path, &format!("evaluate {study} {words} {more} --json"));
-    let exact = ask("--cost-radius 0.01");
-    for more in [soft, "--set entropic --eta 20 --cost-radius 0.01"] {
+    let exact = ask("--outcome-radius 0.01");
+    for more in [soft, "--set entropic --eta 20 --outcome-radius 0.01"] {
         let smoothed = ask(more);
         for (a, b) in [("treat", "control"), ("control", "treat")] {
             let (a, b) = (format!("constant:{a}"), format!("constant:{b}"));

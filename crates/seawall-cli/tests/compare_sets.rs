@@ -1,4 +1,4 @@
-//! `seawall compare`: the same policies under every set, at radii that cover the same.
+//! `seawall sensitivity`: the same policies under every set, at radii that cover the same.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common;
@@ -90,7 +90,7 @@ pub(crate) fn list(value: &Value) -> &Vec<Value> {
 pub(crate) fn at(path: &Path, study: &str, set: &str, policy: &str, radius: f64) -> (f64, f64) {
     let less = 0.999 * radius;
     let asked = format!(
-        "evaluate {study} --set {set} --policy {policy} --radius {less},{radius} --halves 0 --json"
+        "evaluate {study} --set {set} --policy {policy} --radius {less},{radius} --splits 0 --json"
     );
     let found = json(path, &asked);
     let all = list(&found["policies"][0]["results"]);
@@ -106,7 +106,7 @@ pub(crate) fn answered(found: &Value) -> Vec<&Value> {
 fn every_radius_just_covers_what_a_group_that_was_left_out_really_cost() {
     let there = there();
     let path = there.path();
-    let found = json(path, "compare study.toml --by site --group s5 --json");
+    let found = json(path, "sensitivity study.toml --by site --group s5 --json");
     let covers = &found["covers"];
     assert_eq!((&covers["goal"], &covers["name"]), (&"group".into(), &"s5".into()));
     let value = number(&covers["value"]);
@@ -155,9 +155,9 @@ fn every_radius_just_covers_what_a_group_that_was_left_out_really_cost() {
 fn without_a_target_radii_cover_chance() {
     let there = there();
     let path = there.path();
-    let found = json(path, "compare study.toml --policy constant:b --set kl --set tv --json");
+    let found = json(path, "sensitivity study.toml --policy constant:b --set kl --set tv --json");
     assert_eq!(found["covers"]["goal"], "chance");
-    let evaluated = json(path, "evaluate study.toml --policy constant:b --halves 0 --json");
+    let evaluated = json(path, "evaluate study.toml --policy constant:b --splits 0 --json");
     let limit = number(&evaluated["policies"][0]["nominal"]["dm"]["upper"]);
     assert!((number(&found["covers"]["value"]) - limit).abs() < 1e-12);
     for set in list(&found["sets"]) {
@@ -169,7 +169,7 @@ fn without_a_target_radii_cover_chance() {
     // Those asked for alone, and nothing is said to be left out.
     assert_eq!(list(&found["sets"]).len(), 2);
     assert!(found.get("left_out").is_none());
-    let usual = json(path, "compare study.toml --json");
+    let usual = json(path, "sensitivity study.toml --json");
     let names: Vec<&str> =
         list(&usual["left_out"]).iter().map(|s| s["set"].as_str().unwrap()).collect();
     assert!(names.contains(&"entropic") && names.contains(&"couplings"), "{names:?}");
@@ -181,9 +181,9 @@ fn a_target_is_covered_and_contained() {
     let there = there();
     let path = there.path();
     let found =
-        json(path, "compare study.toml --target target.csv --set kl --set wasserstein --json");
+        json(path, "sensitivity study.toml --target target.csv --set kl --set wasserstein --json");
     assert_eq!(found["covers"]["goal"], "target");
-    let evaluated = json(path, "evaluate study.toml --target target.csv --halves 0 --json");
+    let evaluated = json(path, "evaluate study.toml --target target.csv --splits 0 --json");
     let dr = number(&evaluated["policies"][0]["target"]["dr"]["value"]);
     assert!((number(&found["covers"]["value"]) - dr).abs() < 1e-12);
     for set in list(&found["sets"]) {
@@ -191,7 +191,7 @@ fn a_target_is_covered_and_contained() {
         let (reached, _) = at(path, "study.toml", name, "constant:a", radius);
         assert!((reached - dr).abs() <= 1e-6 * dr, "{set}");
     }
-    let asked = "compare study.toml --target target.csv --containing --json";
+    let asked = "sensitivity study.toml --target target.csv --containing --json";
     let found = json(path, asked);
     let distance = json(path, "distance study.toml --target target.csv --json");
     for set in list(&found["sets"]) {
@@ -203,7 +203,7 @@ fn a_target_is_covered_and_contained() {
         }
     }
     // People of a group that is left out may be where nobody else is.
-    let found = json(path, "compare study.toml --by site --group s5 --containing --json");
+    let found = json(path, "sensitivity study.toml --by site --group s5 --containing --json");
     let lacking = number(&found["covers"]["lacking"]);
     assert!(lacking > 0.1, "{}", found["covers"]);
     let kl = list(&found["sets"]).iter().find(|s| s["set"] == "kl").unwrap();
@@ -217,7 +217,7 @@ fn a_target_is_covered_and_contained() {
 fn what_is_no_worse_than_the_log_needs_no_cover() {
     let there = there();
     let path = there.path();
-    let found = json(path, "compare study.toml --by site --group s6 --set kl --json");
+    let found = json(path, "sensitivity study.toml --by site --group s6 --set kl --json");
     let covers = &found["covers"];
     assert_eq!(covers["goal"], "chance", "{covers}");
     assert!(number(&covers["estimate"]["value"]) < number(&covers["nominal"]));
@@ -229,7 +229,7 @@ fn what_is_no_worse_than_the_log_needs_no_cover() {
 fn people_read_a_table_and_who_agrees() {
     let there = there();
     let path = there.path();
-    let shown = run(path, "compare study.toml --by site --group s5");
+    let shown = run(path, "sensitivity study.toml --by site --group s5");
     assert_eq!((shown.code, shown.err.as_str()), (0, ""));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
@@ -244,14 +244,14 @@ fn people_read_a_table_and_who_agrees() {
     ] {
         assert!(flat.contains(text), "{text}\n{}", shown.out);
     }
-    let found = json(path, "compare study.toml --by site --group s5 --json");
+    let found = json(path, "sensitivity study.toml --by site --group s5 --json");
     let sentence = found["agreement"]["sentences"][0].as_str().unwrap();
     assert!(flat.contains(sentence), "{sentence}\n{}", shown.out);
     assert!(shown.out.lines().all(|line| line.chars().count() <= 140), "{}", shown.out);
     let help = run(path, "compare --help");
     assert!(help.out.contains("--group UK") && help.out.contains("chance"), "{}", help.out);
     // Couplings stand beside the others where they are asked for and something is known.
-    let known = "compare study.toml --known age:mean=60 --set couplings --set kl --json";
+    let known = "sensitivity study.toml --target-facts age:mean=60 --set couplings --set kl --json";
     let found = json(path, known);
     let couplings = &found["sets"][0];
     assert!(couplings["radius"].is_null() && !list(&couplings["best"]).is_empty(), "{couplings}");
@@ -269,26 +269,33 @@ fn slips_are_told_on_one_line() {
         ("--set wassertein", "expected one of wasserstein"),
         ("--set kl:k=2", "kl has no k"),
         ("--set cvar:alpha=0.9", "cvar has no alpha: the radius is 1 − alpha"),
-        ("--radius 0.1", "compare chooses each set's radius"),
-        ("--known age:mean=60 --containing", "--known cannot be contained"),
-        ("--set couplings --by site --group s1 --known age:mean=50", "leave out one of the two"),
+        ("--radius 0.1", "sensitivity chooses each set's radius"),
+        ("--target-facts age:mean=60 --containing", "--target-facts cannot be contained"),
+        (
+            "--set couplings --by site --group s1 --target-facts age:mean=50",
+            "leave out one of the two",
+        ),
         ("--by site --group s1 --target target.csv", "cannot be used with"),
         ("--target study.toml", "study.toml"),
         ("--policy constant:c", "\"c\""),
         ("--by age --group 35", "is a context column"),
     ] {
-        let found = run(path, &format!("compare study.toml {args}"));
+        let found = run(path, &format!("sensitivity study.toml {args}"));
         assert_eq!(found.code, 2, "{args}: {}{}", found.out, found.err);
         assert_eq!(found.err.lines().count(), 1, "{args}: {}", found.err);
         assert!(found.err.contains(text), "{args}: {}", found.err);
     }
     // A set that cannot answer leaves the others as they are.
-    let found = json(path, "compare study.toml --set couplings --set kl --json");
+    let found = json(path, "sensitivity study.toml --set couplings --set kl --json");
     assert!(found["sets"][0]["why"].as_str().unwrap().contains("nothing is known"), "{found}");
     assert_eq!(list(&found["sets"][1]["best"]).len(), 1, "{found}");
     // Where every set refuses, that is the answer, with what to do.
-    let found = run(path, "compare study.toml --set couplings");
-    assert!(found.code == 2 && found.err.contains("--known COL:mean=NUMBER"), "{}", found.err);
+    let found = run(path, "sensitivity study.toml --set couplings");
+    assert!(
+        found.code == 2 && found.err.contains("--target-facts COL:mean=NUMBER"),
+        "{}",
+        found.err
+    );
     assert_eq!((found.err.lines().count(), found.out.as_str()), (1, ""));
 }
 
@@ -309,12 +316,12 @@ fn nobody_is_crowned_whom_the_log_does_not_tell_from_the_others() {
     let there = alike();
     let path = there.path();
     let sets = "--set kl --set wasserstein --set chi2";
-    let found = json(path, &format!("compare study.toml {sets} --json"));
+    let found = json(path, &format!("sensitivity study.toml {sets} --json"));
     let on_log = &found["on_log"];
     let (policy, against) =
         (on_log["policy"].as_str().unwrap(), on_log["against"].as_str().unwrap());
     // The same paired difference and interval as evaluate has.
-    let evaluated = json(path, "evaluate study.toml --halves 0 --json");
+    let evaluated = json(path, "evaluate study.toml --splits 0 --json");
     let pair = list(&evaluated["comparisons"]).iter().find(|c| c["policy"] == policy).unwrap();
     assert_eq!(pair["against"], against);
     for end in ["value", "lower", "upper"] {
@@ -325,7 +332,7 @@ fn nobody_is_crowned_whom_the_log_does_not_tell_from_the_others() {
     for set in answered(&found) {
         assert!(set["told"] == false || list(&set["best"]).len() > 1, "{set}");
     }
-    let shown = run(path, &format!("compare study.toml {sets}"));
+    let shown = run(path, &format!("sensitivity study.toml {sets}"));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = on_log["sentence"].as_str().unwrap();
     assert!(sentence.contains("too close to call, so no set crowns anybody"), "{sentence}");
@@ -335,7 +342,7 @@ fn nobody_is_crowned_whom_the_log_does_not_tell_from_the_others() {
     // Where the log does tell them apart, that is said.
     let log = rows(0..7).replace(",b,", ",b,1");
     std::fs::write(path.join("log.csv"), log).unwrap();
-    let found = json(path, &format!("compare study.toml {sets} --json"));
+    let found = json(path, &format!("sensitivity study.toml {sets} --json"));
     assert_eq!(
         (&found["on_log"]["policy"], &found["on_log"]["told"]),
         (&"constant:a".into(), &true.into())
@@ -347,7 +354,7 @@ fn nobody_is_crowned_whom_the_log_does_not_tell_from_the_others() {
 fn policies_that_are_equally_bad_are_best_alike() {
     let there = there();
     let path = there.path();
-    let twice = "compare study.toml --policy constant:a --policy constant:a --set kl --set tv";
+    let twice = "sensitivity study.toml --policy constant:a --policy constant:a --set kl --set tv";
     let found = json(path, &format!("{twice} --json"));
     for set in list(&found["sets"]) {
         assert_eq!(list(&set["best"]), &["constant:a", "constant:a (2)"], "{set}");
@@ -364,11 +371,11 @@ fn policies_that_are_equally_bad_are_best_alike() {
     let count = answered(&found).len();
     assert_eq!(found["agreement"]["agree"], list(&chosen["sets"]).len() == count, "{found}");
     // One policy alone is no choice.
-    let found = json(path, "compare study.toml --policy constant:a --set kl --json");
+    let found = json(path, "sensitivity study.toml --policy constant:a --set kl --json");
     let agreement = &found["agreement"];
     assert!(agreement["agree"].is_null() && list(&agreement["choices"]).is_empty(), "{agreement}");
     assert!(found.get("on_log").is_none());
-    let shown = run(path, "compare study.toml --policy constant:a --set kl");
+    let shown = run(path, "sensitivity study.toml --policy constant:a --set kl");
     assert!(shown.out.contains("a choice needs two policies"), "{}", shown.out);
 }
 
@@ -385,7 +392,7 @@ fn what_is_beyond_the_goal_already_or_there_twice_does_not_count() {
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("log.csv", log.as_bytes())]);
     let path = there.path();
     let sets = "--set sinkhorn:kappa=5 --set chi2 --set cressie-read:k=2 --set kl";
-    let found = json(path, &format!("compare study.toml {sets} --json"));
+    let found = json(path, &format!("sensitivity study.toml {sets} --json"));
     let sinkhorn = &found["sets"][0];
     assert_eq!(
         (&sinkhorn["beyond"], number(&sinkhorn["radius"])),
@@ -398,7 +405,7 @@ fn what_is_beyond_the_goal_already_or_there_twice_does_not_count() {
         .flat_map(|c| list(&c["sets"]).iter().map(|s| s.as_str().unwrap()))
         .collect();
     assert_eq!(counted.into_iter().collect::<Vec<_>>(), ["chi2", "kl"]);
-    let shown = run(path, &format!("compare study.toml {sets}"));
+    let shown = run(path, &format!("sensitivity study.toml {sets}"));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
         "sinkhorn:kappa=5: already beyond the goal at radius 0: not counted",
@@ -407,7 +414,7 @@ fn what_is_beyond_the_goal_already_or_there_twice_does_not_count() {
         assert!(flat.contains(text), "{text}\n{}", shown.out);
     }
     // Nobody meets the same set twice unless they ask for it.
-    let usual = json(path, "compare study.toml --json");
+    let usual = json(path, "sensitivity study.toml --json");
     assert!(list(&usual["sets"]).iter().all(|s| s["set"] != "cressie-read:k=2"));
 }
 
@@ -415,14 +422,16 @@ fn what_is_beyond_the_goal_already_or_there_twice_does_not_count() {
 fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
     let there = there();
     let path = there.path();
-    let found =
-        json(path, "compare study.toml --set kl --set joint-kl-dr --set joint-wasserstein --json");
+    let found = json(
+        path,
+        "sensitivity study.toml --set kl --set joint-kl-dr --set joint-wasserstein --json",
+    );
     let covers = &found["covers"];
     let increase = number(&covers["value"]) - number(&covers["nominal"]);
     let joint = &found["sets"][1];
     let evaluated = json(
         path,
-        "evaluate study.toml --set joint-kl-dr --policy constant:a --radius 0 --halves 0 --json",
+        "evaluate study.toml --set joint-kl-dr --policy constant:a --radius 0 --splits 0 --json",
     );
     let start = number(&evaluated["policies"][0]["results"][0]["value"]);
     assert!((number(&joint["covers"]) - start - increase).abs() < 1e-9, "{joint}");
@@ -440,6 +449,6 @@ fn joint_sets_cover_the_same_increase_and_fear_outcomes() {
         assert!(!set["fears"].is_null() && number(&set["radius"]) > 0.0, "{set}");
     }
     // Beside a group it is the level.
-    let found = json(path, "compare study.toml --by site --group s5 --set joint-kl-dr --json");
+    let found = json(path, "sensitivity study.toml --by site --group s5 --set joint-kl-dr --json");
     assert_eq!(found["sets"][0]["covers"], found["covers"]["value"]);
 }

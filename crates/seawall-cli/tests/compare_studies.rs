@@ -1,4 +1,4 @@
-//! `seawall compare` on words, scales, the report and the stroke trial.
+//! `seawall sensitivity` on words, scales, the report and the stroke trial.
 
 use crate::common::{folder, json, run, shared};
 use crate::compare_sets::*;
@@ -18,7 +18,7 @@ fn levels_that_are_words_are_named_by_the_one_that_gains() {
         "stage = { kind = \"ordinal\", levels = [\"I\", \"II\", \"III\"] }",
     );
     let there = folder(&[("study.toml", study.as_bytes()), ("log.csv", log.as_bytes())]);
-    let found = json(there.path(), "compare study.toml --set kl --set wasserstein --json");
+    let found = json(there.path(), "sensitivity study.toml --set kl --set wasserstein --json");
     for set in answered(&found) {
         assert_eq!(set["fears"], "more stage = III", "{set}");
     }
@@ -35,7 +35,7 @@ fn a_radius_is_told_in_the_scale_of_the_study() {
         ("spread.toml", "drawn at random", "across the whole range"),
     ] {
         let sets = "--set sinkhorn --set wasserstein --set joint-wasserstein --set kl";
-        let found = json(path, &format!("compare {study} {sets} --json"));
+        let found = json(path, &format!("sensitivity {study} {sets} --json"));
         let away: Vec<&str> =
             list(&found["sets"]).iter().map(|s| s["away"].as_str().unwrap()).collect();
         assert!(away[..3].iter().all(|a| a.contains(own) && !a.contains(other)), "{away:?}");
@@ -50,13 +50,13 @@ fn the_report_has_the_sets_where_they_are_asked_for() {
     let there = there();
     let path = there.path();
     let page = |words: &str| {
-        let found = run(path, &format!("report study.toml --no-learn --halves 0 {words}"));
+        let found = run(path, &format!("report study.toml --no-learn --splits 0 {words}"));
         assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
         std::fs::read_to_string(path.join("report.html")).unwrap()
     };
     assert!(!page("").contains("Other kinds of shift"));
     let shown = page("--compare --target target.csv");
-    let said = json(path, "compare study.toml --target target.csv --json");
+    let said = json(path, "sensitivity study.toml --target target.csv --json");
     let sentence = said["agreement"]["sentences"][0].as_str().unwrap();
     assert!(shown.contains("Other kinds of shift") && shown.contains(sentence), "{sentence}");
     let noise = said["on_log"]["sentence"].as_str().unwrap();
@@ -71,7 +71,7 @@ fn the_report_has_the_sets_where_they_are_asked_for() {
 fn the_stroke_trial_covers_the_united_kingdom() {
     let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let asked = "compare ist.toml --policy constant:treat --policy constant:control --by COUNTRY \
+    let asked = "sensitivity ist.toml --policy constant:treat --policy constant:control --by COUNTRY \
                  --group UK --json";
     let found = json(&here, asked);
     let value = number(&found["covers"]["value"]);
@@ -89,8 +89,8 @@ fn the_stroke_trial_does_not_tell_its_two_arms_apart() {
     let Some(_) = shared("data/ist/IST_corrected.csv.gz") else { return };
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let policies = "--policy constant:treat --policy constant:control";
-    let found = json(&here, &format!("compare ist.toml {policies} --set kl --set tv --json"));
-    let evaluated = run(&here, &format!("evaluate ist.toml {policies} --set kl --halves 0"));
+    let found = json(&here, &format!("sensitivity ist.toml {policies} --set kl --set tv --json"));
+    let evaluated = run(&here, &format!("evaluate ist.toml {policies} --set kl --splits 0"));
     assert!(evaluated.out.contains("Undecided"), "{}", evaluated.out);
     assert_eq!(found["on_log"]["told"], false, "{}", found["on_log"]);
     assert!(answered(&found).iter().all(|s| s["told"] == false), "{}", found["sets"]);

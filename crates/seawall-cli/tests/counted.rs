@@ -80,7 +80,7 @@ fn everything(turn: usize) -> String {
 /// What the commands print for a study.
 fn answers(at: &Path, study: &str) -> Vec<String> {
     let commands =
-        ["check", "evaluate --halves 4 --policy greedy --policy uniform", "radius --splits 3"];
+        ["check", "evaluate --splits 4 --policy greedy --policy uniform", "radius --splits 3"];
     let ask = |command: &str| {
         let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
         let found = run(at, &format!("{verb} {study} --json {rest}"));
@@ -296,9 +296,9 @@ fn past_groups_are_counted_too_and_answer_the_same() {
     assert!(head.lines().next().unwrap().contains("history_site"), "{head}");
     assert!(ask("sql s.toml --dialect duckdb").contains("history_site"));
     let commands = [
-        "transfer STUDY --level 0.8 --json",
+        "transport STUDY --level 0.8 --json",
         "backtest STUDY --json",
-        "evaluate STUDY --halves 2 --json",
+        "evaluate STUDY --splits 2 --json",
     ];
     for file in ["c.csv", "c.parquet"] {
         std::fs::write(at.path().join("s2.toml"), from_counts(RECORDED, file)).unwrap();
@@ -309,7 +309,7 @@ fn past_groups_are_counted_too_and_answer_the_same() {
         }
     }
     // A table without groups says what it lacks.
-    let found = run(at.path(), "transfer s2.toml --by day --json");
+    let found = run(at.path(), "transport s2.toml --by day --json");
     assert!(found.code == 2 && found.err.contains("history_day"), "{}", found.err);
     // Groups beside the log are none of its rows'.
     let beside = RECORDED.replace("by = \"site\"", "by = \"ward\"\npath = \"past.csv\"");
@@ -325,14 +325,14 @@ fn what_is_asked_of_past_groups_is_refused_by_name() {
     let bare = RECORDED.replace("[history]\nby = \"site\"\n", "");
     std::fs::write(at.path().join("bare.toml"), bare).unwrap();
     for (args, expected) in [
-        ("transfer s.toml --by sex", "--by: \"sex\" is a context column, too"),
-        ("transfer s.toml --least 0", "--least is 0; expected a number of rows from 1 on"),
-        ("transfer s.toml --half-life 3", "--half-life needs groups in time: say --in-time"),
-        ("transfer s.toml --by site,day --in-time", "named by one column: --by"),
-        ("transfer s.toml --by day --each month --half-life -1", "--half-life is -1; expected"),
-        ("transfer bare.toml --history t.csv", "--history needs --by"),
+        ("transport s.toml --by sex", "--by: \"sex\" is a context column, too"),
+        ("transport s.toml --least 0", "--least is 0; expected a number of rows from 1 on"),
+        ("transport s.toml --half-life 3", "--half-life needs groups in time: say --in-time"),
+        ("transport s.toml --by site,day --in-time", "named by one column: --by"),
+        ("transport s.toml --by day --each month --half-life -1", "--half-life is -1; expected"),
+        ("transport bare.toml --history t.csv", "--history needs --by"),
         ("backtest bare.toml", "no groups are recorded"),
-        ("transfer s.toml --by sitee", "did you mean \"site\""),
+        ("transport s.toml --by sitee", "did you mean \"site\""),
     ] {
         let found = run(at.path(), args);
         assert_eq!(found.code, 2, "{args}");

@@ -153,7 +153,7 @@ fn a_damaged_parquet_file_is_an_error_that_names_it() {
 fn other_damaged_files_are_errors_too() {
     let parquet = parquet(Compression::ZSTD(Default::default()), WriterVersion::PARQUET_1_0);
     damaged("d.pq", &parquet, 60, "distance d.pq d.pq --context g:nominal --context n:numeric");
-    damaged("d.pq", &parquet, 60, "apply u.json d.pq");
+    damaged("d.pq", &parquet, 60, "predict u.json d.pq");
     damaged("d.parquet.gz", &gzip(&parquet), 40, "check s.toml");
     damaged("d.jsonl", &lines(), 60, "check s.toml");
     damaged("d.jsonl.gz", &gzip(&lines()), 60, "check s.toml");

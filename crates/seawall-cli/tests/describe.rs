@@ -1,4 +1,4 @@
-//! What is known of a target: `[target.known]`, `--known`, and the block that `seawall describe` writes.
+//! What is known of a target: `[target.known]`, `--target-facts`, and the block that `seawall describe` writes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{folder, json, run, shared};
@@ -151,11 +151,11 @@ fn options_say_the_same_and_replace_what_the_study_says() {
     let path = there.path();
     assert_eq!(run(path, "check study.toml").code, 2);
     for words in [
-        "check study.toml --known site:north=0.4,south=0.6",
-        "evaluate study.toml --known site:north=0.4,south=0.6,within=0.1 --policy constant:a --halves 0",
-        "evaluate study.toml --known site:north=0.3..0.5 --known age:mean=40..45 --policy constant:a",
-        "learn study.toml --known site:north=0.4 --policy tree:1 --no-honest",
-        "report study.toml --known site:north=0.4 --target-size 90 --no-learn --halves 0",
+        "check study.toml --target-facts site:north=0.4,south=0.6",
+        "evaluate study.toml --target-facts site:north=0.4,south=0.6,within=0.1 --policy constant:a --splits 0",
+        "evaluate study.toml --target-facts site:north=0.3..0.5 --target-facts age:mean=40..45 --policy constant:a",
+        "learn study.toml --target-facts site:north=0.4 --policy tree:1 --no-honest",
+        "report study.toml --target-facts site:north=0.4 --target-size 90 --no-learn --splits 0",
     ] {
         let found = run(path, words);
         assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
@@ -163,14 +163,14 @@ fn options_say_the_same_and_replace_what_the_study_says() {
     // A sample's size excuses no sum.
     std::fs::write(path.join("study.toml"), format!("{STUDY}[target]\nsize = 20\n")).unwrap();
     for (words, told) in [
-        ("--known age", "--known age: expected COLUMN:mean=NUMBER"),
-        ("--known agee:mean=1", "did you mean \"age\"?"),
-        ("--known age:mean=1..x", "expected a number, or a range as 0.4..0.6"),
-        ("--known age:mean=140", "--known age:mean=140: the mean is 140"),
-        ("--known site:north=0.5,south=0.4", "the shares sum to 0.9; expected 1"),
-        ("--known age:mean=40 --known age:25=0.1", "\"age\" is said twice"),
-        ("--known age:mean=40 --target t.csv", "--target t.csv is a sample and says more"),
-        ("--known site:north=0.4 --target-size -2", "--target-size: the size is -2"),
+        ("--target-facts age", "--target-facts age: expected COLUMN:mean=NUMBER"),
+        ("--target-facts agee:mean=1", "did you mean \"age\"?"),
+        ("--target-facts age:mean=1..x", "expected a number, or a range as 0.4..0.6"),
+        ("--target-facts age:mean=140", "--target-facts age:mean=140: the mean is 140"),
+        ("--target-facts site:north=0.5,south=0.4", "the shares sum to 0.9; expected 1"),
+        ("--target-facts age:mean=40 --target-facts age:25=0.1", "\"age\" is said twice"),
+        ("--target-facts age:mean=40 --target t.csv", "--target t.csv is a sample and says more"),
+        ("--target-facts site:north=0.4 --target-size -2", "--target-size: the size is -2"),
     ] {
         let found = run(path, &format!("check study.toml {words}"));
         assert_eq!((found.code, found.out.as_str()), (2, ""), "{words}");
@@ -178,7 +178,7 @@ fn options_say_the_same_and_replace_what_the_study_says() {
     }
     // The study's own sample and numbers that are typed are two things.
     std::fs::write(path.join("s.toml"), format!("{STUDY}[target]\npath = \"t.csv\"\n")).unwrap();
-    let found = run(path, "check s.toml --known age:mean=40");
+    let found = run(path, "check s.toml --target-facts age:mean=40");
     assert!(found.err.contains("names a sample of the target"), "{}", found.err);
 }
 

@@ -134,7 +134,7 @@ fn radii_intervals_and_bounds_on_the_demo() {
         .map(|t| number(&bounds[t]))
         .sum::<f64>();
     assert!((terms - number(&bounds["total"])).abs() < 1e-9 && bounds["holds"] == false);
-    for (args, word) in [("--halves 0 --level 1", "--level is 1"), ("--bounds 0", "--bounds is 0")]
+    for (args, word) in [("--splits 0 --level 1", "--level is 1"), ("--bounds 0", "--bounds is 0")]
     {
         let found = run(path, &format!("evaluate {study} {args}"));
         assert!(found.code == 2 && found.err.contains(word), "{args}: {}", found.err);

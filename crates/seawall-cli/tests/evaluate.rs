@@ -231,7 +231,10 @@ fn policies_and_models_from_files() {
     // Predicted costs: A costs 1, 2, 1 where 2, 1 and 3 rows are.
     let m = json(there.path(), "evaluate m.toml --policy constant:A --json");
     close(&m["policies"][0]["nominal"]["dm"]["value"], &Value::from(7.0 / 6.0), "dm");
-    refused("evaluate m.toml --cost-radius 0.1", &["predicted values", "--cost-radius is 0.1"]);
+    refused(
+        "evaluate m.toml --outcome-radius 0.1",
+        &["predicted values", "--outcome-radius is 0.1"],
+    );
     std::fs::write(there.path().join("costs.csv"), costs.replace("2,3", "2,high")).unwrap();
     refused("evaluate m.toml", &["costs.csv", "row 2", "\"B\"", "high"]);
     std::fs::write(
@@ -364,7 +367,7 @@ fn bad_input_is_named() {
         ("--radius -1", "--radius is -1"),
         ("--set entropic", "needs eta: larger is closer to exact; try --eta 100"),
         ("--eta 5", "entropic"),
-        ("--cost-set entropic --eta 0", "--eta is 0"),
+        ("--outcome-set entropic --eta 0", "--eta is 0"),
         ("--curve t.csv", "it is the file that is read"),
         ("--curve study.toml", "it is the file that is read"),
         ("--curve x.csv --worst x.csv", "the same file"),
@@ -437,10 +440,14 @@ fn the_demo_checks_and_evaluates_and_keeps_what_was_edited() {
     assert!(second.out.contains("kept") && second.out.contains("0.07"), "{}", second.out);
     assert_eq!(std::fs::read_to_string(&study).unwrap(), edited);
     // The same bytes on any number of threads.
-    let one =
-        run(there.path(), "evaluate seawall-demo/study.toml --cost-radius 0.02 --json --threads 1");
-    let two =
-        run(there.path(), "evaluate seawall-demo/study.toml --cost-radius 0.02 --json --threads 3");
+    let one = run(
+        there.path(),
+        "evaluate seawall-demo/study.toml --outcome-radius 0.02 --json --threads 1",
+    );
+    let two = run(
+        there.path(),
+        "evaluate seawall-demo/study.toml --outcome-radius 0.02 --json --threads 3",
+    );
     assert!(one.code == 0 && one.out == two.out);
 }
 

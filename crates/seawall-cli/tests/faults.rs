@@ -145,7 +145,7 @@ const WRITES: &[Writes] = &[
     },
     Writes {
         name: "apply",
-        args: "apply u.json t.csv --out o.csv",
+        args: "predict u.json t.csv --out o.csv",
         outputs: &["o.csv"],
         faults: EVERY,
     },
@@ -163,7 +163,7 @@ const WRITES: &[Writes] = &[
     },
     Writes {
         name: "evaluate",
-        args: "evaluate s.toml --curve o.csv --worst w.csv --halves 0",
+        args: "evaluate s.toml --curve o.csv --worst w.csv --splits 0",
         outputs: &["o.csv", "w.csv"],
         faults: EVERY,
     },

@@ -63,14 +63,14 @@ fn every_call_that_reads_may_fail_and_files_may_be_cut_off() {
         return;
     }
     let count = 1500;
-    let evaluate = "evaluate s.toml --halves 0 --json";
+    let evaluate = "evaluate s.toml --splits 0 --json";
     let read: [(&str, Vec<u8>, &str); 7] = [
         ("t.csv", csv(count), evaluate),
         ("t.csv.gz", gzip(&csv(count)), evaluate),
         ("t.jsonl.zst", zstd::encode_all(&*lines(count), 3).unwrap(), evaluate),
         ("t.jsonl", lines(count), evaluate),
         ("t.parquet", parquet(count), evaluate),
-        ("t.csv", csv(count), "apply u.json t.csv"),
+        ("t.csv", csv(count), "predict u.json t.csv"),
         (
             "t.csv",
             csv(count),
@@ -142,10 +142,10 @@ fn standard_output_may_be_full_or_gone() {
     for args in [
         "check s.toml",
         "check s.toml --json",
-        "evaluate s.toml --halves 0",
+        "evaluate s.toml --splits 0",
         "learn s.toml --policy groups:site",
-        "apply u.json t.csv",
-        "apply u.json t.csv --out o.csv",
+        "predict u.json t.csv",
+        "predict u.json t.csv --out o.csv",
         "report s.toml --out o.html",
         "explain u.json",
         "explain s.toml",
@@ -155,8 +155,8 @@ fn standard_output_may_be_full_or_gone() {
         "bound t.csv --value events --context age:numeric --radius 0.1",
         "distance t.csv t.csv --context age:numeric",
         "radius s.toml --splits 5",
-        "transfer s.toml --known age:mean=50",
-        "compare s.toml --set kl --set tv",
+        "transport s.toml --target-facts age:mean=50",
+        "sensitivity s.toml --set kl --set tv",
         "init t.csv --action arm --cost events --out o.toml",
         "completions bash --print",
         "completions bash --folder .",

@@ -89,7 +89,7 @@ fn a_column_that_tells_the_action_is_left_out_and_warned_of() {
     let line = text.lines().find(|line| line.starts_with("tinc = {")).unwrap();
     let plain = text.replace(line, "tinc = { kind = \"numeric\" }");
     std::fs::write(there.path().join("study.toml"), plain).unwrap();
-    for words in ["check study.toml", "evaluate study.toml --halves 0"] {
+    for words in ["check study.toml", "evaluate study.toml --splits 0"] {
         let found = run(there.path(), words);
         assert_eq!(found.code, 0, "{}", found.err);
         let told = found.out.split_whitespace().collect::<Vec<_>>().join(" ");

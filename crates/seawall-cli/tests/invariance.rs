@@ -68,7 +68,7 @@ fn rewards_mirror_costs_to_the_last_digit() {
     ];
     let commands = [
         "evaluate STUDY --policy constant:t --policy greedy --policy uniform --radius 0,0.05 --json",
-        "evaluate STUDY --policy constant:t --policy constant:c --set kl --radius 0.05 --cost-radius 0.01 \
+        "evaluate STUDY --policy constant:t --policy constant:c --set kl --radius 0.05 --outcome-radius 0.01 \
          --json",
         "learn STUDY --policy tree:1 --radius 0.05 --json",
     ];
@@ -82,7 +82,8 @@ fn rewards_mirror_costs_to_the_last_digit() {
                 (files[1].0, files[1].1.as_bytes()),
             ]);
             for command in commands {
-                if ["additive", "boosted"].contains(&model) && command.contains("--cost-radius") {
+                if ["additive", "boosted"].contains(&model) && command.contains("--outcome-radius")
+                {
                     continue; // These models have values only, no outcomes to shift.
                 }
                 let one = all_sizes(&json(there.path(), &command.replace("STUDY", "c.toml")));

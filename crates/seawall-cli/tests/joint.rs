@@ -136,7 +136,7 @@ fn outcomes_that_nobody_saw_together_are_told() {
     let line = "context = { set = \"wasserstein\", radius = [0, 0.1] }";
     let own = "context = { set = \"joint-wasserstein\", kappa = 2, radius = [0, 0.1] }";
     std::fs::write(path.join("fixed_jw.toml"), fixed.replacen(line, own, 1)).unwrap();
-    let words_of = "fixed_jw.toml --policy constant:A --no-learn --halves 0 --out r.html";
+    let words_of = "fixed_jw.toml --policy constant:A --no-learn --splits 0 --out r.html";
     let made = run(path, &format!("report {words_of}"));
     assert_eq!(made.code, 0, "{}", made.err);
     assert!(std::fs::read_to_string(path.join("r.html")).unwrap().contains(words));
@@ -167,7 +167,7 @@ fn kind_and_unkind_couplings_are_told_apart() {
     let line = "context = { set = \"wasserstein\", radius = [0, 0.1] }";
     let other = "context = { set = \"joint-wasserstein\", kappa = 1, radius = 0.01 }";
     std::fs::write(path.join("jw.toml"), STUDY.replacen(line, other, 1)).unwrap();
-    let made = run(path, "report jw.toml --policy greedy --no-learn --halves 0 --out r.html");
+    let made = run(path, "report jw.toml --policy greedy --no-learn --splits 0 --out r.html");
     assert_eq!(made.code, 0, "{}", made.err);
     assert!(std::fs::read_to_string(path.join("r.html")).unwrap().contains("as kindly: no data"));
 }
@@ -218,13 +218,13 @@ fn what_has_no_meaning_is_refused_in_one_line() {
             format!("bound t.csv --value events --context age {joint}"),
             "is joint-kl, which is about",
         ),
-        (format!("evaluate study.toml {joint} --cost-radius 0.1"), "shift twice"),
+        (format!("evaluate study.toml {joint} --outcome-radius 0.1"), "shift twice"),
         (format!("evaluate study.toml {joint} --target other.csv"), "the log's own people"),
         (
             format!("learn study.toml --policy greedy {joint} --target other.csv"),
             "not from a target",
         ),
-        (format!("learn study.toml --policy greedy {joint} --cost-radius 0.1"), "expected 0"),
+        (format!("learn study.toml --policy greedy {joint} --outcome-radius 0.1"), "expected 0"),
         (
             format!("learn study.toml --policy softmax --method bsgd {joint}"),
             "--method under joint-kl: bsgd",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const KNOWN: &str = "--known sex:F=0.6,M=0.4 --known age:mean=76";
+const KNOWN: &str = "--target-facts sex:F=0.6,M=0.4 --target-facts age:mean=76";
 
 /// The demo, in a folder of its own.
 fn demo() -> (TempDir, PathBuf) {
@@ -74,11 +74,11 @@ fn refused(path: &Path, args: &str, told: &[&str]) {
 #[test]
 fn without_a_radius_it_is_as_bad_as_at_any_and_what_transfer_says() {
     let (_there, path) = demo();
-    let study = format!("evaluate study.toml {KNOWN} --halves 0 --no-compare --json --set");
+    let study = format!("evaluate study.toml {KNOWN} --splits 0 --no-compare --json --set");
     let none = json(&path, &format!("{study} couplings"));
     let some = json(&path, &format!("{study} couplings --radius 0,0.01,0.1,50"));
     let start = json(&path, &format!("{study} wasserstein --radius 0"));
-    let bound = json(&path, &format!("transfer study.toml {KNOWN} --method couplings --json"));
+    let bound = json(&path, &format!("transport study.toml {KNOWN} --method couplings --json"));
     assert!(none["policies"][0]["results"][0]["radius"].is_null());
     assert!(none["policies"][0]["radii"]["saturation"].is_null());
     assert_eq!(none["balance"]["status"], "matched");
@@ -113,7 +113,7 @@ fn differences_and_limits_start_from_the_balanced_log() {
     let (_there, path) = demo();
     let policies = "--policy constant:treat --policy constant:control";
     for set in ["couplings", "couplings --radius 0.05", "wasserstein --radius 0.05"] {
-        let words = format!("evaluate study.toml {KNOWN} {policies} --halves 3 --set {set}");
+        let words = format!("evaluate study.toml {KNOWN} {policies} --splits 3 --set {set}");
         let found = json(&path, &format!("{words} --json"));
         let pair = &found["comparisons"][0];
         let dr = |k: usize| number(&found["policies"][k]["target"]["dr"]["value"]);
@@ -129,7 +129,7 @@ fn differences_and_limits_start_from_the_balanced_log() {
         assert!(number(low) <= a && a <= number(high), "{set}: {result}");
         let told = run(&path, &words);
         assert_eq!(told.code, 0, "{}", told.err);
-        let (balance, first) = (told.out.find("Balance: matched."), told.out.find("doubly robust"));
+        let (balance, first) = (told.out.find("Balance: matched."), told.out.find("Verdict"));
         assert!(balance.unwrap() < first.unwrap(), "{}", told.out);
         assert_eq!(told.out.contains("no radius"), set == "couplings", "{}", told.out);
         assert!(!told.out.contains("inf"), "{}", told.out);
@@ -141,7 +141,7 @@ fn differences_and_limits_start_from_the_balanced_log() {
 #[test]
 fn the_curve_and_populations_work() {
     let (_there, path) = demo();
-    let words = "evaluate study.toml --policy constant:treat --set couplings --halves 0";
+    let words = "evaluate study.toml --policy constant:treat --set couplings --splits 0";
     let out = "--curve c.csv --worst w.csv";
     let found = json(&path, &format!("{words} {KNOWN} {out} --json"));
     let result = &found["policies"][0]["results"][0];
@@ -164,8 +164,8 @@ fn the_curve_and_populations_work() {
 #[test]
 fn a_radius_that_is_too_small_is_refused_and_the_offered_one_works() {
     let there = small("");
-    let east = "--known site:north=0.3,south=0.5,east=0.2";
-    let words = format!("evaluate study.toml --halves 0 --set couplings {east}");
+    let east = "--target-facts site:north=0.3,south=0.5,east=0.2";
+    let words = format!("evaluate study.toml --splits 0 --set couplings {east}");
     let found = run(there.path(), &format!("{words} --radius 0.01"));
     assert_eq!((found.code, found.out.as_str()), (2, ""), "{}", found.err);
     let offered = found.err.trim().rsplit(' ').next().unwrap();
@@ -186,7 +186,7 @@ fn radii_by_column_are_limits() {
             "[robust]\ncontext = {{ set = \"couplings\"{radius} }}\n\
              [target.known]\nsite = {{ shares = {{ north = 0.4, south = 0.6 }} }}\n"
         ));
-        json(there.path(), "evaluate study.toml --halves 0 --json")
+        json(there.path(), "evaluate study.toml --splits 0 --json")
     };
     let none = by("");
     let value = |radius: &str| values(&by(&format!(", radius = {radius}")), 0)[0];
@@ -205,9 +205,9 @@ fn radii_by_column_are_limits() {
         "[robust]\ncontext = { set = \"couplings\", radius = { sex = 0.1 } }\n\
          [target.known]\nsite = { shares = { north = 0.4, south = 0.6 } }\n",
     );
-    let found = json(there.path(), "evaluate study.toml --halves 0 --radius 0 --json");
+    let found = json(there.path(), "evaluate study.toml --splits 0 --radius 0 --json");
     assert!((values(&found, 0)[0] - fixed).abs() < 1e-9);
-    let shown = run(there.path(), "evaluate study.toml --halves 0");
+    let shown = run(there.path(), "evaluate study.toml --splits 0");
     assert!(shown.out.contains("by column"), "{}{}", shown.out, shown.err);
     refused(there.path(), "evaluate study.toml --set wasserstein", &["--radius is missing"]);
 }
@@ -237,12 +237,15 @@ fn what_cannot_be_is_refused() {
     }
     let there = small("");
     let path = there.path();
-    let nothing = ["--set is couplings", "nothing is known", "--known", "[target.known]"];
+    let nothing = ["--set is couplings", "nothing is known", "--target-facts", "[target.known]"];
     refused(path, "evaluate study.toml --set couplings", &nothing);
     refused(path, "learn study.toml --policy tree:1 --set couplings", &nothing);
-    let known = "--known site:north=0.4,south=0.6";
+    let known = "--target-facts site:north=0.4,south=0.6";
     for (words, told) in [
-        ("evaluate study.toml --cost-set couplings", "--cost-set is couplings, a set of contexts"),
+        (
+            "evaluate study.toml --outcome-set couplings",
+            "--outcome-set is couplings, a set of contexts",
+        ),
         ("evaluate study.toml --set couplings --by sex", "--by is \"sex\", but what is known"),
         ("evaluate study.toml --radius 0.1 --bounds 0.05", "--bounds is for the log's own"),
         ("evaluate study.toml --set couplings --support space", "--support is the whole space"),
@@ -257,7 +260,7 @@ fn what_cannot_be_is_refused() {
         refused(path, &format!("{words} {known}"), &[told]);
     }
     // The twin is the sex in everybody: they cannot go apart, and both are named.
-    let clash = "--known sex:F=0.9,M=0.1 --known twin:F=0.1,M=0.9";
+    let clash = "--target-facts sex:F=0.9,M=0.1 --target-facts twin:F=0.1,M=0.9";
     for command in ["evaluate", "check", "learn --policy tree:1"] {
         let words = format!("{command} study.toml {clash}");
         refused(path, &words, &["cannot be matched", "\"sex\"", "\"twin\""]);
@@ -267,7 +270,7 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn check_tells_the_balance() {
     let there = small("");
-    let words = "check study.toml --known site:north=0.4,south=0.6";
+    let words = "check study.toml --target-facts site:north=0.4,south=0.6";
     let found = json(there.path(), &format!("{words} --json"));
     assert_eq!(found["balance"]["status"], "matched");
     assert!(run(there.path(), words).out.contains("Balance: matched."));
@@ -283,9 +286,9 @@ fn a_sample_gives_its_margins() {
         sample += &format!("{sex},{site},{sex}\n");
     }
     std::fs::write(there.path().join("s.csv"), sample).unwrap();
-    let words = "evaluate study.toml --halves 0 --set couplings --json";
+    let words = "evaluate study.toml --splits 0 --set couplings --json";
     let found = json(there.path(), &format!("{words} --target s.csv"));
-    let known = "--known sex:F=0.5,M=0.5 --known twin:F=0.5,M=0.5 --known site:north=0.6,south=0.4";
+    let known = "--target-facts sex:F=0.5,M=0.5 --target-facts twin:F=0.5,M=0.5 --target-facts site:north=0.6,south=0.4";
     let facts = json(there.path(), &format!("{words} {known}"));
     // Couplings of the same margins are the same, whatever they were told by.
     assert!((values(&found, 0)[0] - values(&facts, 0)[0]).abs() < 1e-9);
@@ -307,7 +310,7 @@ fn groups_and_trees_are_learned_under_couplings() {
         // Evaluate makes the same of it, and it is no worse than either constant.
         let policies = "--policy p.json --policy constant:treat --policy constant:control";
         let words = format!("evaluate study.toml {policies} --set couplings {KNOWN}");
-        let all = json(&path, &format!("{words} --halves 0 --no-compare --json"));
+        let all = json(&path, &format!("{words} --splits 0 --no-compare --json"));
         assert!((values(&all, 0)[0] - value).abs() < 1e-6, "{spec}");
         assert!((1..3).all(|k| values(&all, k)[0] >= value - 1e-6), "{spec}");
     }
@@ -334,11 +337,11 @@ fn the_stroke_trial_given_all_margins_of_the_uk() {
     let study = format!("{}{context}\n{block}", &text[..from]);
     let study = study.replace("../../shared/data/ist/IST_corrected.csv.gz", data.to_str().unwrap());
     let there = folder(&[("uk.toml", study.as_bytes())]);
-    let words = "evaluate uk.toml --halves 0 --no-compare --json --set";
+    let words = "evaluate uk.toml --splits 0 --no-compare --json --set";
     let none = json(there.path(), &format!("{words} couplings"));
     let some = json(there.path(), &format!("{words} couplings --radius 0.05"));
     assert!(values(&none, 0)[0] >= values(&some, 0)[0] - 1e-9);
-    let bound = json(there.path(), "transfer uk.toml --method couplings --json");
+    let bound = json(there.path(), "transport uk.toml --method couplings --json");
     let start = json(there.path(), &format!("{words} wasserstein --radius 0"));
     let slack = values(&none, 0)[0] - values(&start, 0)[0];
     assert!((slack - number(&bound["transfers"][0]["allowance"]["couplings"])).abs() < 1e-9);

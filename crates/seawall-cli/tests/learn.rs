@@ -142,7 +142,7 @@ fn every_kind_of_policy_on_the_demo() {
     let kl = json(
         path,
         &format!(
-            "learn {study} --policy groups:sex --set kl --radius 0.1 --cost-set kl --cost-radius 0.02 --json"
+            "learn {study} --policy groups:sex --set kl --radius 0.1 --outcome-set kl --outcome-radius 0.02 --json"
         ),
     );
     assert!(kl["status"] == "optimal" || number(&kl["gap"]) < 1e-6, "{kl}");
@@ -153,7 +153,7 @@ fn every_kind_of_policy_on_the_demo() {
             path,
             &format!("learn {study} --policy groups:conscious,sex {option} --out b.json --json"),
         );
-        let applied = run(path, "apply b.json seawall-demo/trial.csv");
+        let applied = run(path, "predict b.json seawall-demo/trial.csv");
         let shares = applied
             .out
             .lines()
@@ -191,7 +191,7 @@ fn a_policy_is_applied_to_new_rows() {
     json(path, "learn seawall-demo/study.toml --policy tree:2 --out p.json --json");
     let new = "id,age,conscious,stroke,systolic,sex,woke\n1,41.5,alert,LACS,120,F,N\n2,105,drowsy,TACS,300,M,Y\n\"3,x\",72,alert,PACS,150,F,N\n";
     std::fs::write(path.join("new.csv"), new).unwrap();
-    let found = run(path, "apply p.json new.csv --out out.csv");
+    let found = run(path, "predict p.json new.csv --out out.csv");
     assert_eq!((found.code, found.err.as_str()), (0, ""));
     let table = std::fs::read_to_string(path.join("out.csv")).unwrap();
     let lines: Vec<&str> = table.lines().collect();
@@ -204,11 +204,11 @@ fn a_policy_is_applied_to_new_rows() {
         let p: Vec<f64> = line.rsplit(',').take(2).map(|x| x.parse().unwrap()).collect();
         assert!((p[0] + p[1] - 1.0).abs() < 1e-12);
     }
-    let twice = run(path, "apply p.json out.csv");
+    let twice = run(path, "predict p.json out.csv");
     assert!(twice.code == 2 && twice.err.contains("applied before"), "{}", twice.err);
     std::fs::create_dir(path.join("many")).unwrap();
     std::fs::write(path.join("many/a.csv"), new).unwrap();
-    let over = run(path, "apply p.json many --out many/a.csv");
+    let over = run(path, "predict p.json many --out many/a.csv");
     assert!(over.code == 2 && over.err.contains("the file that is read"), "{}", over.err);
     for (change, words) in [
         (("age,conscious", "years,conscious"), &["new.csv", "no column \"age\""][..]),
@@ -216,7 +216,7 @@ fn a_policy_is_applied_to_new_rows() {
         (("41.5", ""), &["row 1, column \"age\": the value is missing"]),
     ] {
         std::fs::write(path.join("new.csv"), new.replace(change.0, change.1)).unwrap();
-        let found = run(path, "apply p.json new.csv --out none.csv");
+        let found = run(path, "predict p.json new.csv --out none.csv");
         assert_eq!(found.code, 2);
         assert!(words.iter().all(|w| found.err.contains(w)), "{}", found.err);
         assert!(!path.join("none.csv").exists());

@@ -82,7 +82,7 @@ fn a_grid_that_does_not_fit_is_refused_before_it_is_made() {
 fn contexts_and_matrices_that_do_not_fit_are_refused() {
     let there = study(80_000, &[1_000_000, 1_000_000], "");
     let path = there.path();
-    let args = "evaluate s.toml --support observed --halves 0 --set";
+    let args = "evaluate s.toml --support observed --splits 0 --set";
     refused(capped(path, 600, &format!("{args} mmd")), &["mmd: its matrices for ", "another set"]);
     assert_eq!(capped(path, 600, &format!("{args} tv")), (Some(0), String::new()));
 }
@@ -125,9 +125,9 @@ fn first_line(there: &Path, args: &str) -> (String, Option<i32>, String) {
 fn what_takes_more_than_a_minute_is_said_first() {
     let there = study(8000, &[1_000_000, 1_000_000], "");
     let path = there.path();
-    let mmd = "evaluate s.toml --support observed --halves 10000 --set mmd";
-    let compare = "compare s.toml --set sinkhorn:kappa=0.01";
-    let repeated = "evaluate s.toml --support observed --set tv --halves 10000 --policy uniform \
+    let mmd = "evaluate s.toml --support observed --splits 10000 --set mmd";
+    let compare = "sensitivity s.toml --set sinkhorn:kappa=0.01";
+    let repeated = "evaluate s.toml --support observed --set tv --splits 10000 --policy uniform \
                     --policy constant:C --policy constant:T --radius 0.01,0.02,0.05,0.1,0.2,0.3";
     for (args, starts, holds) in [
         (mmd, "note: about ", "points in 2 columns, systems with all of them are solved for mmd; "),
@@ -149,7 +149,7 @@ fn what_takes_more_than_a_minute_is_said_first() {
     assert!(line.starts_with("note: about ") && line.contains("a lower depth"), "{line}");
     assert!(code == Some(130), "{rest}");
     // What is quick on as many points says nothing.
-    let found = run(path, "evaluate s.toml --support observed --halves 0 --set tv");
+    let found = run(path, "evaluate s.toml --support observed --splits 0 --set tv");
     assert_eq!((found.code, found.err.as_str()), (0, ""));
 }
 

@@ -116,8 +116,8 @@ fn a_grid_that_is_too_large_may_be_made_of_the_contexts_seen() {
     let study =
         STUDY.replacen("site = { kind", "code = \"nominal\"\nward = \"nominal\"\nsite = { kind", 1);
     let there = folder(&[("study.toml", study.as_bytes()), ("t.csv", rows.as_bytes())]);
-    let large = run(there.path(), "evaluate study.toml --set mmd --radius 0.1 --halves 0");
-    let listed = "evaluate study.toml --set mmd --radius 0.1 --halves 0 --support observed";
+    let large = run(there.path(), "evaluate study.toml --set mmd --radius 0.1 --splits 0");
+    let listed = "evaluate study.toml --set mmd --radius 0.1 --splits 0 --support observed";
     assert_eq!(large.code, 2, "{}", large.out);
     assert!(large.err.contains("; try --support observed"), "{}", large.err);
     assert_eq!(run(there.path(), listed).code, 0);
@@ -128,13 +128,13 @@ fn how_columns_count_is_said_where_means_shift() {
     let set = "set = \"moments\", gamma1 = 0.2, gamma2 = 1.5";
     let study = STUDY.replacen("set = \"wasserstein\"", set, 1);
     let there = folder(&[("study.toml", study.as_bytes()), ("t.csv", DATA.as_bytes())]);
-    for args in ["check study.toml", "evaluate study.toml --radius 0.1 --details --halves 0"] {
+    for args in ["check study.toml", "evaluate study.toml --radius 0.1 --details --splits 0"] {
         let found = run(there.path(), args);
         assert_eq!(found.code, 0, "{}", found.err);
         let flat = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let coding = "counts as an indicator of each level but the commonest";
         assert!(flat.contains(coding), "{args}: {}", found.out);
     }
-    let other = run(there.path(), "evaluate study.toml --radius 0.1 --details --halves 0 --set kl");
+    let other = run(there.path(), "evaluate study.toml --radius 0.1 --details --splits 0 --set kl");
     assert!(other.code == 0 && !other.out.contains("indicator"), "{}", other.out);
 }

@@ -43,7 +43,7 @@ fn missing(word: &str) -> String {
 
 /// The numbers of an evaluation, to nine digits: rows are dealt to folds in the order of their outcomes.
 fn answer(study: &str, rows: &str) -> Value {
-    rounded(&json(there(study, rows).path(), "evaluate study.toml --json --halves 0")["policies"])
+    rounded(&json(there(study, rows).path(), "evaluate study.toml --json --splits 0")["policies"])
 }
 
 fn rounded(value: &Value) -> Value {
@@ -93,7 +93,7 @@ fn rows_are_left_out_or_count_as_0_by_a_word() {
         assert_eq!(left["no_outcome"], 240, "{left}");
         let shown = run(there.path(), "check study.toml").out;
         assert!(shown.contains("0 meet no action, 240 have no outcome."), "{shown}");
-        let shown = run(there.path(), "evaluate study.toml --halves 0").out;
+        let shown = run(there.path(), "evaluate study.toml --splits 0").out;
         assert!(shown.contains("960 rows, 240 left out"), "{shown}");
     }
     let zero = text.replace(",\n", ",no\n");
@@ -117,7 +117,7 @@ fn a_counted_table_keeps_missing_outcomes_for_the_study_to_say() {
         assert_eq!(run(there.path(), "count study.toml --out c.csv").code, 0);
         let counted = |study: &str| study.replace("\"t.csv\"", "\"c.csv\"\ncounted = true");
         std::fs::write(there.path().join("c.toml"), counted(&study)).unwrap();
-        let found = json(there.path(), "evaluate c.toml --json --halves 0");
+        let found = json(there.path(), "evaluate c.toml --json --splits 0");
         assert_eq!(rounded(&found["policies"]), answer(&study, &text));
         std::fs::write(there.path().join("c.toml"), counted(STUDY)).unwrap();
         let refused = run(there.path(), "check c.toml");

@@ -114,18 +114,20 @@ fn settings_that_cannot_be_are_refused_by_line() {
 #[test]
 fn a_cost_radius_needs_outcomes() {
     for kind in ["boosted", "additive"] {
-        let found =
-            run(there(&format!("kind = \"{kind}\"")).path(), "evaluate s.toml --cost-radius 0.1");
+        let found = run(
+            there(&format!("kind = \"{kind}\"")).path(),
+            "evaluate s.toml --outcome-radius 0.1",
+        );
         assert_eq!(found.code, 2);
         assert!(
-            found.err.contains("--cost-radius is 0.1") && found.err.contains("forest"),
+            found.err.contains("--outcome-radius is 0.1") && found.err.contains("forest"),
             "{}",
             found.err
         );
     }
     let there = there("kind = \"forest\"\ntrees = 10");
     let found =
-        json(there.path(), "evaluate s.toml --policy constant:a --cost-radius 0,0.01 --json");
+        json(there.path(), "evaluate s.toml --policy constant:a --outcome-radius 0,0.01 --json");
     let results = found["policies"][0]["results"].as_array().unwrap();
     assert!(results[1]["value"].as_f64().unwrap() > results[0]["value"].as_f64().unwrap());
     // Asked in the study, auto looks only at models that can.

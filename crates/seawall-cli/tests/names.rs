@@ -49,7 +49,7 @@ fn names_do_not_command_the_terminal() {
     for (code, args) in [
         (0, "check s.toml"),
         (0, "explain s.toml"),
-        (0, "evaluate s.toml --halves 0 --curve c.csv"),
+        (0, "evaluate s.toml --splits 0 --curve c.csv"),
         (0, "learn s.toml --policy tree:1 --no-honest --out tree.json"),
         (0, "learn s.toml --policy softmax --no-honest --out softmax.json"),
         (0, "explain tree.json"),
@@ -62,7 +62,7 @@ fn names_do_not_command_the_terminal() {
         (2, "learn s.toml --policy \u{1b}[31mx"),
         (2, "check s.toml --\u{1b}[31mx"),
         (2, "apply \u{1b}[31m.json log.csv"),
-        (0, "apply tree.json log.csv --out applied\u{1b}[31m.csv"),
+        (0, "predict tree.json log.csv --out applied\u{1b}[31m.csv"),
     ] {
         let found = run(path, args);
         assert_eq!(found.code, code, "{args:?}: {}", found.err);
@@ -78,7 +78,7 @@ fn names_do_not_command_the_terminal() {
     let file = std::fs::read_to_string(path.join("tree.json")).unwrap();
     let file: serde_json::Value = serde_json::from_str(&file).unwrap();
     assert_eq!(file["actions"][0], format!("arm{EVIL}"));
-    let table = run(path, "apply tree.json log.csv");
+    let table = run(path, "predict tree.json log.csv");
     assert!(table.out.contains(EVIL) && table.code == 0);
 }
 
@@ -98,7 +98,7 @@ print(len(found))";
 fn control_characters_in_names_leave_drawings_whole() {
     let there = study();
     let path = there.path();
-    let found = run(path, "report s.toml --no-learn --halves 0");
+    let found = run(path, "report s.toml --no-learn --splits 0");
     assert_eq!(found.code, 0, "{}", found.err);
     assert!(drawings(&path.join("report.html")) > 2);
     let page = std::fs::read_to_string(path.join("report.html")).unwrap();

@@ -189,13 +189,13 @@ fn halves_are_seeded_threaded_and_can_be_left_out() {
     };
     assert_eq!(one("1", ""), one("3", ""));
     assert_ne!(one("2", ""), one("2", "--seed 2"));
-    let none = json(there.path(), "evaluate s.toml --json --halves 0");
+    let none = json(there.path(), "evaluate s.toml --json --splits 0");
     for (_, honest, limits) in brackets(&none) {
         assert!(honest.is_null() && limits.is_null());
     }
     let refused = run(there.path(), "evaluate s.toml --level 1.5");
     assert!(refused.code == 2 && refused.err.contains("--level is 1.5"), "{}", refused.err);
-    let report = run(there.path(), "report s.toml --no-learn --halves 3");
+    let report = run(there.path(), "report s.toml --no-learn --splits 3");
     assert_eq!(report.code, 0, "{}", report.err);
     let page = std::fs::read_to_string(there.path().join("report.html")).unwrap();
     assert!(
@@ -212,12 +212,12 @@ fn claims_are_said() {
     std::fs::write(there.path().join("s.toml"), fine).unwrap();
     let found = run(there.path(), "evaluate s.toml --policy constant:treat");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("no population within 0.05 of the data costs more than"), "{text}");
+    assert!(text.contains("No population within 0.05 of the data costs more than"), "{text}");
     assert!(
         text.contains("(95% confidence, assuming that no three columns act together"),
         "{text}"
     );
-    assert!(text.contains("ome population within 0.05 of the data costs at least"), "{text}");
+    assert!(text.contains("Some population within 0.05 of the data costs at least"), "{text}");
     assert!(text.contains("of it may be overfitting; try larger leaves or a forest"), "{text}");
     let rewards = STUDY.replace("cost = \"y\"", "reward = \"y\"");
     std::fs::write(there.path().join("r.toml"), rewards).unwrap();
@@ -356,7 +356,7 @@ fn folds_are_dealt_several_times() {
     let dr = |more: &str| {
         let text = STUDY.replace("max_depth = 3", &format!("max_depth = 3\n{more}"));
         std::fs::write(there.path().join("f.toml"), text).unwrap();
-        let found = json(there.path(), "evaluate f.toml --json --halves 0");
+        let found = json(there.path(), "evaluate f.toml --json --splits 0");
         number(&found["policies"][0]["nominal"]["dr"]["value"])
     };
     assert_eq!(dr(""), dr("folds = 5\nrepeats = 5"));
@@ -399,7 +399,7 @@ fn the_stroke_trial_by_size_of_leaves() {
             .collect::<Vec<_>>()
             .join("\n");
         std::fs::write(there.path().join("leaf.toml"), one).unwrap();
-        let found = json(there.path(), "evaluate leaf.toml --json --radius 0.03 --halves 20");
+        let found = json(there.path(), "evaluate leaf.toml --json --radius 0.03 --splits 20");
         let at = &found["policies"][0]["results"][0];
         assert!((number(&at["value"]) - fitted).abs() < 6e-4, "{leaf}: {}", at["value"]);
         let own = number(&at["held_out"]["value"]);

@@ -56,7 +56,7 @@ fn no_number_is_too_large_or_too_small_for_a_line() {
     let mut slips = Vec::new();
     for set in &sets {
         let radii = RADII.join(",");
-        let evaluate = format!("evaluate s.toml --halves 0 --set {set}");
+        let evaluate = format!("evaluate s.toml --splits 0 --set {set}");
         // Together, and what is refused together one by one.
         slips.extend(slip(there.path(), &format!("{evaluate} --radius {radii}")));
         let alone = |radius: &&str| slip(there.path(), &format!("{evaluate} --radius {radius}"));
@@ -68,8 +68,8 @@ fn no_number_is_too_large_or_too_small_for_a_line() {
     }
     for set in ["wasserstein", "entropic:eta=100", "kl", "chi2", "tv", "cvar", "burg"] {
         for radius in RADII {
-            let cost = format!("--cost-set {set} --cost-radius {radius}");
-            slips.extend(slip(there.path(), &format!("evaluate s.toml --halves 0 {cost}")));
+            let cost = format!("--outcome-set {set} --outcome-radius {radius}");
+            slips.extend(slip(there.path(), &format!("evaluate s.toml --splits 0 {cost}")));
         }
     }
     let kinds = [

@@ -47,13 +47,13 @@ fn a_policy_is_called_what_the_study_calls_it() {
     assert_eq!(found["policies"][1]["chosen_here"], true);
     let notes = found["diagnostics"]["notes"].to_string();
     assert!(notes.contains("model was chosen on the very rows"), "{notes}");
-    let compared = json(path, "compare s.toml --json");
+    let compared = json(path, "sensitivity s.toml --json");
     assert_eq!(compared["policies"], serde_json::json!(all));
     assert_eq!(
-        names(path, "transfer s.toml --known age:mean=45 --json", "transfers", "policy"),
+        names(path, "transport s.toml --target-facts age:mean=45 --json", "transfers", "policy"),
         all
     );
-    for command in ["evaluate s.toml", "evaluate s.toml --details", "compare s.toml"] {
+    for command in ["evaluate s.toml", "evaluate s.toml --details", "sensitivity s.toml"] {
         let said = run(path, command);
         assert_eq!(said.code, 0, "{command}: {}", said.err);
         assert!(said.out.contains("usual_care"), "{command}: {}", said.out);
@@ -71,7 +71,7 @@ fn a_name_is_typed_like_any_policy() {
     assert_eq!(plain["policies"][0]["name"], "constant:A");
     let learned = "learn s.toml --policy tree:1 --against usual_care --json";
     assert_eq!(run(path, learned).code, 0);
-    let found = run(path, "report s.toml --policy usual_care --policy model --halves 0 --no-learn");
+    let found = run(path, "report s.toml --policy usual_care --policy model --splits 0 --no-learn");
     assert_eq!((found.code, found.err.as_str()), (0, ""));
     let page = std::fs::read_to_string(path.join("report.html")).unwrap();
     assert!(page.contains("<h3><bdi>usual_care</bdi></h3>"));

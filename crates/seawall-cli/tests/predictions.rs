@@ -152,7 +152,7 @@ fn row_by_row_they_are_what_a_table_of_their_means_is() {
         let there = there(STUDY, &rows(varying));
         let path = there.path();
         std::fs::write(path.join("t.toml"), by_context()).unwrap();
-        for command in ["evaluate _ --json", "evaluate _ --json --halves 4 --seed 3"] {
+        for command in ["evaluate _ --json", "evaluate _ --json --splits 4 --seed 3"] {
             let own = json(path, &command.replace('_', "s.toml"));
             let table = json(path, &command.replace('_', "t.toml"));
             alike(&own, &table, command);

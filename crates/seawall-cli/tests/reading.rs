@@ -126,7 +126,7 @@ fn blank_lines_of_one_column_are_rows() {
         let command = format!("bound {file} --value y --context y --radius 0");
         let found = run(there.path(), &command);
         assert!(found.code == 2, "{}", found.out);
-        let found = run(there.path(), &format!("apply u.json {file}"));
+        let found = run(there.path(), &format!("predict u.json {file}"));
         assert_eq!(
             found.out, "y,p_c,p_d\n1,0.5,0.5\n,0.5,0.5\n3,0.5,0.5\n",
             "{file}: {}",
@@ -475,7 +475,7 @@ fn columns_that_nobody_asked_for_are_passed_on_or_left_out() {
         let told =
             |line: &str| line.starts_with("# tags") && line.contains(": left out: it holds ");
         assert!(lines.any(told), "{study}");
-        let found = run(path, &format!("apply u.json {data}"));
+        let found = run(path, &format!("predict u.json {data}"));
         assert!(found.code == 0 && found.out.contains(row), "{data}: {}{}", found.out, found.err);
         // One that is asked for is refused by its name.
         let context = STUDY.replace("g =", "tags =").replace("d.csv", data);
@@ -489,7 +489,7 @@ fn columns_that_nobody_asked_for_are_passed_on_or_left_out() {
     }
     // A table is written as it was read.
     std::fs::write(path.join("t.csv"), "g,a,x\nn,c,1.50\ns,d,1.5\n").unwrap();
-    let found = run(path, "apply u.json t.csv");
+    let found = run(path, "predict u.json t.csv");
     assert!(
         found.out.contains("n,c,1.50,0.5") && found.out.contains("s,d,1.5,0.5"),
         "{}",

@@ -39,7 +39,7 @@ fn log() -> String {
 }
 
 fn page(path: &Path, words: &str) -> String {
-    let found = run(path, &format!("report s.toml --no-learn --halves 0 {words}"));
+    let found = run(path, &format!("report s.toml --no-learn --splits 0 {words}"));
     assert_eq!((found.code, found.err.as_str()), (0, ""), "{words}");
     std::fs::read_to_string(path.join("report.html")).unwrap()
 }
@@ -49,9 +49,10 @@ fn a_report_draws_a_transfer_where_there_is_one() {
     let there = folder(&[("s.toml", STUDY.as_bytes()), ("log.csv", log().as_bytes())]);
     let path = there.path();
     assert!(!page(path, "").contains("id=\"transfer\""));
-    let words = "--known age:mean=45 --by site --policy uniform --policy constant:a --level 0.9";
+    let words =
+        "--target-facts age:mean=45 --by site --policy uniform --policy constant:a --level 0.9";
     let shown = page(path, words);
-    let said = json(path, &format!("transfer s.toml {words} --json"));
+    let said = json(path, &format!("transport s.toml {words} --json"));
     let bound = seawall_study::words::short(said["transfers"][1]["bound"].as_f64().unwrap());
     for text in [
         "From here to there",
@@ -61,7 +62,7 @@ fn a_report_draws_a_transfer_where_there_is_one() {
         "Groups left out: 1 without one of the actions.",
         "Beside <bdi>uniform</bdi>, in the target",
         "and 9 more that needed less: all 24",
-        "--known age:mean=45 --by site --least 20",
+        "--target-facts age:mean=45 --by site --least 20",
         &format!("<strong>{bound}</strong>"),
     ] {
         assert!(shown.contains(text), "{text:?} is not on the page");
@@ -94,7 +95,7 @@ fn what_cannot_be_is_told_on_the_page_or_refused() {
     let old = |line: &&str| line.starts_with("50") || line.starts_with("60");
     let young: Vec<String> = log().lines().filter(|l| !old(l)).map(str::to_owned).collect();
     std::fs::write(path.join("log.csv"), young.join("\n")).unwrap();
-    let refused = run(path, "report s.toml --no-learn --halves 0 --known age:55=1");
+    let refused = run(path, "report s.toml --no-learn --splits 0 --target-facts age:55=1");
     assert!(refused.code == 2 && refused.err.contains("cannot be matched"), "{}", refused.err);
     let study = std::fs::read_to_string(path.join("s.toml")).unwrap();
     let extended = format!("{study}\n[target]\nbeyond = \"extend\"\n");
@@ -150,7 +151,7 @@ fn a_report_takes_the_support_that_evaluate_takes() {
     for support in ["grid", "observed"] {
         let shown = page(path, &format!("--support {support} --policy uniform"));
         assert!(shown.contains(&format!("--support {support}")));
-        let words = format!("evaluate s.toml --support {support} --policy uniform --halves 0");
+        let words = format!("evaluate s.toml --support {support} --policy uniform --splits 0");
         let told = json(path, &format!("{words} --json"));
         let value = told["policies"][0]["results"][0]["value"].as_f64().unwrap();
         assert!((worst_case(&shown, "0.05", "uniform") - value).abs() < 1e-9, "{support}");
@@ -175,7 +176,7 @@ fn a_forecast_comes_before_anything_that_takes_long() {
     let there = folder(&[("s.toml", study.as_bytes()), ("log.csv", table.as_bytes())]);
     let path = there.path();
     // Past groups are looked at first, and here they are too few: the forecast was said before.
-    let found = run(path, "report s.toml --halves 10000 --by site --least 4000");
+    let found = run(path, "report s.toml --splits 10000 --by site --least 4000");
     let lines: Vec<&str> = found.err.lines().collect();
     assert_eq!((found.code, lines.len()), (2, 2), "{}", found.err);
     assert!(lines[0].starts_with("note: about ") && lines[0].contains("776 cells in 3 columns"));

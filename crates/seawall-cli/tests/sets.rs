@@ -25,7 +25,7 @@ fn a_set_has_one_spelling_everywhere() {
         ("--set cvar:alpha=0.9", "cvar has no alpha: the radius is 1 − alpha"),
         ("--set wassertein", "wasserstein, entropic, kl, tv"),
         ("--set entropic", "try --eta 100"),
-        ("--cost-set entropic --cost-radius 0.1", "--cost-set entropic needs eta"),
+        ("--outcome-set entropic --outcome-radius 0.1", "--outcome-set entropic needs eta"),
     ] {
         let found = run(path, &format!("evaluate study.toml {args}"));
         assert!(found.code == 2 && found.err.contains(words), "{args}: {}", found.err);
@@ -37,8 +37,10 @@ fn a_set_has_one_spelling_everywhere() {
 fn total_variation_speaks_of_people_who_are_replaced() {
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("t.csv", DATA.as_bytes())]);
     let path = there.path();
-    let found =
-        run(path, "evaluate study.toml --set tv --radius 0.2 --cost-set tv --cost-radius 0.1");
+    let found = run(
+        path,
+        "evaluate study.toml --set tv --radius 0.2 --outcome-set tv --outcome-radius 0.1",
+    );
     assert_eq!(found.code, 0, "{}", found.err);
     assert!(!found.out.contains("nobody moves"), "{}", found.out);
     let toml = STUDY.replacen("set = \"wasserstein\"", "set = \"tv\"", 1);
@@ -82,7 +84,7 @@ fn sets_that_weigh_people_anew_answer_everywhere() {
         assert!(value(1, "lower") <= value(1, "upper"), "{set}");
         assert_ne!(value(0, "value"), value(1, "value"), "{set}");
         for args in [
-            format!("evaluate study.toml --radius 0.1 --cost-set {set} --cost-radius 0.1"),
+            format!("evaluate study.toml --radius 0.1 --outcome-set {set} --outcome-radius 0.1"),
             format!("bound t.csv --value events --context age --set {set} --radius 0.1"),
         ] {
             let found = run(path, &args);

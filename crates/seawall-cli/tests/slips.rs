@@ -92,9 +92,9 @@ fn what_a_first_reader_tripped_over() {
     // Costs that are smoothed say where the exact worst case is.
     let soft = json(
         path,
-        "evaluate study.toml --set entropic --cost-set entropic --eta 20 --radius 0.1 --cost-radius 0.1 --json",
+        "evaluate study.toml --set entropic --outcome-set entropic --eta 20 --radius 0.1 --outcome-radius 0.1 --json",
     );
-    let exact = json(path, "evaluate study.toml --radius 0.1 --cost-radius 0.1 --json");
+    let exact = json(path, "evaluate study.toml --radius 0.1 --outcome-radius 0.1 --json");
     let (soft, exact) =
         (&soft["policies"][0]["results"][0], &exact["policies"][0]["results"][0]["value"]);
     assert!(
@@ -103,15 +103,15 @@ fn what_a_first_reader_tripped_over() {
     );
     let half = json(
         path,
-        "evaluate study.toml --cost-set entropic --eta 20 --radius 0.1 --cost-radius 0.1 --json",
+        "evaluate study.toml --outcome-set entropic --eta 20 --radius 0.1 --outcome-radius 0.1 --json",
     );
     assert!(exact.as_f64() <= half["policies"][0]["results"][0]["exact_upper"].as_f64());
     // The population's values are those of its own cost radius.
     assert_eq!(
-        run(path, "evaluate study.toml --radius 0.1 --cost-radius 0,0.2 --worst w.csv").code,
+        run(path, "evaluate study.toml --radius 0.1 --outcome-radius 0,0.2 --worst w.csv").code,
         0
     );
-    let both = json(path, "evaluate study.toml --radius 0.1 --cost-radius 0,0.2 --json");
+    let both = json(path, "evaluate study.toml --radius 0.1 --outcome-radius 0,0.2 --json");
     let table = std::fs::read_to_string(path.join("w.csv")).unwrap();
     for (k, key) in ["uniform,0.1,0,", "uniform,0.1,0.2,"].iter().enumerate() {
         let rows = table.lines().filter(|l| l.starts_with(key)).map(|l| {

@@ -103,7 +103,7 @@ fn the_trial_has_the_same_values_on_its_grid() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let ask = |support: &str| {
-        json(&root, &format!("evaluate studies/ist.toml --support {support} --halves 0 --json"))
+        json(&root, &format!("evaluate studies/ist.toml --support {support} --splits 0 --json"))
     };
     for (a, b) in values(&ask("grid")).iter().zip(values(&ask("space"))) {
         assert!((a - b).abs() < 1e-12, "{a} {b}");
@@ -128,7 +128,7 @@ fn twenty_columns_of_any_numbers() {
     assert!(number(&result["value"]) > nominal);
     let limits = &result["limits"];
     assert!(number(&limits["lower"]) <= number(&limits["upper"]) && limits["pairwise"].is_null());
-    let words = run(here.path(), "evaluate s.toml --details --halves 0");
+    let words = run(here.path(), "evaluate s.toml --details --splits 0");
     assert_eq!(words.code, 0, "{}", words.err);
     assert!(words.out.contains("just above 0."), "{}", words.out);
     // The same bytes on any number of threads.
@@ -136,7 +136,7 @@ fn twenty_columns_of_any_numbers() {
     let two = run(here.path(), "evaluate s.toml --json --threads 2");
     assert_eq!((one.code, &one.out), (0, &two.out));
     assert_eq!(
-        json(here.path(), "evaluate s.toml --json --by site --halves 0")["by"]["levels"]
+        json(here.path(), "evaluate s.toml --json --by site --splits 0")["by"]["levels"]
             .as_array()
             .unwrap()
             .len(),
@@ -144,7 +144,7 @@ fn twenty_columns_of_any_numbers() {
     );
     let learned = json(here.path(), "learn s.toml --policy groups:site --radius 0.05 --json");
     assert!(number(&learned["gap"]) < 1e-6, "{learned}");
-    let listed = run(here.path(), "evaluate s.toml --halves 0 --worst w.csv");
+    let listed = run(here.path(), "evaluate s.toml --splits 0 --worst w.csv");
     assert_eq!(listed.code, 0, "{}", listed.err);
     let places = std::fs::read_to_string(here.path().join("w.csv")).unwrap();
     assert!(places.contains("just above"), "{places}");
@@ -163,7 +163,7 @@ fn models_of_many_steps() {
         let own =
             study(4, &format!("kind = \"{kind}\"")).replace("[[policy]]\nkind = \"greedy\"\n", "");
         let here = folder(&[("d.csv", text.as_bytes()), ("s.toml", own.as_bytes())]);
-        let found = json(here.path(), "evaluate s.toml --json --halves 0");
+        let found = json(here.path(), "evaluate s.toml --json --splits 0");
         for r in found["policies"][0]["results"].as_array().unwrap() {
             let (lower, upper) = (number(&r["lower"]), number(&r["upper"]));
             assert!(lower <= upper && number(&r["value"]) == upper, "{kind}: {r}");
@@ -171,7 +171,7 @@ fn models_of_many_steps() {
             assert!(["boxes", "separable", "descent"].contains(&r["engine"].as_str().unwrap()));
         }
         // People at the points observed are among those anywhere.
-        let observed = json(here.path(), "evaluate s.toml --json --halves 0 --support observed");
+        let observed = json(here.path(), "evaluate s.toml --json --splits 0 --support observed");
         for (a, b) in values(&observed).iter().zip(values(&found)) {
             assert!(*a <= b + 1e-9, "{kind}: {a} {b}");
         }
@@ -215,7 +215,7 @@ fn what_is_not_made_of_steps_says_what_to_do() {
         "mmd",
     ] {
         let found =
-            run(here.path(), &format!("evaluate s.toml --set {set} --radius 0.1 --halves 0"));
+            run(here.path(), &format!("evaluate s.toml --set {set} --radius 0.1 --splits 0"));
         assert_eq!(found.code == 0, named.contains(&set), "{set} of {named:?}: {}", found.err);
     }
     let refused = run(here.path(), "learn s.toml --policy softmax --radius 0.1");
@@ -232,5 +232,5 @@ fn init_writes_it_for_wide_tables() {
     assert_eq!(made.code, 0, "{}", made.err);
     let study = std::fs::read_to_string(here.path().join("s.toml")).unwrap();
     assert!(study.contains("support = \"space\"") && !study.contains("bin = 0"), "{study}");
-    assert_eq!(run(here.path(), "evaluate s.toml --halves 0").code, 0);
+    assert_eq!(run(here.path(), "evaluate s.toml --splits 0").code, 0);
 }

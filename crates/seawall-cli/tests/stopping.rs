@@ -93,7 +93,7 @@ fn an_interrupted_write_leaves_no_file_and_the_old_one_whole() {
     std::fs::write(path.join("out.csv"), "old").unwrap();
     let before = listed(&path);
     for signal in ["-INT", "-TERM", "-KILL"] {
-        let mut child = started(&path, "apply u.json d.csv --out out.csv");
+        let mut child = started(&path, "predict u.json d.csv --out out.csv");
         let begun = Instant::now();
         while !writes(&child, &path, &before) {
             assert!(begun.elapsed() < HANGS, "it never wrote");
@@ -104,7 +104,7 @@ fn an_interrupted_write_leaves_no_file_and_the_old_one_whole() {
         assert_eq!(listed(&path), before, "{signal}");
         assert_eq!(std::fs::read_to_string(path.join("out.csv")).unwrap(), "old");
     }
-    let found = run(&path, "apply u.json d.csv --out out.csv");
+    let found = run(&path, "predict u.json d.csv --out out.csv");
     assert_eq!(found.code, 0, "{}", found.err);
     assert_eq!(listed(&path), before);
     let text = std::fs::read_to_string(path.join("out.csv")).unwrap();

@@ -80,16 +80,16 @@ fn a_level_of_few_rows_has_no_intervals_and_others_have() {
 #[test]
 fn few_rows_bound_no_transfer_and_no_comparison() {
     let thin = there(0);
-    let asked = "transfer s.toml --known age:mean=50 --json";
+    let asked = "transport s.toml --target-facts age:mean=50 --json";
     let found = json(thin.path(), asked);
     let transfers = found["transfers"].as_array().unwrap();
     assert!(transfers.iter().all(|t| t["bound"].is_null() && t["centre"].is_number()), "{found}");
     assert!(found["notes"].to_string().contains("below 30: no bound is given"), "{found}");
-    let told = run(thin.path(), "transfer s.toml --known age:mean=50").out;
+    let told = run(thin.path(), "transport s.toml --target-facts age:mean=50").out;
     assert!(told.contains("none") && !told.contains("Bounds at"), "{told}");
     let many = json(there(200).path(), asked);
     assert!(many["transfers"][0]["bound"].is_number(), "{many}");
-    let refused = run(thin.path(), "compare s.toml --set kl --set tv");
+    let refused = run(thin.path(), "sensitivity s.toml --set kl --set tv");
     assert!(refused.code == 2 && refused.err.contains("effective sample size is below 30"));
     assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
 }

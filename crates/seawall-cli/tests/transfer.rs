@@ -74,7 +74,8 @@ fn there(sites: usize) -> tempfile::TempDir {
 #[test]
 fn the_bound_is_the_centre_and_a_rank_of_what_groups_needed() {
     let there = there(24);
-    let asked = "transfer study.toml --known age:mean=60 --known sex:F=0.3,M=0.7 --json";
+    let asked =
+        "transport study.toml --target-facts age:mean=60 --target-facts sex:F=0.3,M=0.7 --json";
     let found = json(there.path(), asked);
     assert_eq!(
         (found["direction"].as_str(), found["by"].as_str()),
@@ -110,9 +111,9 @@ fn the_bound_is_the_centre_and_a_rank_of_what_groups_needed() {
     assert!(condition.contains("Covers shifts like those between your recorded groups (site)"));
     assert!(condition.contains("does not cover a move"), "{condition}");
     // What the level asks is at most what the groups support.
-    let refused = run(there.path(), "transfer study.toml --level 0.99 --method rank");
+    let refused = run(there.path(), "transport study.toml --level 0.99 --method rank");
     assert!(refused.code == 2 && refused.err.contains("at most 0.96"), "{}", refused.err);
-    let found = json(there.path(), "transfer study.toml --level 0.99 --json");
+    let found = json(there.path(), "transport study.toml --level 0.99 --json");
     assert_eq!(found["transfers"][0]["method"], "prediction");
 }
 
@@ -121,7 +122,7 @@ fn a_group_is_predicted_without_its_own_outcomes() {
     let before = there(20);
     let worse = rows(0..20, |site| extra(site) + if site == 7 { 5.0 } else { 0.0 });
     let after = folder(&[("study.toml", STUDY.as_bytes()), ("log.csv", worse.as_bytes())]);
-    let asked = "transfer study.toml --policy uniform --known age:mean=50 --json";
+    let asked = "transport study.toml --policy uniform --target-facts age:mean=50 --json";
     let group = |found: Value| found["transfers"][0]["groups"][7].clone();
     let (before, after) = (group(json(before.path(), asked)), group(json(after.path(), asked)));
     assert_eq!(
@@ -134,11 +135,11 @@ fn a_group_is_predicted_without_its_own_outcomes() {
 #[test]
 fn few_groups_make_a_prediction_and_none_the_worst_coupling() {
     let there = there(6);
-    let few = json(there.path(), "transfer study.toml --known sex:F=0.3,M=0.7 --json");
+    let few = json(there.path(), "transport study.toml --target-facts sex:F=0.3,M=0.7 --json");
     assert_eq!(few["transfers"][0]["method"], "prediction");
-    let known = "--known age:35=0.1,45=0.2,55=0.3,65=0.4 --known sex:F=0.3,M=0.7";
+    let known = "--target-facts age:35=0.1,45=0.2,55=0.3,65=0.4 --target-facts sex:F=0.3,M=0.7";
     let alone =
-        json(there.path(), &format!("transfer study.toml {known} --method couplings --json"));
+        json(there.path(), &format!("transport study.toml {known} --method couplings --json"));
     let own = &alone["transfers"][0];
     assert_eq!((own["method"].as_str(), list(&own["groups"]).len()), (Some("couplings"), 0));
     let parts = &own["allowance"];
@@ -163,20 +164,20 @@ fn the_balance_shown_is_that_of_the_weights_used() {
         ("there.csv", target.as_bytes()),
     ];
     let there = folder(&files);
-    let found = json(there.path(), "transfer study.toml --target there.csv --json");
+    let found = json(there.path(), "transport study.toml --target there.csv --json");
     let balance = &found["transfers"][0]["balance"];
     assert_eq!(balance["status"], "by odds");
     // Raking would meet every share; a logistic model with a ridge comes near.
     let off = |fact: &Value| (number(&fact["after"]) - number(&fact["wanted"])).abs();
     let most = list(&balance["facts"]).iter().map(off).fold(0.0, f64::max);
     assert!(most > 1e-6 && most < 0.1, "{balance}");
-    let evaluated = json(there.path(), "evaluate study.toml --target there.csv --json --halves 0");
+    let evaluated = json(there.path(), "evaluate study.toml --target there.csv --json --splits 0");
     let dr = number(&evaluated["policies"][0]["target"]["dr"]["value"]);
     assert!((number(&found["transfers"][0]["centre"]) - dr).abs() < 1e-12);
     let worth = |action: &str| number(&balance["effective_rows"][action]);
     let both = number(&evaluated["target"]["coverage"]["effective_rows"]);
     assert!((worth("a") + worth("b") - both).abs() < 0.05 * both, "{balance} {both}");
-    let shown = run(there.path(), "transfer study.toml --target there.csv").out;
+    let shown = run(there.path(), "transport study.toml --target there.csv").out;
     assert!(shown.contains("Balance: by the odds of belonging to the target."), "{shown}");
 }
 
@@ -186,7 +187,7 @@ fn couplings_move_nobody_across_a_fixed_column() {
     let allowed = |study: &str| {
         let log = rows(0..20, extra);
         let there = folder(&[("study.toml", study.as_bytes()), ("log.csv", log.as_bytes())]);
-        let asked = "transfer study.toml --known sex:F=0.3,M=0.7 --method couplings --json";
+        let asked = "transport study.toml --target-facts sex:F=0.3,M=0.7 --method couplings --json";
         number(&json(there.path(), asked)["transfers"][0]["allowance"]["couplings"])
     };
     let free = allowed(STUDY);
@@ -209,7 +210,7 @@ fn groups_of_another_table_leave_nothing_out_of_the_log() {
         ("past.csv", past.as_bytes()),
     ];
     let there = folder(&files);
-    let asked = "transfer study.toml --policy uniform --by site --history past.csv --json";
+    let asked = "transport study.toml --policy uniform --by site --history past.csv --json";
     let found = json(there.path(), asked);
     let own = &found["transfers"][0];
     // Nothing is known of the target, so each of them is predicted by the same number.
@@ -220,7 +221,7 @@ fn groups_of_another_table_leave_nothing_out_of_the_log() {
     let names =
         list(&own["groups"]).iter().map(|g| g["group"].as_str().unwrap()).collect::<Vec<_>>();
     assert!(names.contains(&"s30") && !names.contains(&"s01"));
-    let lost = run(there.path(), "transfer study.toml --history past.csv");
+    let lost = run(there.path(), "transport study.toml --history past.csv");
     assert!(lost.code == 2 && lost.err.contains("--history needs --by"), "{}", lost.err);
 }
 
@@ -235,9 +236,9 @@ fn groups_in_time_are_predicted_from_earlier_ones() {
     assert!(found["groups"][5]["bounds"].get("history").is_some());
     let lost = run(there.path(), "backtest study.toml --by sex --in-time");
     assert!(lost.code == 2 && lost.err.contains("is a context column, too"), "{}", lost.err);
-    let lost = run(there.path(), "transfer study.toml --by site --in-time");
+    let lost = run(there.path(), "transport study.toml --by site --in-time");
     assert!(lost.code == 2 && lost.err.contains("\"s00\" is no time"), "{}", lost.err);
-    let lost = run(there.path(), "transfer study.toml --half-life 3");
+    let lost = run(there.path(), "transport study.toml --half-life 3");
     assert!(lost.code == 2 && lost.err.contains("needs groups in time"), "{}", lost.err);
 }
 
@@ -290,22 +291,22 @@ fn slips_are_told() {
         assert_eq!((found.code, found.out.as_str()), (2, ""), "{args}: {}", found.err);
         assert!(found.err.contains(what), "{args}: {}", found.err);
     };
-    slip("transfer study.toml --by sexx", "no column named \"sexx\"");
-    slip("transfer study.toml --by age", "\"age\" is a context column, too");
+    slip("transport study.toml --by sexx", "no column named \"sexx\"");
+    slip("transport study.toml --by age", "\"age\" is a context column, too");
     std::fs::write(there.path().join("one.csv"), rows(0..1, extra)).unwrap();
     let one = STUDY.replace("log.csv", "one.csv");
     std::fs::write(there.path().join("one.toml"), one).unwrap();
-    slip("transfer one.toml", "one group only");
-    slip("transfer study.toml --least 61", "no group of at least 61 rows");
-    slip("transfer study.toml --level 1.5", "expected a number above 0.5 and below 1");
-    slip("transfer study.toml --known sex:F=0.3,M=0.3", "sum to 0.6");
-    slip("transfer study.toml --known age:mean=400", "expected a number from");
-    slip("transfer study.toml --known sex:X=0.3", "\"X\"");
-    slip("transfer study.toml --known age:35=1,mean=60", "cannot be at once");
+    slip("transport one.toml", "one group only");
+    slip("transport study.toml --least 61", "no group of at least 61 rows");
+    slip("transport study.toml --level 1.5", "expected a number above 0.5 and below 1");
+    slip("transport study.toml --target-facts sex:F=0.3,M=0.3", "sum to 0.6");
+    slip("transport study.toml --target-facts age:mean=400", "expected a number from");
+    slip("transport study.toml --target-facts sex:X=0.3", "\"X\"");
+    slip("transport study.toml --target-facts age:35=1,mean=60", "cannot be at once");
     slip("backtest study.toml --policy constant:z", "no action named \"z\"");
     let nothing = STUDY.replace("[history]\nby = \"site\"\n", "");
     std::fs::write(there.path().join("plain.toml"), nothing).unwrap();
-    slip("transfer plain.toml", "nothing is known of the target, and no past groups");
+    slip("transport plain.toml", "nothing is known of the target, and no past groups");
     slip("backtest plain.toml", "no groups are recorded");
     let both = STUDY.replace("by = \"site\"", "by = \"sex\"");
     std::fs::write(there.path().join("both.toml"), both).unwrap();
@@ -324,10 +325,10 @@ fn groups_without_an_action_are_counted_and_left_out() {
         },
     );
     let there = folder(&[("study.toml", STUDY.as_bytes()), ("log.csv", log.as_bytes())]);
-    let found = json(there.path(), "transfer study.toml --policy uniform --json");
+    let found = json(there.path(), "transport study.toml --policy uniform --json");
     assert_eq!(found["left_out"]["lacking_action"], 2);
     assert_eq!(list(&found["transfers"][0]["groups"]).len(), 20);
-    let told = run(there.path(), "transfer study.toml --policy uniform").out;
+    let told = run(there.path(), "transport study.toml --policy uniform").out;
     assert!(told.contains("2 without one of the actions"), "{told}");
 }
 
@@ -388,7 +389,7 @@ fn the_greedy_policy_is_chosen_without_the_group_that_judges_it() {
     let cells =
         study.replace("kind = \"tree\"\nmax_depth = 2\nmin_samples_leaf = 20", "kind = \"cells\"");
     std::fs::write(there.path().join("study.toml"), cells).unwrap();
-    let found = json(there.path(), "transfer study.toml --policy greedy --json");
+    let found = json(there.path(), "transport study.toml --policy greedy --json");
     let own = &found["transfers"][0];
     let scores: Vec<f64> = list(&own["groups"]).iter().map(|g| number(&g["score"])).collect();
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
@@ -402,7 +403,7 @@ fn rows_of_later_groups_predict_nobody_however_small_the_groups() {
         .map(|k| (format!("{}", 2000 + k / 100), k % 4, k % 2, f64::from(k as u32 % 10 < 3)));
     let late = (0..500).map(|k| (format!("{}", 2010 + k / 10), k % 4, k % 2, 1.0));
     let there = flat(early.chain(late), "");
-    let found = json(there.path(), "transfer study.toml --policy uniform --in-time --json");
+    let found = json(there.path(), "transport study.toml --policy uniform --in-time --json");
     assert_eq!(found["left_out"]["few_rows"], 50);
     for group in list(&found["transfers"][0]["groups"]) {
         assert!(number(&group["predicted"]) < 0.5, "{group}");
@@ -422,7 +423,7 @@ fn a_group_that_is_one_cluster_has_noise() {
     let study = std::fs::read_to_string(there.path().join("study.toml")).unwrap();
     let study = study.replace("path = \"log.csv\"", "path = \"log.csv\"\ncluster = \"g\"");
     std::fs::write(there.path().join("study.toml"), study).unwrap();
-    let found = json(there.path(), "transfer study.toml --policy uniform --json");
+    let found = json(there.path(), "transport study.toml --policy uniform --json");
     for group in list(&found["transfers"][0]["groups"]) {
         assert!(number(&group["real_se"]) > 0.01, "{group}");
     }
@@ -438,7 +439,8 @@ fn what_needs_past_groups_is_refused_without_them() {
         ("--least 50", "asked about with --by"),
         ("--in-time", "asked about with --by"),
     ] {
-        let found = run(there.path(), &format!("transfer plain.toml --known age:mean=50 {args}"));
+        let found =
+            run(there.path(), &format!("transport plain.toml --target-facts age:mean=50 {args}"));
         assert!(found.code == 2 && found.err.contains(what), "{args}: {}", found.err);
     }
 }

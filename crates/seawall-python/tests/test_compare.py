@@ -34,9 +34,9 @@ def test_prints_the_same_bytes(program, demo, older):
         ({}, []),
         ({"target": older}, ["--target", older]),
         ({"target": older, "containing": True}, ["--target", older, "--containing"]),
-        ({"target": seawall.Target(known={"age": {"mean": 75.0}})}, ["--known", "age:mean=75"]),
+        ({"target": seawall.Target(known={"age": {"mean": 75.0}})}, ["--target-facts", "age:mean=75"]),
     ]:
-        said = program("compare", demo / "study.toml", *TYPED_TWO, *TYPED_SETS, *words, "--json")
+        said = program("sensitivity", demo / "study.toml", *TYPED_TWO, *TYPED_SETS, *words, "--json")
         found = study.compare(TWO, sets=SETS, **asked)
         assert found.to_json() + "\n" == said
         assert set(_keys(found.to_dict())) <= set(_names(found))
@@ -52,7 +52,7 @@ def test_a_group_is_left_out_and_covered(program, wards):
     study = seawall.Study.from_file(wards / "study.toml")
     words = ["--by", "ward", "--group", "old", *TYPED_TWO, *TYPED_SETS, "--json"]
     found = study.compare(TWO, sets=SETS, history="ward", group="old")
-    assert found.to_json() + "\n" == program("compare", wards / "study.toml", *words)
+    assert found.to_json() + "\n" == program("sensitivity", wards / "study.toml", *words)
     assert (found.covers.goal, found.covers.name, found.covers.by) == ("group", "old", "ward")
     for row in found.rows:
         assert abs(row.policies[0].value - found.covers.value) <= 1e-6 * found.covers.value

@@ -59,7 +59,7 @@ def _said(name):
     said = f"{name}:{NEEDS[name]}" if name in NEEDS else name
     return (
         {"set": said} | ({"target": seawall.Target(known=KNOWN)} if name == "couplings" else {}),
-        ["--set", said] + (["--known", "sex:F=0.6,M=0.4"] if name == "couplings" else []),
+        ["--set", said] + (["--target-facts", "sex:F=0.6,M=0.4"] if name == "couplings" else []),
     )
 
 
@@ -94,7 +94,7 @@ def test_every_set_evaluates_to_the_same_numbers(program, studies, set_name, dir
     study = studies[direction]
     policies = ["constant:treat", "uniform", "greedy"]
     words += [word for policy in policies for word in ("--policy", policy)]
-    said = program("evaluate", study, *words, "--halves", 2, "--json")
+    said = program("evaluate", study, *words, "--splits", 2, "--json")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = seawall.Study.from_file(study).evaluate(policies, **asked, splits=2)

@@ -19,7 +19,7 @@ EVALUATED = [
     ({"set": "couplings", "radius": [0.02, 0.2]}, ["--set", "couplings", "--radius", "0.02,0.2"]),
     ({"set": "kl", "radius": 0.05, "target_size": 400},
      ["--set", "kl", "--radius", "0.05", "--target-size", "400"]),
-    ({"set": "couplings", "splits": 0}, ["--set", "couplings", "--halves", "0"]),
+    ({"set": "couplings", "splits": 0}, ["--set", "couplings", "--splits", "0"]),
 ]
 
 
@@ -208,7 +208,7 @@ def test_reports_of_a_known_target_are_the_same_bytes(program, sites, tmp_path):
         "target": {"known": KNOWN}, "history": "ward",
     })
     (sites / "all.toml").write_text(said.text)
-    words = ["--learn", "tree:1", "--halves", "3", "--out", tmp_path / "a.html"]
+    words = ["--learn", "tree:1", "--splits", "3", "--out", tmp_path / "a.html"]
     program("report", sites / "all.toml", *words)
     seawall.Study.from_file(sites / "all.toml").report(tmp_path / "b.html", splits=3)
     page = (tmp_path / "a.html").read_bytes()
@@ -221,7 +221,7 @@ def test_reports_of_a_known_target_are_the_same_bytes(program, sites, tmp_path):
 
 
 def test_a_report_takes_what_is_known(program, sites, study, tmp_path):
-    words = ["--learn", "tree:1", "--halves", "3", "--out", tmp_path / "a.html"]
+    words = ["--learn", "tree:1", "--splits", "3", "--out", tmp_path / "a.html"]
     program("report", sites / "study.toml", *TYPED, *words)
     study.report(tmp_path / "b.html", target=THERE, splits=3)
     # The command that the page names is typed, and says what is known as it was typed.

@@ -59,11 +59,11 @@ def study(data, **more):
 
 ASKED = [
     ({}, []),
-    ({"splits": 5, "level": 0.9, "seed": 3}, ["--halves", "5", "--level", "0.9", "--seed", "3"]),
-    ({"splits": 0}, ["--halves", "0"]),
-    ({"splits": 4, "by": "sex"}, ["--halves", "4", "--by", "sex"]),
-    ({"splits": 4, "by": "sex", "simultaneous": True}, ["--halves", "4", "--by", "sex", "--simultaneous"]),
-    ({"splits": 0, "by": "sex"}, ["--halves", "0", "--by", "sex"]),
+    ({"splits": 5, "level": 0.9, "seed": 3}, ["--splits", "5", "--level", "0.9", "--seed", "3"]),
+    ({"splits": 0}, ["--splits", "0"]),
+    ({"splits": 4, "by": "sex"}, ["--splits", "4", "--by", "sex"]),
+    ({"splits": 4, "by": "sex", "simultaneous": True}, ["--splits", "4", "--by", "sex", "--simultaneous"]),
+    ({"splits": 0, "by": "sex"}, ["--splits", "0", "--by", "sex"]),
 ]
 
 
@@ -92,7 +92,7 @@ def test_clusters_and_weights_are_the_programs(program, rows, tmp_path, given, l
     rows.to_csv(tmp_path / "rows.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY.format(data=line))
     own = study(tmp_path / "rows.csv", **given)
-    said = json.loads(program("evaluate", tmp_path / "study.toml", *TYPED, "--halves", 5, "--json"))
+    said = json.loads(program("evaluate", tmp_path / "study.toml", *TYPED, "--splits", 5, "--json"))
     # The texts of the two studies differ, and so may the names of their files; no number does.
     found = own.evaluate(splits=5)
     _same(found, said)
@@ -252,8 +252,8 @@ def test_bars_are_the_limits(rows):
 
 @pytest.mark.parametrize("asked, words", [
     ({}, []),
-    ({"splits": 3, "level": 0.9}, ["--halves", "3", "--level", "0.9"]),
-    ({"splits": 0}, ["--halves", "0"]),
+    ({"splits": 3, "level": 0.9}, ["--splits", "3", "--level", "0.9"]),
+    ({"splits": 0}, ["--splits", "0"]),
 ])
 def test_reports_are_the_same_bytes(program, demo, tmp_path, asked, words):
     program("report", demo / "study.toml", *words, "--out", tmp_path / "a.html")

@@ -17,10 +17,10 @@ QUESTIONS = [
         {"policy": ["uniform", "constant:treat", "greedy"], "radius": [0.02, 0.2]},
         ["--policy", "uniform", "--policy", "constant:treat", "--policy", "greedy", "--radius", "0.02,0.2"],
     ),
-    ({"set": "kl", "radius": 0.1, "cost_radius": 0.01}, ["--set", "kl", "--radius", "0.1", "--cost-radius", "0.01"]),
+    ({"set": "kl", "radius": 0.1, "cost_radius": 0.01}, ["--set", "kl", "--radius", "0.1", "--outcome-radius", "0.01"]),
     ({"set": "entropic", "eta": 100, "radius": 0.05}, ["--set", "entropic", "--eta", "100", "--radius", "0.05"]),
     ({"support": "observed", "bounds": 0.05}, ["--support", "observed", "--bounds", "0.05"]),
-    ({"splits": 5, "level": 0.9, "seed": 7}, ["--halves", "5", "--level", "0.9", "--seed", "7"]),
+    ({"splits": 5, "level": 0.9, "seed": 7}, ["--splits", "5", "--level", "0.9", "--seed", "7"]),
 ]
 
 
@@ -44,9 +44,9 @@ COMPARED = [
     ({"policy": ["constant:treat", "constant:control"], "radius": [0.0, 0.01, 0.1]},
      ["--policy", "constant:treat", "--policy", "constant:control", "--radius", "0,0.01,0.1"]),
     ({"policy": ["greedy", "uniform", "behaviour"], "radius": 0.02, "splits": 10},
-     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02", "--halves", "10"]),
+     ["--policy", "greedy", "--policy", "uniform", "--policy", "behaviour", "--radius", "0.02", "--splits", "10"]),
     ({"set": "kl", "radius": 0.05, "cost_radius": [0.0, 0.02]},
-     ["--set", "kl", "--radius", "0.05", "--cost-radius", "0,0.02"]),
+     ["--set", "kl", "--radius", "0.05", "--outcome-radius", "0,0.02"]),
     ({"set": "entropic", "eta": 50, "radius": 0.05}, ["--set", "entropic", "--eta", "50", "--radius", "0.05"]),
 ]
 
@@ -130,7 +130,7 @@ def test_honest_values_are_wanted_unless_they_are_not(program, demo):
 
 
 def test_reports_about_a_target_are_the_same_bytes(program, demo, older, tmp_path):
-    program("report", demo / "study.toml", "--halves", 3, "--target", older, "--out", tmp_path / "a.html")
+    program("report", demo / "study.toml", "--splits", 3, "--target", older, "--out", tmp_path / "a.html")
     seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", splits=3, target=older)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
@@ -143,14 +143,14 @@ def test_learn_prints_the_same_but_for_the_time(program, demo, policy):
 
 
 def test_reports_are_the_same_bytes(program, demo, tmp_path):
-    program("report", demo / "study.toml", "--halves", 5, "--out", tmp_path / "a.html")
+    program("report", demo / "study.toml", "--splits", 5, "--out", tmp_path / "a.html")
     seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", splits=5)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 @pytest.mark.parametrize("support", ["grid", "observed"])
 def test_reports_on_another_support_are_the_same_bytes(program, demo, tmp_path, support):
-    words = ["--support", support, "--halves", 0]
+    words = ["--support", support, "--splits", 0]
     program("report", demo / "study.toml", *words, "--out", tmp_path / "a.html")
     seawall.Study.from_file(demo / "study.toml").report(tmp_path / "b.html", support=support, splits=0)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()

@@ -18,14 +18,14 @@ def test_names_are_the_studys(program, named):
     study = seawall.Study.from_file(named)
     found = study.evaluate(splits=0)
     assert [p.name for p in found.policies] == ["uniform", "both drugs", "constant:control"]
-    assert found.to_json() + "\n" == program("evaluate", named, "--halves", 0, "--json")
+    assert found.to_json() + "\n" == program("evaluate", named, "--splits", 0, "--json")
     again = study.evaluate(policy=["both drugs", "uniform"], splits=0)
     assert again.policies[0].name == "both drugs"
     assert again.policies[0].results[0].value == found.policies[1].results[0].value
 
 
 def test_reports_are_the_same_bytes(program, named, tmp_path):
-    program("report", named, "--no-learn", "--halves", 0, "--out", tmp_path / "a.html")
+    program("report", named, "--no-learn", "--splits", 0, "--out", tmp_path / "a.html")
     seawall.Study.from_file(named).report(tmp_path / "b.html", learn=[], splits=0)
     page = (tmp_path / "a.html").read_bytes()
     assert page == (tmp_path / "b.html").read_bytes() and b"<bdi>both drugs</bdi>" in page

@@ -13,7 +13,7 @@ from test_parity import _keys, _names, _same
 
 KNOWN = {"age": {"mean": 75.0}, "sex": {"shares": {"F": 0.6, "M": 0.4}}}
 THERE = seawall.Target(known=KNOWN)
-TYPED = ["--known", "age:mean=75", "--known", "sex:F=0.6,M=0.4"]
+TYPED = ["--target-facts", "age:mean=75", "--target-facts", "sex:F=0.6,M=0.4"]
 TWO = ["constant:control", "constant:treat"]
 TYPED_TWO = ["--policy", "constant:control", "--policy", "constant:treat"]
 # The demo's study, its contexts fewer so that groups are quickly fitted.
@@ -55,13 +55,13 @@ QUESTIONS = [
      ["--by", "day", "--each", "month", "--half-life", "3", *TYPED]),
     ({"by": ["ward"], "least": 240, "compare": False}, ["--by", "ward", "--least", "240", "--no-compare"]),
     ({"known": {"age": {"mean": [70, 76], "within": 0.5}}, "method": "couplings"},
-     ["--known", "age:mean=70..76,within=0.5", "--method", "couplings"]),
+     ["--target-facts", "age:mean=70..76,within=0.5", "--method", "couplings"]),
 ]
 
 
 @pytest.mark.parametrize("asked, words", QUESTIONS)
 def test_transfer_prints_the_same_bytes(program, sites, study, asked, words):
-    text = program("transfer", sites / "study.toml", *TYPED_TWO, *words, "--json")
+    text = program("transport", sites / "study.toml", *TYPED_TWO, *words, "--json")
     found = study.transfer(TWO, **objects(asked, "target", "history"))
     assert found.to_json() + "\n" == text
     said = json.loads(text)
@@ -75,7 +75,7 @@ def test_transfer_prints_the_same_bytes(program, sites, study, asked, words):
 
 def test_a_sample_and_past_groups_beside_the_log_print_the_same_bytes(program, sites, study, older):
     words = ["--target", older, "--by", "ward", "--history", sites / "past.csv", "--json"]
-    text = program("transfer", sites / "study.toml", *words)
+    text = program("transport", sites / "study.toml", *words)
     path = sites / "past.csv"
     assert study.transfer(target=older, history=seawall.History("ward", path)).to_json() + "\n" == text
     tables = {"pandas": pd.read_csv(path), "pyarrow": pytest.importorskip("pyarrow.csv").read_csv(path)}
@@ -121,7 +121,7 @@ def test_describe_writes_the_same_block_and_it_is_taken_back(program, sites, stu
         there = study.transfer(target=seawall.Target(known=found.known, size=found.size))
         written = study.text + found.toml
         (sites / "known.toml").write_text(written)
-        assert there.to_json() + "\n" == program("transfer", sites / "known.toml", "--json")
+        assert there.to_json() + "\n" == program("transport", sites / "known.toml", "--json")
     assert len(pd.DataFrame.from_arrow(found.to_frame())) >= len(found.known)
 
 

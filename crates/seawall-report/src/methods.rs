@@ -184,12 +184,12 @@ fn command(answers: &ReportAnswers) -> String {
     if let Some(path) = &answers.basis.target_file {
         words.extend(["--target".to_owned(), path.display().to_string()]);
     }
-    let typed = study.target.known.iter().filter_map(|k| k.place.strip_prefix("--known "));
-    typed.for_each(|text| words.extend(["--known".to_owned(), text.to_owned()]));
+    let typed = study.target.known.iter().filter_map(|k| k.place.strip_prefix("--target-facts "));
+    typed.for_each(|text| words.extend(["--target-facts".to_owned(), text.to_owned()]));
     let history = request.transfer.as_ref().and(study.history.as_ref());
     words.extend(history.map_or(Vec::new(), history_words));
     let halvings = question.halves.map_or(0, |h| h.count);
-    words.extend(["--halves".to_owned(), halvings.to_string()]);
+    words.extend(["--splits".to_owned(), halvings.to_string()]);
     words.extend(
         question
             .halves

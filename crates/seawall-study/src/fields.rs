@@ -46,14 +46,14 @@ const TABLE: &[Names] = &[
     names(Field::CcpAlpha, None, Some(("model", "ccp_alpha")), None),
     names(Field::Clip, None, Some(("propensity", "clip")), None),
     names(Field::Contexts, Some("--contexts"), None, None),
-    names(Field::CostRadius, Some("--cost-radius"), Some(("robust", "cost.radius")), Some("cost_radius")),
-    names(Field::CostSet, Some("--cost-set"), Some(("robust", "cost.set")), Some("cost_set")),
+    names(Field::CostRadius, Some("--outcome-radius"), Some(("robust", "cost.radius")), Some("cost_radius")),
+    names(Field::CostSet, Some("--outcome-set"), Some(("robust", "cost.set")), Some("cost_set")),
     names(Field::Depth, None, Some(("model", "depth")), None),
     names(Field::Engine, Some("--engine"), None, Some("engine")),
     names(Field::Eta, Some("--eta"), Some(("robust", "context.eta")), Some("eta")),
     names(Field::Features, None, Some(("model", "features")), None),
     names(Field::Folds, None, Some(("model", "folds")), None),
-    names(Field::Halves, Some("--halves"), None, Some("splits")),
+    names(Field::Halves, Some("--splits"), None, Some("splits")),
     names(Field::LeastShare, Some("--least-share"), None, None),
     names(Field::Level, Some("--level"), None, Some("level")),
     names(Field::Method, Some("--method"), None, Some("method")),
@@ -129,7 +129,7 @@ mod tests {
     fn each_front_end_has_its_words() {
         let error = Error::field(Field::CostRadius, "is -1").advise(Field::Unseen, &["mean"]);
         let unseen = "; try unseen = \"mean\" in [model]";
-        assert_eq!(error.worded(&FrontEnd::Cli), format!("--cost-radius is -1{unseen}"));
+        assert_eq!(error.worded(&FrontEnd::Cli), format!("--outcome-radius is -1{unseen}"));
         let python = "cost_radius is -1; try model={\"unseen\": \"mean\"}";
         assert_eq!(error.worded(&FrontEnd::Python), python);
         assert_eq!(

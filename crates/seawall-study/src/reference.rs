@@ -361,7 +361,7 @@ impl TargetEstimator<'_> {
 pub(crate) fn nothing_known(set: Set) -> Error {
     let what = format!(
         "is {}, the populations that meet what is known of a target, and nothing is known of one; say it \
-         with --known COL:mean=NUMBER or [target.known] (`seawall describe` writes it from a table), or \
+         with --target-facts COL:mean=NUMBER or [target.known] (`seawall describe` writes it from a table), or \
          give a sample of the target's contexts",
         set.name()
     );

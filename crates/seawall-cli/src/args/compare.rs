@@ -1,4 +1,4 @@
-//! The words of `seawall compare`.
+//! The words of `seawall sensitivity`.
 
 use super::known::KnownArgs;
 use super::transfer::HistoryArgs;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Radii of different sets are in different units, so each set's is the least that covers the same thing:
-what the first policy costs in a target (--target, --known, [target]) or in a group that is left out of
+what the first policy costs in a target (--target, --target-facts, [target]) or in a group that is left out of
 the log (--by, --group); else chance, the 95% limit of its estimate where nothing shifts. Then, at those
 radii: every policy's worst case, the best policy as fitted, whether the log itself tells that one from the
 others or noise may have chosen it, whether it is no worse than the others in every population of the set, and
@@ -21,18 +21,18 @@ set that is beyond the goal already at radius 0 is shown and not counted.
 
 Examples:
   Every set, at radii that cover chance:
-    seawall compare study.toml
+    seawall sensitivity study.toml
 
   At radii that cover what another hospital would cost, whose patients are known:
-    seawall compare study.toml --target other-hospital.csv
+    seawall sensitivity study.toml --target other-hospital.csv
 
   At radii that cover what really happened in a country, which is left out of the log:
-    seawall compare study.toml --by COUNTRY --group UK
+    seawall sensitivity study.toml --by COUNTRY --group UK
 
   Some sets, at radii that contain that country's people:
-    seawall compare study.toml --by COUNTRY --group UK --containing --set wasserstein --set tv";
+    seawall sensitivity study.toml --by COUNTRY --group UK --containing --set wasserstein --set tv";
 
-/// The arguments of `seawall compare`. What is not said is as in the study file.
+/// The arguments of `seawall sensitivity`. What is not said is as in the study file.
 /// What an option for several sets says.
 const SETS: &str = "A set of populations; may be given several times, a parameter that is not given being an example of \
                     it. If not said, every set whose value bounds the worst case and that needs nothing but the log";
@@ -41,7 +41,7 @@ const SETS: &str = "A set of populations; may be given several times, a paramete
 pub struct Compare {
     /// The study file
     study: PathBuf,
-    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// A policy: an action, uniform, behavior, greedy, a policy file (.json) or a table of
     /// probabilities by context (.csv, .parquet); may be given several times, the first is the one
     /// whose value radii cover
     #[arg(long, value_name = "POLICY")]
@@ -76,13 +76,13 @@ impl Compare {
         if self.radius.is_some() {
             return Err(Failure::usage(
                 "--radius: compare chooses each set's radius itself, the least that covers the goal \
-                 (--target, --known, --group, else chance); evaluate takes radii",
+                 (--target, --target-facts, --group, else chance); evaluate takes radii",
             ));
         }
         if self.containing && self.group.is_none() && self.target.is_none() && self.known.says_any()
         {
             return Err(Failure::usage(
-                "--known cannot be contained: means and shares are not people; --containing needs a \
+                "--target-facts cannot be contained: means and shares are not people; --containing needs a \
                  sample (--target) or a recorded group (--by, --group)",
             ));
         }

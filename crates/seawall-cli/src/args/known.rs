@@ -13,7 +13,7 @@ pub struct KnownArgs {
     /// (AGE:mean=71.4) or shares of its levels (SEX:F=0.47,M=0.53), each a number or a range (150..165),
     /// and then perhaps ,within=0.02 (off by so much) or ,size=300 (from so many people); may be given
     /// several times
-    #[arg(long, value_name = "COL:WHAT=NUMBER[,...]", allow_hyphen_values = true)]
+    #[arg(long = "target-facts", value_name = "COL:WHAT=NUMBER[,...]", allow_hyphen_values = true)]
     known: Vec<String>,
     /// From how many people that is known: gives each number what a sample of that size leaves open
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -30,7 +30,7 @@ impl KnownArgs {
     pub(super) fn toward(self, target: Option<PathBuf>) -> Result<Toward, Failure> {
         if let (Some(path), Some(text)) = (&target, self.known.first()) {
             return Err(Failure::usage(format!(
-                "--known {text}: --target {} is a sample and says more; leave out one of the two",
+                "--target-facts {text}: --target {} is a sample and says more; leave out one of the two",
                 path.display()
             )));
         }

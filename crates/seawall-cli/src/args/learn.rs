@@ -32,7 +32,7 @@ Examples:
     seawall learn study.toml --policy groups:SEX --worst-budget treat=0.3
 
   A tree for a hospital that sent its margins, valued on hospitals that did not choose it:
-    seawall learn study.toml --policy tree:1 --known SEX:F=0.47,M=0.53 --by HOSPNUM
+    seawall learn study.toml --policy tree:1 --target-facts SEX:F=0.47,M=0.53 --by HOSPNUM
 
   The paper's stochastic gradients, twenty runs, with their traces:
     seawall learn study.toml --policy groups:SEX --method bsgd --delta 0.02 --seeds 20 \\
@@ -56,10 +56,10 @@ pub struct Learn {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     eta: Option<f64>,
     /// How far the outcomes of a context and action may be
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    #[arg(long = "outcome-radius", value_name = "R", allow_negative_numbers = true)]
     cost_radius: Option<f64>,
     /// The set of populations of outcomes
-    #[arg(long, value_name = SET, value_parser = set_text)]
+    #[arg(long = "outcome-set", value_name = SET, value_parser = set_text)]
     cost_set: Option<String>,
     /// Which contexts mass may move to
     #[arg(long, value_enum)]
@@ -158,7 +158,7 @@ enum MethodName {
     Bsgd,
 }
 
-/// The arguments of `seawall apply`.
+/// The arguments of `seawall predict`.
 #[derive(Debug, ClapArgs)]
 pub struct Apply {
     /// The policy file

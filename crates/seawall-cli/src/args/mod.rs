@@ -65,7 +65,7 @@ pub enum Command {
     #[command(after_help = learn::EXAMPLES)]
     Learn(Box<learn::Learn>),
     /// Add the probabilities of a policy's actions to a table
-    Apply(learn::Apply),
+    Predict(learn::Apply),
     /// A policy, or the outcome model of a study, in words
     #[command(after_help = learn::EXPLAIN_EXAMPLES)]
     Explain(learn::Explain),
@@ -76,14 +76,14 @@ pub enum Command {
     /// What policies would cost in another population of which something is known, and how much past
     /// shifts say to allow
     #[command(after_help = transfer::EXAMPLES)]
-    Transfer(Box<transfer::Transfer>),
+    Transport(Box<transfer::Transfer>),
     /// Every way to a bound, tried on every past group: which would have held?
     #[command(after_help = transfer::BACKTEST_EXAMPLES)]
     Backtest(transfer::Backtest),
     /// The same policies under every set of populations, at radii that cover the same: which sets agree,
     /// and which population each fears
     #[command(after_help = compare::EXAMPLES)]
-    Compare(Box<compare::Compare>),
+    Sensitivity(Box<compare::Compare>),
     /// How far apart two samples are, which features carry it, and who would have to become whom
     #[command(after_help = distance::EXAMPLES)]
     Distance(distance::Distance),

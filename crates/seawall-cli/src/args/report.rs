@@ -19,8 +19,8 @@ One self-contained HTML page: it needs no network, prints, and works by keyboard
 through radii at each of which everything was solved for. In the study file, [report] title = \"…\"
 and outcome = \"…\" say what things are called.
 
-Where something is known of a target ([target], --target, --known) or past groups are recorded
-([history], --by), the page has what `seawall transfer` says, with the balance of the columns and the
+Where something is known of a target ([target], --target, --target-facts) or past groups are recorded
+([history], --by), the page has what `seawall transport` says, with the balance of the columns and the
 past groups drawn.
 
 Examples:
@@ -35,7 +35,7 @@ Examples:
     seawall report study.toml --compare
 
   From here to a hospital that sent its margins, hospitals as history:
-    seawall report study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --by HOSPNUM";
+    seawall report study.toml --target-facts AGE:mean=71.4 --target-facts SEX:F=0.47,M=0.53 --by HOSPNUM";
 
 /// The arguments of `seawall report`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
@@ -52,7 +52,7 @@ pub struct Report {
     known: KnownArgs,
     #[command(flatten)]
     history: HistoryArgs,
-    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// A policy: an action, uniform, behavior, greedy, a policy file (.json) or a table of
     /// probabilities by context (.csv, .parquet); may be given several times
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,
@@ -68,12 +68,12 @@ pub struct Report {
     #[arg(long, conflicts_with = "learn")]
     no_learn: bool,
     /// Add the same policies under every set of populations, at radii that cover the target, or else
-    /// chance: which sets agree, and which population each fears (as seawall compare)
+    /// chance: which sets agree, and which population each fears (as seawall sensitivity)
     #[arg(long)]
     compare: bool,
     /// How often the rows are halved to say how much is noise: the bands of the charts; 0 for none.
     /// By default 5 to 20, as many as the random error of the limits asks for
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    #[arg(long = "splits", value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// The level of limits and intervals, and how often bounds in the target are to hold
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]

@@ -64,10 +64,10 @@ Examples:
     seawall evaluate study.toml --target other-hospital.csv
 
   In a hospital that sent its means and shares alone: anyone who meets them, whatever goes with what:
-    seawall evaluate study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --set couplings
+    seawall evaluate study.toml --target-facts AGE:mean=71.4 --target-facts SEX:F=0.47,M=0.53 --set couplings
 
   Outcomes may shift too, and mass may go only where somebody was seen:
-    seawall evaluate study.toml --cost-radius 0.01 --support observed";
+    seawall evaluate study.toml --outcome-radius 0.01 --support observed";
 
 /// The arguments of `seawall demo`.
 #[derive(Debug, ClapArgs)]
@@ -139,7 +139,7 @@ impl Check {
 pub struct Evaluate {
     /// The study file
     study: PathBuf,
-    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// A policy: an action, uniform, behavior, greedy, a policy file (.json) or a table of
     /// probabilities by context (.csv, .parquet); may be given several times
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,
@@ -153,10 +153,15 @@ pub struct Evaluate {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     eta: Option<f64>,
     /// How far the outcomes of a context and action may be
-    #[arg(long, value_name = "R[,R...]", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(
+        long = "outcome-radius",
+        value_name = "R[,R...]",
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
     cost_radius: Vec<f64>,
     /// The set of populations of outcomes
-    #[arg(long, value_name = SET, value_parser = set_text)]
+    #[arg(long = "outcome-set", value_name = SET, value_parser = set_text)]
     cost_set: Option<String>,
     /// Which contexts mass may move to: every combination of levels, or those observed, where alone
     /// the outcome model then needs values
@@ -168,15 +173,15 @@ pub struct Evaluate {
     /// Write the worst-case populations beside the nominal one
     #[arg(long, value_name = "OUT.csv")]
     worst: Option<PathBuf>,
-    /// How often the rows are halved to say how much is noise: the worst population found on one half
-    /// is valued on the other; 0 for no limits. By default 5 to 20, as many as the random error of the
-    /// limits asks for
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// Sample splits, for confidence limits: the worst population found on one part of the rows is valued
+    /// on the other; 0 for no limits. By default 10 to 20, as many as the random error of the limits asks
+    /// for
+    #[arg(long = "splits", value_name = "R", allow_negative_numbers = true)]
     halves: Option<usize>,
     /// The level of limits and intervals
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, allow_negative_numbers = true)]
     level: f64,
-    /// The seed of halves
+    /// The seed of sample splits
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// The same within each level of a context column: contexts restricted to it, the radius within it

@@ -16,13 +16,13 @@ coupling of what is known, and noise: outcomes given context are then assumed no
 
 Examples:
   As the study file says ([target.known], [history]):
-    seawall transfer study.toml
+    seawall transport study.toml
 
   A hospital that sent its margins, hospitals as history:
-    seawall transfer study.toml --known AGE:mean=71.4 --known SEX:F=0.47,M=0.53 --by HOSPNUM
+    seawall transport study.toml --target-facts AGE:mean=71.4 --target-facts SEX:F=0.47,M=0.53 --by HOSPNUM
 
   A sample of its contexts, and past groups from a table beside the log:
-    seawall transfer study.toml --target other.csv --by site --history past.csv --level 0.9";
+    seawall transport study.toml --target other.csv --by site --history past.csv --level 0.9";
 
 pub(super) const BACKTEST_EXAMPLES: &str = "\
 Every way to a bound is tried on every past group: nominal (nothing shifts), ball (the worst case within
@@ -109,12 +109,12 @@ impl HistoryArgs {
     }
 }
 
-/// The arguments of `seawall transfer`. What is not said is as in the study file.
+/// The arguments of `seawall transport`. What is not said is as in the study file.
 #[derive(Debug, ClapArgs)]
 pub struct Transfer {
     /// The study file
     study: PathBuf,
-    /// A policy: uniform, behaviour, greedy, constant:ACTION, a policy file (.json) or a table of
+    /// A policy: an action, uniform, behavior, greedy, a policy file (.json) or a table of
     /// probabilities by context; may be given several times, the others are compared with the first
     #[arg(long, value_name = "POLICY")]
     policy: Vec<String>,

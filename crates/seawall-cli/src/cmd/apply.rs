@@ -1,4 +1,4 @@
-//! `seawall apply`, and a policy in words.
+//! `seawall predict`, and a policy in words.
 
 use crate::failure::Failure;
 use crate::show;

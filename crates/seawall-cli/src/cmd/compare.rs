@@ -1,4 +1,4 @@
-//! `seawall compare`.
+//! `seawall sensitivity`.
 
 use super::check::read_knowing;
 use super::transfer::with_history;
@@ -15,7 +15,7 @@ use std::io::Write;
 pub fn run(asked: CompareRequest) -> Result<(), Failure> {
     if asked.request.group.is_some() && !asked.toward.known.is_empty() {
         return Err(Failure::usage(
-            "--group and --known: either a group or a target is covered; leave out one of the two",
+            "--group and --target-facts: either a group or a target is covered; leave out one of the two",
         ));
     }
     let wait = show::Wait::new();

@@ -50,7 +50,7 @@ pub fn run(folder: &Path) -> Result<(), Failure> {
     writeln!(
         show::terminal(),
         "\nNext: edit {0} and run `seawall evaluate {0}`; try --radius 0.2, --support observed or \
-         --cost-radius 0.01.",
+         --outcome-radius 0.01.",
         study.display()
     )?;
     Ok(())

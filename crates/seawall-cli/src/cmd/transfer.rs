@@ -1,4 +1,4 @@
-//! `seawall transfer`.
+//! `seawall transport`.
 
 use crate::failure::Failure;
 use crate::request::Toward;
@@ -38,8 +38,8 @@ const DEMO: [&str; 2] = ["age:mean=76", "conscious:alert=0.7,drowsy=0.24,unconsc
 
 /// Asks the demo about a hospital that sent two lines about its patients.
 pub(super) fn demo(study: &Path) -> Result<(), Failure> {
-    let options: Vec<String> = DEMO.iter().map(|known| format!("--known {known}")).collect();
-    writeln!(show::terminal(), "\n$ seawall transfer {} {}", study.display(), options.join(" "))?;
+    let options: Vec<String> = DEMO.iter().map(|known| format!("--target-facts {known}")).collect();
+    writeln!(show::terminal(), "\n$ seawall transport {} {}", study.display(), options.join(" "))?;
     let known = DEMO.iter().map(|text| KnownSpec::typed(text)).collect::<Result<_, _>>()?;
     let request = Request { policies: Vec::new(), level: 0.95, method: None, compare: true };
     run(TransferRequest {

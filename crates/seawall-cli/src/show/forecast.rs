@@ -101,7 +101,7 @@ impl Repeated {
 /// What is repeated in a stage, if anything is whose number is known, and what takes less.
 fn repeated(stage: Stage<'_>) -> Option<(&'static str, &'static str)> {
     Some(match stage {
-        Stage::Halving => ("halving the rows", "fewer halves (--halves) take less"),
+        Stage::Halving => ("halving the rows", "fewer halves (--splits) take less"),
         Stage::Halves => ("distances by chance", "fewer splits (--splits) take less"),
         Stage::Groups => ("leaving out recorded groups", "fewer groups take less"),
         Stage::Policy(_) => ("solving set by set", "fewer sets (--set) take less"),

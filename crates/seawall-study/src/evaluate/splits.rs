@@ -42,7 +42,7 @@ pub(crate) fn affordable(
     if large || LEAST as f64 * each > FAR_BEYOND * UNASKED {
         let note = format!(
             "this space takes long to solve, so nothing says how much of the worst cases is noise: \
-             ask for it with halves of the rows (--halves {LEAST} or more)"
+             ask for it with halves of the rows (--splits {LEAST} or more)"
         );
         return (None, vec![note]);
     }
@@ -52,7 +52,7 @@ pub(crate) fn affordable(
     }
     let note = format!(
         "this space takes long to solve, so the rows were halved {count} times at most: limits are \
-         wider than they need be (--halves {} would be the usual)",
+         wider than they need be (--splits {} would be the usual)",
         asked.count
     );
     (Some(Halving { count, ..asked }), vec![note])

@@ -86,9 +86,14 @@ impl PreparedStudy {
             return policy.map_err(|e| e.within(name));
         }
         if !path.exists() {
+            // An action's name is the policy that always takes it.
+            if let Some(action) = path.to_str().and_then(|text| named(log.actions(), text)) {
+                return Policy::constant(log, action);
+            }
             return Err(Error::input(format!(
-                "{name}: no such file; a policy is uniform, behaviour, greedy, constant:ACTION, a \
-                 policy file (.json) or a table of probabilities (.csv, .parquet){}",
+                "{name}: no such file; a policy is an action ({}), uniform, behavior, greedy, a policy \
+                 file (.json) or a table of probabilities (.csv, .parquet){}",
+                some(log.actions()),
                 self.study.policy_names()
             )));
         }
@@ -109,4 +114,11 @@ fn is_saved(path: &Path) -> bool {
 fn read_saved(path: &Path) -> Result<PolicyFile> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
     PolicyFile::from_json(&text).map_err(|e| e.within(path.display()))
+}
+
+/// The first few of a study's actions, for a message.
+fn some(actions: &[String]) -> String {
+    const MOST: usize = 4;
+    let more = if actions.len() > MOST { ", …" } else { "" };
+    format!("{}{more}", actions.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
 }

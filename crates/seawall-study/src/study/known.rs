@@ -105,7 +105,7 @@ impl KnownSpec {
     /// `,sd=14`, `,within=0.02` and `,size=300`. What holds one of `:,=`, or a level of such a name,
     /// stands in double quotes.
     pub fn typed(text: &str) -> Result<Self> {
-        let place = format!("--known {text}");
+        let place = format!("--target-facts {text}");
         let refused = |what: String| Error::config(format!("{place}: {what}"));
         let expected = "expected COLUMN:mean=NUMBER or COLUMN:LEVEL=SHARE[,LEVEL=SHARE...]";
         if text.matches('"').count() % 2 == 1 {
@@ -284,7 +284,7 @@ mod tests {
             ("AGE:\"F=0.1", "quote"),
         ] {
             let error = KnownSpec::typed(typed).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("--known {typed}: ")), "{error}");
+            assert!(error.starts_with(&format!("--target-facts {typed}: ")), "{error}");
             assert!(error.contains(what), "{typed}: {error}");
         }
     }

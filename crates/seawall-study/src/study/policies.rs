@@ -52,7 +52,7 @@ impl PolicySpec {
     pub fn typed(text: &str) -> Self {
         match text {
             "uniform" => PolicySpec::Uniform,
-            "behaviour" => PolicySpec::Behaviour,
+            "behaviour" | "behavior" => PolicySpec::Behaviour,
             "greedy" => PolicySpec::Greedy,
             _ => match text.strip_prefix("constant:") {
                 Some(action) => PolicySpec::Constant(action.to_owned()),
