@@ -110,7 +110,7 @@ def test_numbers_of_the_prose_are_printed_on_the_page(page):
 OF_README = {
     "0.018": "an example of a sentence", "0.03": "an example of a radius", "63.5": "an example of a threshold",
     "75": "an example of a move", "85": "the same",
-    "0.1": "the heading of a column of check", "2.0": "the licence",
+    "0.15": "the bound of a difference less its prediction", "0.1": "the heading of a column of check", "2.0": "the licence",
     "1.95": "the least Rust version", "100": "a hundred radii, and of a hundred hospitals", "130": "an exit code",
 }
 SIMULATED = {

@@ -2,7 +2,7 @@
 
 use crate::{Result, peak_bytes};
 use seawall::evaluate::{Evaluator, FitOptions, Propensity};
-use seawall::outcome::{Recipe, Residuals, TreeSettings};
+use seawall::outcome::{Recipe, ResidualKind, TreeSettings};
 use seawall::policy::Policy;
 use seawall::{Direction, Feature, Log, Watch};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(crate) fn fitting(rows: usize, columns: usize) -> Result<Value> {
     let (fitted, again) = timed(fit)?;
     let policy = Policy::constant(&log, "treat")?;
     let (nominal, across) = timed(|| Ok(fitted.nominal(&policy, Watch::NOBODY)?))?;
-    let (_, left_over) = timed(|| Ok(fitted.left_over(&[Residuals::Additive])?))?;
+    let (_, left_over) = timed(|| Ok(fitted.left_over(&[ResidualKind::Additive])?))?;
     Ok(json!({ "rows": rows, "columns": columns, "log": counting, "first_fit": first,
                "fit": again, "across_folds": across, "left_over": left_over,
                "dr": nominal.best().value, "bytes": peak_bytes()? }))

@@ -157,8 +157,8 @@ def test_folds_and_splits_refit():
     own = study(model=Counting())
     for ask, fits in [
         (lambda s: s.outcomes(), 1),
-        # Five deals of five folds, and two halves of each split; the first five splits are enough here.
-        (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 5),
+        # Five deals of five folds, and two parts of each split; the first ten splits are enough here.
+        (lambda s: s.evaluate(), 1 + 5 * 5 + 2 * 10),
         (lambda s: s.evaluate(splits=3), 1 + 5 * 5 + 2 * 3),
         (lambda s: s.evaluate(splits=0), 1 + 5 * 5),
         (lambda s: s.learn("tree:1", splits=0), 1),

@@ -139,14 +139,16 @@ fn verdict(rival: &Comparison, k: usize, others: bool, level: Option<f64>) -> St
         _ => String::new(),
     };
     let word = |x: f64| if sign * x <= 0.0 { less } else { more };
+    let assumed = at.decision.assumes;
+    let assuming = assumed.map_or(String::new(), |a| format!(", assuming that {}", a.words()));
     match verdict {
         Verdict::Better => format!(
-            "{policy} {verb}s {less} than {against} in every population, by at least {}{interval}{}.",
+            "{policy} {verb}s {less} than {against} in every population, by at least {}{interval}{assuming}{}.",
             size(at.bounds.worst.value),
             if others { "; no other policy comes closer" } else { "" }
         ),
         Verdict::Worse => format!(
-            "{policy} {verb}s {more} than {against} in every population, by at least {}{interval}.",
+            "{policy} {verb}s {more} than {against} in every population, by at least {}{interval}{assuming}.",
             size(at.bounds.best.value)
         ),
         Verdict::Undecided => format!(
@@ -176,7 +178,6 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
             number(policy.effective_rows())
         );
     }
-    let limit = if direction == Direction::Cost { "at most" } else { "at least" };
     let digits = worst_case(policy, result);
     // The interval of a smoothed value is not that of its bound.
     let level = level.filter(|_| result.solve.exact_lower.is_none());
@@ -190,7 +191,7 @@ fn bound(policy: &PolicyResult, k: usize, direction: Direction, level: Option<f6
     let nominal = policy.estimate();
     let place = if policy.target.is_some() { "in the target" } else { "if nothing shifts" };
     format!(
-        "The mean of {} is {limit} {}{interval}; {} {place} (doubly robust).",
+        "The worst-case mean of {} is {} by the fitted model{interval}; {} {place} (doubly robust).",
         isolated(&policy.name),
         digits.of(safe_side(result, direction == Direction::Cost)),
         estimated(nominal)

@@ -6,7 +6,7 @@ use seawall::inference::{
     Estimand, FIRST_SPLITS, LimitPlan, NoisyValue, PartFit, PartQuestion, SplitNoise, SplitValue,
     Splits, split_noise, split_values,
 };
-use seawall::outcome::{ModelSearch, Recipe, ResidualSteps, Residuals, TreeSettings, Unseen};
+use seawall::outcome::{ModelSearch, Recipe, ResidualKind, ResidualSteps, TreeSettings, Unseen};
 use seawall::policy::Policy;
 use seawall::{Direction, Entry, Feature, Folds, Log, Settings, Shift, Space, Wasserstein, Watch};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn split_values_are_what_they_say() {
         let asked = [Estimand::Value(&a), Estimand::Difference(&a, &b)];
         let (costs, radii) = ([Wasserstein.at(0.0), Wasserstein.at(0.05)], [0.05, 0.3]);
         let (search, steps) = (ModelSearch::Fixed(recipe.clone()), ResidualSteps::new(&log));
-        let kinds = [Residuals::Additive, Residuals::Pairwise];
+        let kinds = [ResidualKind::Additive, ResidualKind::Pairwise];
         let question = PartQuestion { ranges: 6, set: Wasserstein.into(), radii: &radii };
         let ask = |folds: &Folds<'_>, _: usize, _: Watch<'_>| {
             let logs = [folds.only(0)?, folds.only(1)?];
@@ -127,8 +127,12 @@ fn by_hand(
     let plain = model.values(log, Wasserstein.at(0.0), unseen, settings).unwrap();
     match range / costs.len() {
         0 => own,
-        1 => own.with_left_over(&steps.left_over(log, &plain, &[Residuals::Additive]).unwrap()[0]),
-        _ => own.with_left_over(&steps.left_over(log, &plain, &[Residuals::Pairwise]).unwrap()[0]),
+        1 => {
+            own.with_left_over(&steps.left_over(log, &plain, &[ResidualKind::Additive]).unwrap()[0])
+        }
+        _ => {
+            own.with_left_over(&steps.left_over(log, &plain, &[ResidualKind::Pairwise]).unwrap()[0])
+        }
     }
 }
 

@@ -358,7 +358,8 @@ fn interval(estimate: Option<Estimate>) -> String {
 /// The level of the limits beside worst cases, if there are any.
 fn interval_level(found: &Evaluation) -> Option<String> {
     let mut results = found.policies.iter().flat_map(|p| &p.results);
-    let told = results.any(|r| r.shown().is_some());
+    let claimed = |r: &RobustValue| r.noise.limits.is_some() && r.claims.no_claim.is_none();
+    let told = results.any(|r| claimed(r) || r.estimate.is_some());
     let level = found.question.halves.map_or(found.question.level, |h| h.level);
     told.then(|| super::level(level))
 }
@@ -371,9 +372,11 @@ fn worst_case(r: &RobustValue, found: &Evaluation, dm: Option<Estimate>) -> Stri
         seawall::Direction::Cost => (true, "≤"),
         seawall::Direction::Reward => (false, "≥"),
     };
-    let of_splits =
-        r.noise.limits.map(|l| l.pairwise.unwrap_or(if up { l.upper } else { l.lower }));
-    let own = r.shown_safe().map(|(low, high)| if up { high } else { low });
+    // A limit that nothing is claimed by is none to be read.
+    let limits = r.noise.limits.filter(|_| r.claims.no_claim.is_none());
+    let of_splits = limits.map(|l| l.pairwise.unwrap_or(if up { l.upper } else { l.lower }));
+    let estimated = r.estimate.and_then(|e| e.estimate.interval);
+    let own = estimated.map(|i| if up { i.upper } else { i.lower });
     match of_splits.or(own) {
         Some(limit) => format!("{value} ({sign}{})", super::limit(limit, se, up)),
         None => value,
@@ -384,7 +387,7 @@ fn worst_case(r: &RobustValue, found: &Evaluation, dm: Option<Estimate>) -> Stri
 fn contrast(r: &DifferenceValue, c: &Comparison) -> String {
     let se = r.shown_se().or(c.estimate().map(|e| e.se)).unwrap_or(f64::NAN);
     let ends = match (r.noise.limits, r.noise.best_limits) {
-        (Some(worst), Some(best)) => {
+        (Some(worst), Some(best)) if r.claims.no_claim.is_none() => {
             let cost = c.about.direction == seawall::Direction::Cost;
             let (worst, best) = (
                 worst.pairwise.unwrap_or(if cost { worst.upper } else { worst.lower }),

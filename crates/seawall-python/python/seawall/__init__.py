@@ -15,12 +15,12 @@ population within a stated distance, exactly, with bounds that were proved.
 How much of that may be noise, in words to quote:
 
 >>> print(found.policies[1].results[0].claims[0].sentence)
-With 95% confidence no population within 0.01 costs more than 0.51
+No population within 0.01 of the data costs more than 0.54 under constant:treat (95% confidence, assuming that no three columns act together beyond the model)
 
 Two policies in one and the same population:
 
 >>> found.comparison("uniform", "treat").verdicts
-['too close to call']
+['undecided']
 
 Every result is a frame of pandas or polars, and is shown with its curve in notebooks:
 

@@ -620,11 +620,10 @@ class Claim(Part):
     estimand
         What is estimated.
     populations
-        The populations that it is about: "within 0.03 of the data".
+        The populations that it is about: "within … of the data".
     statement
         What is said of them.
-        `"none-worse"`: none is worse than the value; `"some-as-bad"`: one is at least as bad as the value;
-        `"some-as-good"`: one is at least as good as the value.
+        `"none-worse"`: none is worse than the value; `"some-as-bad"`: one is at least as bad as the value.
     value
         The number that is not passed.
     level
@@ -641,7 +640,7 @@ class Claim(Part):
 
     estimand: Estimand
     populations: str
-    statement: Literal["none-worse", "some-as-bad", "some-as-good"]
+    statement: Literal["none-worse", "some-as-bad"]
     value: float
     level: float
     assumes: Literal["pairwise", "additive", "constant-effect", "additive-effect", "tree-effect", "model", "no-splits"] | None
@@ -1235,6 +1234,8 @@ class FeatureFacts(Part):
         What multiplies its cost.
     buys
         What a cost of 0.1 buys, in words.
+    bin
+        The width of its bins, if numbers are binned.
     """
 
     name: str
@@ -1245,6 +1246,7 @@ class FeatureFacts(Part):
     empty_levels: int
     weight: float | None
     buys: str
+    bin: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 from seawall import _answers
 from seawall._answers import (
     Bounds,
-    DoublyRobust,
     Estimate,
     HeldOutEstimate,
     JointEstimate,
@@ -18,7 +17,6 @@ from seawall._answers import (
 
 __all__ = [
     "Bounds",
-    "DoublyRobust",
     "Estimate",
     "HeldOutEstimate",
     "JointEstimate",

@@ -30,7 +30,6 @@ from seawall.checks import (
 from seawall.comparisons import RobustnessRadius, Comparison, DifferenceValue, _compared, _linked, _pairs
 from seawall.estimates import (
     Bounds,
-    DoublyRobust,
     Estimate,
     HeldOutEstimate,
     JointEstimate,
@@ -71,7 +70,6 @@ __all__ = [
     "CostRadius",
     "Coverage",
     "DifferenceValue",
-    "DoublyRobust",
     "Estimate",
     "Evaluation",
     "FactBalance",

@@ -430,7 +430,7 @@ class Study(_Elsewhere):
         >>> worst.limits.lower <= worst.held_out.value <= worst.value <= worst.limits.upper
         True
         >>> print(worst.claims[0].sentence)
-        With 95% confidence no population within 0.01 costs more than 0.51
+        No population within 0.01 of the data costs more than 0.52 under constant:treat (95% confidence, assuming that no three columns act together beyond the model)
         >>> seawall.demo().evaluate("constant:treat", radius=0.01, splits=0).policies[0].results[0].limits
 
         `by` is a context column: the same is asked within each of its levels, too, contexts restricted

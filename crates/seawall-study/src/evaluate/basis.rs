@@ -40,11 +40,11 @@ pub(super) struct EvaluationBasis<'a> {
 pub(super) struct AskedPolicy {
     pub(super) policy: Policy,
     /// How the very rows that value it chose it, if they did.
-    pub(super) chosen: Option<Chosen>,
+    pub(super) chosen: Option<ChosenBy>,
 }
 
 /// How the rows of a study chose a policy: each part of them chooses its own.
-pub(super) enum Chosen {
+pub(super) enum ChosenBy {
     /// By the values of the model.
     Greedy(PolicySpec),
     /// It was learned: on the whole, and on both parts of so many splits.
@@ -143,9 +143,9 @@ fn chosen(
     prepared: &PreparedStudy,
     spec: &PolicySpec,
     known: &mut Option<KnownSplits>,
-) -> Result<Option<Chosen>> {
+) -> Result<Option<ChosenBy>> {
     if prepared.study.is_greedy(spec) {
-        return Ok(Some(Chosen::Greedy(spec.clone())));
+        return Ok(Some(ChosenBy::Greedy(spec.clone())));
     }
     let Some(file) = prepared.saved_policy(spec)? else { return Ok(None) };
     let (log, data) = (prepared.log(), prepared.log().fingerprint());
@@ -154,12 +154,12 @@ fn chosen(
     };
     let seed = known.map_or(own.seed, |known| known.seed);
     if own.parts.is_empty() || own.data != data || own.seed != seed {
-        return Ok(Some(Chosen::Unknown));
+        return Ok(Some(ChosenBy::Unknown));
     }
     let parts = file.parts_on(log.contexts(), log.actions())?;
     let count = known.map_or(parts.len(), |known| known.count.min(parts.len()));
     *known = Some(KnownSplits { seed, count });
-    Ok(Some(Chosen::Learned(parts)))
+    Ok(Some(ChosenBy::Learned(parts)))
 }
 
 /// A policy under a name that no other has: files of one kind of policy are called alike.

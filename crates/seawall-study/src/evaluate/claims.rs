@@ -26,7 +26,7 @@ const SIMULATED: &str = "book/validation.html";
 pub struct Claim {
     /// What is estimated.
     pub estimand: Estimand,
-    /// The populations that it is about: "within 0.03 of the data".
+    /// The populations that it is about: "within … of the data".
     pub populations: String,
     /// What is said of them.
     pub statement: Statement,

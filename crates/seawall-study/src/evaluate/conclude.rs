@@ -1,7 +1,7 @@
 //! What the stages of an evaluation found, brought together: notes, withheld limits and verdicts.
 
 use super::answer::{BoundTerms, count};
-use super::basis::{Chosen, EvaluationBasis};
+use super::basis::{ChosenBy, EvaluationBasis};
 use super::claims::ClaimScope;
 use super::comparison::ComparisonContext;
 use super::decisions::PairDecisions;
@@ -197,7 +197,7 @@ fn notes(basis: &EvaluationBasis<'_>, stages: &Stages) -> Vec<String> {
              {}",
             p.policy.name(),
             match &p.chosen {
-                Some(Chosen::Unknown) => {
+                Some(ChosenBy::Unknown) => {
                     "nothing tells what parts of the rows would have chosen: value it on other rows"
                 }
                 _ => "held-out values are of the way it was chosen: on one part of the rows, valued on the other",

@@ -3,7 +3,9 @@
 use super::EffectClass;
 use super::basis::EvaluationBasis;
 use seawall::evaluate::{EFFECT, Evaluator, Solved, Support, ValueRange};
-use seawall::outcome::{LeftOver, ModelSearch, Recipe, ResidualSteps, Residuals, Unseen, Values};
+use seawall::outcome::{
+    LeftOver, ModelSearch, Recipe, ResidualKind, ResidualSteps, Unseen, Values,
+};
 use seawall::policy::Policy;
 use seawall::{Log, Matrix, Result, Settings, Wasserstein, Watch};
 use std::sync::Arc;
@@ -160,7 +162,7 @@ impl PairEffect {
     pub(super) fn left_over(
         &self,
         steps: &ResidualSteps,
-        kinds: &[Residuals],
+        kinds: &[ResidualKind],
     ) -> Result<Vec<LeftOver>> {
         steps.left_over(&self.log, &self.values, kinds)
     }

@@ -4,7 +4,7 @@
 //! Where there are many radii the parts are solved at a few of them; between these the distance of the held-out value to
 //! the plug-in value, its standard errors and the allowances are on straight lines ([`between`]).
 
-use super::basis::{Chosen, EvaluationBasis, KnownSplits};
+use super::basis::{ChosenBy, EvaluationBasis, KnownSplits};
 use super::effects::{Effects, PairValues};
 use super::estimates::Estimates;
 use super::models::by_kind;
@@ -17,7 +17,7 @@ use seawall::evaluate::{Estimate, Support, ValueRange};
 use seawall::inference::{
     Anchor, LimitPlan, Limits, NoisyValue, SplitNoise, Splits, between, nested, split_noise,
 };
-use seawall::outcome::{LeftOver, Residuals, Values};
+use seawall::outcome::{LeftOver, ResidualKind, Values};
 use seawall::{Detail, Direction, Error, Result, Settings, Shift, Watch, WorstCase};
 
 /// How much of the worst cases is noise.
@@ -152,11 +152,11 @@ impl HeldOutTask<'_> {
     }
 
     /// What may be left in the residuals and is looked at; along pairs of columns it is known only where it is listed.
-    fn residuals(&self) -> &'static [Residuals] {
+    fn residuals(&self) -> &'static [ResidualKind] {
         if self.apart() {
-            &[Residuals::Additive]
+            &[ResidualKind::Additive]
         } else {
-            &[Residuals::Additive, Residuals::Pairwise]
+            &[ResidualKind::Additive, ResidualKind::Pairwise]
         }
     }
 
@@ -221,7 +221,7 @@ impl HeldOutTask<'_> {
     }
 
     /// The plug-in values of the under-smoothed models, each in the order of numbers.
-    fn rough(&self, residuals: &[Residuals], watch: Watch<'_>) -> Result<Vec<Vec<f64>>> {
+    fn rough(&self, residuals: &[ResidualKind], watch: Watch<'_>) -> Result<Vec<Vec<f64>>> {
         let steps = self.basis.fitted.residual_steps();
         let left = self.basis.fitted.left_over(residuals)?;
         let modelled = self.effects.modelled.iter();
@@ -302,7 +302,7 @@ impl HeldOutTask<'_> {
 
     /// Whether a policy was learned on the rows and nothing tells what their parts would have learned.
     fn is_unknown(&self, policy: usize) -> bool {
-        matches!(self.basis.policies[policy].chosen, Some(Chosen::Unknown))
+        matches!(self.basis.policies[policy].chosen, Some(ChosenBy::Unknown))
     }
 
     /// The noise of every policy's worst cases.

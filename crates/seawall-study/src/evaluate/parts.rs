@@ -1,13 +1,13 @@
 //! The two parts of a sample split, everything chosen and fitted on each alone: models, rules that rows choose, and the
 //! modelled differences of pairs.
 
-use super::basis::{AskedPolicy, Chosen, EvaluationBasis};
+use super::basis::{AskedPolicy, ChosenBy, EvaluationBasis};
 use super::effects::{Effects, PairValues, effect_search, with_shifted_outcomes};
 use crate::prepare::PreparedStudy;
 use crate::reference::Reference;
 use seawall::evaluate::{EFFECT, Support};
 use seawall::inference::{Estimand, PartFit, PartQuestion, SplitValue, split_values};
-use seawall::outcome::{Residuals, Unseen, Values};
+use seawall::outcome::{ResidualKind, Unseen, Values};
 use seawall::policy::Policy;
 use seawall::{Folds, Log, Result, Settings, Shift, Wasserstein};
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub(super) struct PartTask<'a> {
     /// The sets of outcomes.
     pub(super) costs: &'a [Shift],
     /// What may be left in the residuals: each adds the values of an under-smoothed model.
-    pub(super) residuals: &'a [Residuals],
+    pub(super) residuals: &'a [ResidualKind],
     /// The radii at which parts are solved.
     pub(super) radii: &'a [f64],
     pub(super) seed: u64,
 }
 
 /// One part of a split.
-struct Part {
+struct FittedPart {
     /// With the values of under-smoothed models.
     fit: PartFit,
     /// With the plain means after all others, where outcomes shift.
@@ -70,7 +70,7 @@ impl PartTask<'_> {
     fn pairs(
         &self,
         folds: &Folds<'_>,
-        parts: &[Part; 2],
+        parts: &[FittedPart; 2],
         question: &PartQuestion<'_>,
         settings: Settings<'_>,
     ) -> Result<Vec<Vec<SplitValue>>> {
@@ -114,7 +114,12 @@ impl PartTask<'_> {
     }
 
     /// Both parts, fitted.
-    fn parts(&self, folds: &Folds<'_>, split: usize, settings: Settings<'_>) -> Result<[Part; 2]> {
+    fn parts(
+        &self,
+        folds: &Folds<'_>,
+        split: usize,
+        settings: Settings<'_>,
+    ) -> Result<[FittedPart; 2]> {
         let logs = [folds.only(0)?, folds.only(1)?];
         let references = part_references(self.basis.prepared, &logs, (self.seed, split))?;
         let ([a, b], [first, second]) = (logs, references);
@@ -133,7 +138,7 @@ impl PartTask<'_> {
         reference: &Reference,
         (split, side): (usize, usize),
         settings: Settings<'_>,
-    ) -> Result<Part> {
+    ) -> Result<FittedPart> {
         let (basis, question) = (self.basis, &self.basis.question);
         let robust = Arc::new(reference.robust(&log, question.support, question.within())?);
         let search = (basis.fitted.search(), basis.prepared.study.unseen);
@@ -148,16 +153,16 @@ impl PartTask<'_> {
             self.apart(),
         )?;
         let policy = |asked: &AskedPolicy| match &asked.chosen {
-            None | Some(Chosen::Unknown) => Ok(asked.policy.clone()),
-            Some(Chosen::Learned(parts)) => Ok(parts[split][side].clone()),
-            Some(Chosen::Greedy(spec)) => {
+            None | Some(ChosenBy::Unknown) => Ok(asked.policy.clone()),
+            Some(ChosenBy::Learned(parts)) => Ok(parts[split][side].clone()),
+            Some(ChosenBy::Greedy(spec)) => {
                 let part = (fit.log(), &*fit.range(0).worst);
                 let chosen = basis.prepared.policy_on(spec, part, settings.watch)?;
                 Ok(chosen.named(asked.policy.name()))
             }
         };
         let policies = basis.policies.iter().map(policy).collect::<Result<_>>()?;
-        Ok(Part { fit, plain, policies })
+        Ok(FittedPart { fit, plain, policies })
     }
 
     /// On the whole space what is left in residuals is valued by itself.
@@ -174,12 +179,12 @@ impl PartTask<'_> {
     fn effect_fits(
         &self,
         logs: [Result<Log>; 2],
-        parts: &[Part; 2],
+        parts: &[FittedPart; 2],
         settings: Settings<'_>,
     ) -> Result<[PartFit; 2]> {
         let search = effect_search(self.basis.fitted);
         let steps = self.basis.fitted.residual_steps();
-        let fit = |log: Result<Log>, part: &Part| {
+        let fit = |log: Result<Log>, part: &FittedPart| {
             let (plain, robust) = ([Wasserstein.at(0.0)], part.fit.robust().clone());
             PartFit::new(log?, (&search, Unseen::Mean), &plain, robust, settings)?.with_rougher(
                 steps,
@@ -196,7 +201,7 @@ impl PartTask<'_> {
         &self,
         fits: &[PartFit; 2],
         reversed: bool,
-        parts: &[Part; 2],
+        parts: &[FittedPart; 2],
         policies: [&Policy; 2],
     ) -> [PartFit; 2] {
         [0, 1].map(|side| {
@@ -225,7 +230,7 @@ impl PartTask<'_> {
         &self,
         pair: (usize, usize),
         folds: &Folds<'_>,
-        parts: &[Part; 2],
+        parts: &[FittedPart; 2],
         question: &PartQuestion<'_>,
         settings: Settings<'_>,
     ) -> Result<Vec<SplitValue>> {

@@ -11,7 +11,7 @@ use super::effects::{PairEffect, PairValues};
 use crate::words::{percent, short};
 use seawall::evaluate::Solved;
 use seawall::inference::Limits;
-use seawall::outcome::{Corner, Values};
+use seawall::outcome::{ColumnCorner, Values};
 use seawall::{Detail, Kind, Matrix, Result, Settings, Space, Watch};
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ impl ReversalTask<'_> {
         let steps = self.basis.fitted.residual_steps();
         let corners = steps.corners(&self.effect.log, &self.effect.values, 0)?;
         // Everybody might move there, and no more.
-        let possible = |corner: &&Corner| self.not_excluded(corner, sign) > room;
+        let possible = |corner: &&ColumnCorner| self.not_excluded(corner, sign) > room;
         let Some(plain) = self.worst(&|_| 0.0, watch)? else { return Ok(None) };
         for corner in corners.iter().filter(possible).take(CORNERS) {
             let inside = steps.contexts_of(corner);
@@ -87,7 +87,7 @@ impl ReversalTask<'_> {
     }
 
     /// The end of the interval of what the model leaves in a corner, larger being worse.
-    fn not_excluded(&self, corner: &Corner, sign: f64) -> f64 {
+    fn not_excluded(&self, corner: &ColumnCorner, sign: f64) -> f64 {
         sign * self.factor * corner.mean + BAND * self.factor.abs() * corner.se
     }
 
@@ -111,7 +111,7 @@ impl ReversalTask<'_> {
 }
 
 /// Who is in a corner: what its contexts have of both columns.
-fn in_words(space: &Space, corner: &Corner, inside: &dyn Fn(usize) -> bool) -> String {
+fn in_words(space: &Space, corner: &ColumnCorner, inside: &dyn Fn(usize) -> bool) -> String {
     let own = |k: usize| {
         let name = space.names().nth(k).unwrap_or_default().to_owned();
         let all: Vec<usize> = (0..space.len()).filter(|&x| inside(x)).collect();

@@ -11,7 +11,8 @@ use crate::ambiguity::{Settings, Shift, WorstCase};
 use crate::error::{Error, Field, Result};
 use crate::log::{Entry, FOLD_SEED, Folds, Log};
 use crate::outcome::{
-    LeftOver, Model, ModelSearch, Recipe, ResidualSteps, Residuals, Side, Unseen, Values, lacking,
+    LeftOver, Model, ModelSearch, Recipe, ResidualKind, ResidualSteps, Side, Unseen, Values,
+    lacking,
 };
 use crate::policy::Policy;
 use crate::progress::{Progress, Stage, Watch};
@@ -288,7 +289,7 @@ impl Evaluator {
     }
 
     /// What is left in the residuals of the model, for each kind of structure that is looked for.
-    pub fn left_over(&self, kinds: &[Residuals]) -> Result<Vec<LeftOver>> {
+    pub fn left_over(&self, kinds: &[ResidualKind]) -> Result<Vec<LeftOver>> {
         self.residual_steps().left_over(&self.log, &self.plain, kinds)
     }
 

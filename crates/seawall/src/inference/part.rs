@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::{Robust, ValueRange, leaf_noise, noise_of_leaves};
 use crate::log::Log;
 use crate::matrix::Matrix;
-use crate::outcome::{Model, ModelSearch, ResidualSteps, Residuals, Unseen, Values};
+use crate::outcome::{Model, ModelSearch, ResidualKind, ResidualSteps, Unseen, Values};
 use crate::policy::Policy;
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl PartFit {
     pub fn with_rougher(
         &self,
         steps: &ResidualSteps,
-        kinds: &[Residuals],
+        kinds: &[ResidualKind],
         apart: bool,
     ) -> Result<Self> {
         let unseen = Unseen::Mean;

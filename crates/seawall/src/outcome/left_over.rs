@@ -1,7 +1,7 @@
 //! What a model has smoothed away: what is left in its residuals, column by column or by pairs of columns.
 //!
 //! A model that smooths is too low where costs are highest, and a worst case on its values with it.
-//! Residuals of the rows that it was fitted to still hold what it did not take; by action, and with
+//! ResidualKind of the rows that it was fitted to still hold what it did not take; by action, and with
 //! `s_j(x)` the step of feature j that a context is on,
 //!
 //! ```text
@@ -39,7 +39,7 @@ const STANDS_OUT: f64 = 1.0;
 
 /// How much structure is looked for in the residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Residuals {
+pub enum ResidualKind {
     /// Effects of single columns.
     Additive,
     /// Effects of single columns and of pairs of them.
@@ -77,7 +77,7 @@ impl ResidualSteps {
         &self,
         log: &Log,
         plain: &Values,
-        kinds: &[Residuals],
+        kinds: &[ResidualKind],
     ) -> Result<Vec<LeftOver>> {
         self.space.same_as(log.contexts())?;
         self.space.same_as(plain.space())?;
@@ -86,7 +86,7 @@ impl ResidualSteps {
         let actions = (0..log.actions().len()).into_par_iter();
         let of = |action| ActionResiduals::new(self, log, plain, action);
         let mut actions: Vec<ActionResiduals> = actions.map(of).collect();
-        let one = |kind: &Residuals| {
+        let one = |kind: &ResidualKind| {
             let effects = actions.iter_mut().map(|own| own.effects(*kind, range.1 - range.0));
             let effects: Vec<StepEffects> = effects.collect();
             self.told(plain, *kind, effects, range)
@@ -96,7 +96,7 @@ impl ResidualSteps {
 
     /// Every corner of two columns that a log has rows in, with what is left of the outcomes of one action there around a
     /// model's plain means: the ends of ordered columns, and single steps of nominal ones. Largest first.
-    pub fn corners(&self, log: &Log, plain: &Values, action: usize) -> Result<Vec<Corner>> {
+    pub fn corners(&self, log: &Log, plain: &Values, action: usize) -> Result<Vec<ColumnCorner>> {
         self.space.same_as(log.contexts())?;
         let entries: Vec<&Entry> =
             log.entries().iter().filter(|e| e.action as usize == action).collect();
@@ -124,7 +124,7 @@ impl ResidualSteps {
                     }
                     // Effective rows, where rows weigh differently.
                     if weight > 0.0 {
-                        all.push(Corner {
+                        all.push(ColumnCorner {
                             columns: [j, k],
                             steps: [a.clone(), b],
                             share: weight / total,
@@ -140,7 +140,7 @@ impl ResidualSteps {
     }
 
     /// The contexts of a corner.
-    pub fn contexts_of<'a>(&'a self, corner: &'a Corner) -> impl Fn(usize) -> bool + 'a {
+    pub fn contexts_of<'a>(&'a self, corner: &'a ColumnCorner) -> impl Fn(usize) -> bool + 'a {
         let on = |x: usize, side: usize| {
             let step = self.coarse[corner.columns[side]].of[x] as usize;
             corner.steps[side].contains(&step)
@@ -152,7 +152,7 @@ impl ResidualSteps {
     fn told(
         &self,
         plain: &Values,
-        kind: Residuals,
+        kind: ResidualKind,
         effects: Vec<StepEffects>,
         range: (f64, f64),
     ) -> LeftOver {
@@ -168,7 +168,7 @@ impl ResidualSteps {
             single + pairs.map(pair).sum::<f64>()
         };
         let matrix = Matrix::from_fn(plain.contexts(), plain.actions(), left);
-        let everywhere = (kind == Residuals::Additive).then(|| {
+        let everywhere = (kind == ResidualKind::Additive).then(|| {
             let trees: Vec<Arc<StepTree>> = self.fine.iter().map(|s| s.tree.clone()).collect();
             Everywhere::new(move || {
                 let of = |own: &StepEffects| {
@@ -186,7 +186,7 @@ impl ResidualSteps {
 
 /// Contexts at the ends of two columns at once, and what a model has left of their outcomes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Corner {
+pub struct ColumnCorner {
     /// The columns.
     pub columns: [usize; 2],
     /// Their steps.
@@ -365,10 +365,10 @@ impl ActionResiduals {
     }
 
     /// The effects of one kind of structure, from where the last one left them.
-    fn effects(&mut self, kind: Residuals, range: f64) -> StepEffects {
+    fn effects(&mut self, kind: ResidualKind, range: f64) -> StepEffects {
         let swept = match kind {
-            Residuals::Additive => self.single,
-            Residuals::Pairwise => self.effects.len(),
+            ResidualKind::Additive => self.single,
+            ResidualKind::Pairwise => self.effects.len(),
         };
         for _ in 0..SWEEPS {
             let before = self.cells.clone();
@@ -380,7 +380,7 @@ impl ActionResiduals {
             }
         }
         let mut single = self.effects[..self.single].to_vec();
-        if kind == Residuals::Pairwise {
+        if kind == ResidualKind::Pairwise {
             return StepEffects { single, pairs: self.effects[self.single..].to_vec() };
         }
         for (of, own) in self.steps.iter().zip(&mut single) {

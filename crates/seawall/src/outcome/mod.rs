@@ -105,7 +105,7 @@ pub use self::{
     forest::{Forest, forest},
     leaf::Leaf,
     leaves::Leaves,
-    left_over::{Corner, LeftOver, ResidualSteps, Residuals},
+    left_over::{ColumnCorner, LeftOver, ResidualKind, ResidualSteps},
     model::Model,
     model_search::{FoundModel, ModelSearch},
     outcome_radius::{OutcomeRadius, outcome_radii},
