@@ -226,7 +226,7 @@ fn policies_and_models_from_files() {
     std::fs::write(there.path().join("bad.csv"), format!("{whole}46,south,1,0\n")).unwrap();
     refused("evaluate study.toml --policy bad.csv", &["rows 9 and 13", "age=45, site=south"]);
     refused("evaluate study.toml --policy nothing.json", &["nothing.json"]);
-    refused("evaluate study.toml --policy unifrm", &["unifrm", "constant:ACTION"]);
+    refused("evaluate study.toml --policy unifrm", &["unifrm", "an action (A, B)"]);
     refused("evaluate study.toml --policy constant:C", &["\"C\"", "A, B"]);
     // Predicted costs: A costs 1, 2, 1 where 2, 1 and 3 rows are.
     let m = json(there.path(), "evaluate m.toml --policy constant:A --json");

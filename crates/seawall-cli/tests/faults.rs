@@ -144,7 +144,7 @@ const WRITES: &[Writes] = &[
         faults: EVERY,
     },
     Writes {
-        name: "apply",
+        name: "predict",
         args: "predict u.json t.csv --out o.csv",
         outputs: &["o.csv"],
         faults: EVERY,

@@ -182,7 +182,7 @@ fn a_file_may_be_larger_than_is_allowed() {
     let data = csv(2000);
     let there = folder(&[("u.json", UNIFORM.as_bytes()), ("t.csv", &data), ("o.csv", b"old")]);
     let before = files_of(there.path());
-    let line = "ulimit -f 8; exec \"$SEAWALL\" apply u.json t.csv --out o.csv";
+    let line = "ulimit -f 8; exec \"$SEAWALL\" predict u.json t.csv --out o.csv";
     let found = shell(there.path(), &format!("trap '' XFSZ; {line}"));
     let err = String::from_utf8(found.stderr).unwrap();
     assert!(found.status.code() == Some(2) && err.lines().count() == 1, "{err}");

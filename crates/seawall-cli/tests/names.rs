@@ -61,7 +61,7 @@ fn names_do_not_command_the_terminal() {
         (2, "evaluate s.toml --policy constant:\u{1b}[31mx"),
         (2, "learn s.toml --policy \u{1b}[31mx"),
         (2, "check s.toml --\u{1b}[31mx"),
-        (2, "apply \u{1b}[31m.json log.csv"),
+        (2, "predict \u{1b}[31m.json log.csv"),
         (0, "predict tree.json log.csv --out applied\u{1b}[31m.csv"),
     ] {
         let found = run(path, args);

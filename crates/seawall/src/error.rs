@@ -1,7 +1,7 @@
 //! One error for the whole library, with a few questions it can answer.
 //!
 //! An error may be about a [`Field`], something that the caller chose. The library calls a field
-//! by its plain name; a front end that calls it otherwise (`--outcome-radius`, `cost_radius=`) asks
+//! by its plain name; a front end that calls it otherwise (`--cost-radius`, `cost_radius=`) asks
 //! for the message in its own words with [`Error::worded`].
 
 use std::fmt;
@@ -352,7 +352,7 @@ mod tests {
         );
         assert_eq!(
             error.worded(&Flags),
-            "study.toml: --outcome-radius is -1; expected a number ≥ 0; try --unseen mean or --unseen \
+            "study.toml: --cost-radius is -1; expected a number ≥ 0; try --unseen mean or --unseen \
              worst"
         );
         assert!(error.is_config() && error.about() == Some(Field::CostRadius));

@@ -125,14 +125,12 @@ fn by_hand(
     let own =
         ValueRange::from_model(&model, log, costs[range % costs.len()], unseen, settings).unwrap();
     let plain = model.values(log, Wasserstein.at(0.0), unseen, settings).unwrap();
+    // Effects of pairs are found from where those of columns were left.
+    let kinds = [ResidualKind::Additive, ResidualKind::Pairwise];
+    let left = steps.left_over(log, &plain, &kinds).unwrap();
     match range / costs.len() {
         0 => own,
-        1 => {
-            own.with_left_over(&steps.left_over(log, &plain, &[ResidualKind::Additive]).unwrap()[0])
-        }
-        _ => {
-            own.with_left_over(&steps.left_over(log, &plain, &[ResidualKind::Pairwise]).unwrap()[0])
-        }
+        k => own.with_left_over(&left[k - 1]),
     }
 }
 

@@ -75,7 +75,7 @@ impl Compare {
     pub fn meaning(self) -> Result<CompareRequest, Failure> {
         if self.radius.is_some() {
             return Err(Failure::usage(
-                "--radius: compare chooses each set's radius itself, the least that covers the goal \
+                "--radius: sensitivity chooses each set's radius itself, the least that covers the goal \
                  (--target, --target-facts, --group, else chance); evaluate takes radii",
             ));
         }
